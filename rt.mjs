@@ -1,0 +1,2754 @@
+/**
+ * rt.mjs: real-time scheduling for web pages, as one ES module.
+ *
+ * Work is written as generators. Every `yield` is a preemption point, at which the scheduler may hand the
+ * processor to a job with an earlier deadline or a higher priority (Dietrich et al., RT.js, RTSS 2019).
+ *
+ *   event loop | round ........................ | browser | round ....
+ *              | slice ....... | slice ........ |
+ *              | budget budget | budget budget  |
+ *                ^ points          ^ the clock is read, what is due happens, the most eligible job goes on
+ *
+ *   budget  preemption points passed before the clock is read
+ *   slice   ms before jobs of equal standing rotate
+ *   round   ms before the scheduler returns to the event loop
+ *
+ * The life of a job, and the function that performs each step:
+ *
+ *              spawn            arrive          dispatch
+ *   (release)  ----->  pending  ----->  ready  <--------->  running  --finish-->  done, failed, cancelled
+ *                                        ^  ^    preempt     |  |
+ *                                   wake |  | refresh  block |  | deplete
+ *                                     waiting  depleted <----+--+
+ *
+ * Invariants. The tests check them after every slice.
+ *   1 At most one job is dispatched.
+ *   2 A job is in exactly one of: the timeline, the ready queue, running, a wait, a reservation's depleted list,
+ *     ended.
+ *   3 Ready order is total: band, policy, rotation, release, id.
+ *   4 The ceiling stack is last in, first out, and its ceilings never fall towards the top.
+ *   5 A job that passed the ceiling test never blocks on a resource.
+ *   6 A depleted reservation has a replenishment on the timeline or a postponed deadline.
+ *   7 Charged time sums to slice time.
+ *   8 No alarm fires early.
+ *   9 A resume allocates nothing beyond the engine's own iterator result.
+ *
+ * Times are milliseconds on the host's clock. A larger priority is more important.
+ *
+ * @module rt
+ */
+
+// ------------------------------------------------------------------------------------------------- 1 hosts
+
+/**
+ * What the scheduler needs of the world: the only place that touches globals.
+ *
+ * @typedef {object} Host
+ * @property {() => number} now monotonic clock, ms
+ * @property {(fn: () => void) => void} post run `fn` once in a later turn of the event loop
+ * @property {(ms: number, fn: () => void, options: { ref: boolean }) => (() => void)} after run `fn` once after
+ *   `ms`; it may come early. `ref: false` does not keep the process alive. Returns a function that cancels.
+ * @property {() => boolean} [inputPending] whether the user waits for the event loop
+ * @property {(fn: (time: number) => void) => (() => void)} [frame] run `fn` before the next frame is drawn;
+ *   returns a function that cancels
+ * @property {() => boolean} [hidden] whether nobody sees the page
+ * @property {(event: { timeStamp: number }) => number} [eventTime] when an event happened, on this clock
+ * @property {(error: unknown) => void} [report] where errors go that nobody handles; without it they go where the
+ *   platform's own go
+ */
+
+/** The longest delay that setTimeout keeps; a longer one would fire at once. */
+const LONGEST_DELAY = 2 ** 31 - 1
+
+/** @type {Host | undefined} */
+let sharedHost
+
+/**
+ * The host of the present platform: a page, a worker, or Node. One per thread; it is made lazily and touches
+ * nothing but the clock until it is used.
+ *
+ * @returns {Host}
+ */
+export function defaultHost() {
+  return sharedHost ??= makeHost(/** @type {any} */ (globalThis))
+}
+
+/** @param {any} platform the global object @returns {Host} */
+function makeHost(platform) {
+  const { performance, document, navigator } = platform
+  const now = performance.now.bind(performance)
+  const hidden = () => document?.visibilityState === 'hidden'
+  /** @type {((fn: () => void) => void) | undefined} */
+  let send
+  /** @type {Host} */
+  const host = {
+    now,
+    hidden,
+    // Node drains about a thousand MessageChannel messages per turn, which starves its timers, and an open channel
+    // keeps the process alive; its setImmediate does neither.
+    post: fn => (send ??= platform.setImmediate ??
+      (document && platform.requestAnimationFrame ? pacedPost(platform, now, hidden) : channelPost(platform)))(fn),
+    after(ms, fn, { ref }) {
+      const timer = platform.setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
+      if (!ref) timer.unref?.()
+      return () => platform.clearTimeout(timer)
+    },
+    // Browsers differ in whether an event's time counts from the epoch or from the page's time origin.
+    eventTime: ({ timeStamp }) => timeStamp > 1e12 ? timeStamp - performance.timeOrigin : timeStamp
+  }
+  if (navigator?.scheduling?.isInputPending) host.inputPending = () => navigator.scheduling.isInputPending()
+  if (platform.requestAnimationFrame) {
+    host.frame = fn => {
+      const request = platform.requestAnimationFrame(fn)
+      return () => platform.cancelAnimationFrame(request)
+    }
+  }
+  return host
+}
+
+/** @param {any} platform @returns {(fn: () => void) => void} */
+function channelPost(platform) {
+  const { port1, port2 } = new platform.MessageChannel()
+  /** @type {(() => void)[]} */
+  const posted = []
+  port1.onmessage = () => /** @type {() => void} */ (posted.shift())()
+  return fn => {
+    posted.push(fn)
+    port2.postMessage(null)
+  }
+}
+
+/**
+ * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty (a page whose
+ * rounds follow each other directly falls to 15 frames per second), so once the larger part of a frame's interval
+ * has gone, the next round waits for the frame. Timers would do as well, but they come late and jitter.
+ *
+ * @param {any} platform @param {() => number} now @param {() => boolean} hidden @returns {(fn: () => void) => void}
+ */
+function pacedPost(platform, now, hidden) {
+  const post = channelPost(platform)
+  /** @type {(() => void)[]} */
+  const held = []
+  let interval = 1000 / 60 // shortest seen, so that displays of 120 Hz get their frames too
+  let began = -Infinity // of the latest frame
+  let requested = false
+  let stopped = false // frames do not come although the page counts as visible
+  /** @type {any} */
+  let fallback
+
+  const letGo = () => {
+    platform.clearTimeout(fallback)
+    for (const fn of held.splice(0)) post(fn)
+  }
+  const onFrame = () => {
+    const time = now()
+    if (time - began > 4) interval = Math.min(interval, time - began)
+    began = time
+    requested = stopped = false
+    letGo()
+  }
+  platform.document.addEventListener('visibilitychange', letGo)
+  return fn => {
+    if (hidden()) return post(fn)
+    const time = now()
+    if (!requested) {
+      requested = true
+      platform.requestAnimationFrame(onFrame)
+      if (time - began > 2 * interval) began = time
+    }
+    if (stopped || time - began < 0.78 * interval) return post(fn)
+    if (held.push(fn) > 1) return
+    fallback = platform.setTimeout(() => {
+      stopped = true
+      letGo()
+    }, 20)
+  }
+}
+
+/** @param {unknown} error */
+function reportToPlatform(error) {
+  const { reportError } = /** @type {any} */ (globalThis)
+  if (reportError) reportError(error)
+  else queueMicrotask(() => { throw error })
+}
+
+// ---------------------------------------------------------------------------------------------- 2 policies
+
+/**
+ * Who goes first. Plain objects; keys are static between releases, except by setting a job's deadline or priority,
+ * by inheritance and by reservations.
+ *
+ * @typedef {object} Policy
+ * @property {string} name
+ * @property {(a: Ranked, b: Ranked) => number} compare negative when `a` is more eligible, 0 when they rank equal
+ * @property {(task: { deadline: number, priority: number, period: number }) => number} level the preemption level,
+ *   fixed at release: larger preempts smaller (Baker 1991)
+ * @property {(job: Ranked) => number} [key] a number that is smaller for whoever `compare` puts first; equal numbers
+ *   are left to `compare`. It spares the ready queue most calls of `compare`.
+ * @property {(task: { priority: number, period: number }) => number} [priority] the priority at release, where the
+ *   policy assigns it
+ */
+/** @typedef {{ readonly absoluteDeadline: number, readonly priority: number }} Ranked */
+
+/** Earliest deadline first, then the larger priority (Liu, Layland 1973). @type {Policy} */
+export const edf = Object.freeze({
+  name: 'edf',
+  compare: (a, b) => a.absoluteDeadline === b.absoluteDeadline ? b.priority - a.priority
+    : a.absoluteDeadline - b.absoluteDeadline,
+  level: task => -task.deadline,
+  key: job => job.absoluteDeadline
+})
+
+/** Fixed priority: the larger priority first. @type {Policy} */
+export const fp = Object.freeze({
+  name: 'fp',
+  compare: (a, b) => b.priority - a.priority,
+  level: task => task.priority,
+  key: job => -job.priority
+})
+
+/**
+ * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period (Liu, Layland
+ * 1973). A task without a period keeps its own priority; the default, 0, is below every rate.
+ *
+ * @type {Policy}
+ */
+export const rm = Object.freeze({
+  ...fp,
+  name: 'rm',
+  priority: task => task.period < Infinity ? 1 / task.period : task.priority
+})
+
+// ------------------------------------------------------------------------------------- 3 heap and timeline
+
+const OUTSIDE = -1
+const CHAINED = -2
+
+/**
+ * A node of a heap: `index` is its slot, OUTSIDE, or CHAINED behind `before` in its run.
+ *
+ * @typedef {{ index: number, before: any, after: any }} HeapNode
+ */
+
+/**
+ * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last
+ * extends its run in O(1); so jobs that come in order, as equals do, cost the same whether ten are ready or a
+ * hundred thousand.
+ *
+ * `key` orders nodes, `tie` orders nodes of equal key; together they must be a total order that does not change
+ * while a node is inside (after a change: `update`).
+ *
+ * @template {HeapNode} N
+ */
+class Heap {
+  /** @param {(node: N) => number} key @param {(a: N, b: N) => number} tie */
+  constructor(key, tie) {
+    this.key = key
+    this.tie = tie
+    /** @type {N[]} the first node of each run */
+    this.heads = []
+    /** Keys of `heads`, side by side: comparing them touches no node. @type {number[]} */
+    this.keys = []
+    /** The node pushed last, if it is still inside. @type {N | null} */
+    this.last = null
+    this.size = 0
+  }
+
+  /** @returns {N | null} */
+  get first() {
+    return this.size === 0 ? null : this.heads[0]
+  }
+
+  /** @param {N} node */
+  push(node) {
+    const key = this.key(node)
+    const last = this.last
+    this.last = node
+    this.size++
+    if (last !== null && this.#follows(last, node, key)) {
+      last.after = node
+      node.before = last
+      node.index = CHAINED
+    } else {
+      this.#rise(this.heads.length, node, key)
+    }
+  }
+
+  /** @returns {N} the first node, removed; the heap must not be empty */
+  shift() {
+    const node = this.heads[0]
+    this.#removeHead(node, 0)
+    return node
+  }
+
+  /** @param {N} node */
+  remove(node) {
+    if (node.index !== CHAINED) return this.#removeHead(node, node.index)
+    const { before, after } = node
+    before.after = after
+    if (after !== null) after.before = before
+    else if (this.last === node) this.last = before
+    node.index = OUTSIDE
+    node.before = node.after = null
+    this.size--
+  }
+
+  /** Moves a node whose key changed. @param {N} node */
+  update(node) {
+    this.remove(node)
+    this.push(node)
+  }
+
+  /** @param {N} last @param {N} node @param {number} key */
+  #follows(last, node, key) {
+    const lastKey = this.key(last)
+    return lastKey < key || (lastKey === key && this.tie(last, node) < 0)
+  }
+
+  /** @param {N} node @param {number} index */
+  #removeHead(node, index) {
+    const next = node.after
+    node.index = OUTSIDE
+    node.after = null
+    this.size--
+    if (next !== null) {
+      next.before = null
+      this.#sink(index, next, this.key(next))
+      return
+    }
+    if (this.last === node) this.last = null
+    const moved = /** @type {N} */ (this.heads.pop())
+    const key = /** @type {number} */ (this.keys.pop())
+    if (moved === node) return
+    const parent = (index - 1) >> 2
+    if (index > 0 && this.#precedes(moved, key, parent)) this.#rise(index, moved, key)
+    else this.#sink(index, moved, key)
+  }
+
+  /** @param {N} node @param {number} key @param {number} index */
+  #precedes(node, key, index) {
+    const other = this.keys[index]
+    return key < other || (key === other && this.tie(node, this.heads[index]) < 0)
+  }
+
+  /** @param {number} index @param {N} node @param {number} key */
+  #rise(index, node, key) {
+    const { heads, keys } = this
+    while (index > 0) {
+      const parent = (index - 1) >> 2
+      if (!this.#precedes(node, key, parent)) break
+      heads[index] = heads[parent]
+      keys[index] = keys[parent]
+      heads[index].index = index
+      index = parent
+    }
+    heads[index] = node
+    keys[index] = key
+    node.index = index
+  }
+
+  /** @param {number} index @param {N} node @param {number} key */
+  #sink(index, node, key) {
+    const { heads, keys } = this
+    const { length } = heads
+    for (;;) {
+      let child = 4 * index + 1
+      if (child >= length) break
+      const end = Math.min(child + 4, length)
+      for (let other = child + 1; other < end; other++) {
+        if (this.#precedes(heads[other], keys[other], child)) child = other
+      }
+      const childKey = keys[child]
+      if (key < childKey || (key === childKey && this.tie(node, heads[child]) < 0)) break
+      heads[index] = heads[child]
+      keys[index] = childKey
+      heads[index].index = index
+      index = child
+    }
+    heads[index] = node
+    keys[index] = key
+    node.index = index
+  }
+}
+
+/** Something that happens at a time; `subject` is a job, or the function to call. */
+class Entry {
+  /**
+   * @param {Dispatcher} dispatcher @param {number} time @param {number} order @param {number} kind
+   * @param {any} subject @param {boolean} ref
+   */
+  constructor(dispatcher, time, order, kind, subject, ref) {
+    this.dispatcher = dispatcher
+    this.time = time
+    this.order = order
+    this.kind = kind
+    this.subject = subject
+    this.ref = ref
+    this.index = OUTSIDE
+    this.before = null
+    this.after = null
+  }
+
+  /** @returns {boolean} whether it was still to happen */
+  cancel() {
+    const { dispatcher } = this
+    const there = dispatcher.removeEntry(this)
+    if (there) dispatcher.rest()
+    return there
+  }
+}
+
+// The order in which things due at one reading of the clock happen.
+const REPLENISHMENT = 0
+const ALARM = 1
+const RELEASE = 2
+const MISS = 3
+
+/** @returns {Heap<Entry>} entries by time, then creation */
+const timeline = () => new Heap(entry => entry.time, (a, b) => a.order - b.order)
+
+// --------------------------------------------------------------------------------- errors and input checks
+
+/** The reason with which a job that asked for `miss: 'abort'` is cancelled at its deadline. */
+export class DeadlineError extends Error {
+  /** @param {string} message */
+  constructor(message) {
+    super(message)
+    this.name = 'DeadlineError'
+  }
+}
+
+/** Jobs wait for each other in a circle, or nothing is left that could wake the jobs of a closed scheduler. */
+export class DeadlockError extends Error {
+  /** @param {string} message @param {Job[]} jobs */
+  constructor(message, jobs) {
+    super(message)
+    this.name = 'DeadlockError'
+    this.jobs = jobs
+  }
+}
+
+/** @param {unknown} value */
+function describe(value) {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
+  }
+  return String(value)
+}
+
+/** @param {string} name @param {string} wanted @param {unknown} value */
+const wrongType = (name, wanted, value) => new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
+/** @param {string} name @param {string} wanted @param {unknown} value */
+const outOfRange = (name, wanted, value) => new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
+
+/** @param {string} name @param {unknown} value @returns {number} */
+function positive(name, value) {
+  if (typeof value !== 'number') throw wrongType(name, 'a number > 0', value)
+  if (!(value > 0)) throw outOfRange(name, 'a number > 0', value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {number} */
+function notNegative(name, value) {
+  if (typeof value !== 'number') throw wrongType(name, 'a number >= 0', value)
+  if (!(value >= 0)) throw outOfRange(name, 'a number >= 0', value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {number} */
+function finite(name, value) {
+  if (typeof value !== 'number') throw wrongType(name, 'a finite number', value)
+  if (!Number.isFinite(value)) throw outOfRange(name, 'a finite number', value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {number} points, or AUTO */
+function points(name, value) {
+  if (value === 'auto') return AUTO
+  if (typeof value !== 'number') throw wrongType(name, "an integer >= 1 or 'auto'", value)
+  if (!Number.isSafeInteger(value) || value < 1) throw outOfRange(name, "an integer >= 1 or 'auto'", value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {any} */
+function callable(name, value) {
+  if (typeof value !== 'function') throw wrongType(name, 'a function', value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {any} */
+function record(name, value) {
+  if (typeof value !== 'object' || value === null) throw wrongType(name, 'an object', value)
+  return value
+}
+
+/** @param {unknown} value @returns {any} */
+function abortSignal(value) {
+  const signal = /** @type {any} */ (value)
+  if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
+    throw wrongType('signal', 'an AbortSignal', value)
+  }
+  return signal
+}
+
+/** @param {string} name @param {unknown} value @param {string} kind @returns {any} what the seam acts on */
+function partner(name, value, kind) {
+  const found = /** @type {any} */ (value)?.[protocol]
+  if (!found) throw wrongType(name, kind, value)
+  return found
+}
+
+const abortError = () => new DOMException('The job was cancelled', 'AbortError')
+
+// ------------------------------------------------------------------------------------------ 4 Task and Job
+
+const AUTO = 0
+
+/**
+ * The preemption points that the running job may still pass before the clock is read. Refilled before a job is
+ * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
+ */
+export const budget = { left: 0 }
+
+/**
+ * @typedef {object} TaskOptions
+ * @property {string} [name] default: the name of the function or of the class
+ * @property {number} [deadline] ms after release, > 0; default Infinity
+ * @property {number} [priority] any finite number, larger is more important; default 0
+ * @property {number} [period] ms, > 0; default Infinity
+ * @property {number} [wcet] declared worst-case execution time, ms, >= 0; default Infinity
+ * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default: the scheduler's
+ * @property {'continue' | 'abort'} [miss] what happens to a job at its deadline; default 'continue'
+ * @property {Scheduler} [scheduler] where jobs are released; default: that of the running job, else `rt`
+ * @property {object} [reservation] a Reservation of alarms.mjs that pays for the jobs
+ * @property {object[]} [uses] the Resources of sync.mjs that the jobs may use
+ */
+/**
+ * @typedef {object} JobOptions what belongs to one activation only
+ * @property {number} [release] host timestamp, ms, past or future; default now. The deadline counts from it.
+ * @property {AbortSignal} [signal] cancels the job with its reason
+ */
+
+/**
+ * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a `run`
+ * method; a generator in both cases where the work is to be preemptible.
+ *
+ * The parameters are the task's own properties; they are checked, and read, at each release.
+ */
+export class Task {
+  /**
+   * @param {((...args: any[]) => any) | TaskOptions} [work] what a job does; default: the method `run`
+   * @param {TaskOptions} [options]
+   * @throws {TypeError | RangeError} naming the parameter
+   */
+  constructor(work, options) {
+    if (typeof work !== 'function') {
+      if (options !== undefined) throw wrongType('work', 'a function', work)
+      options = work
+      callable(`${this.constructor.name}.run`, this.run)
+    } else {
+      this.run = work
+    }
+    const given = options === undefined ? {} : record('options', options)
+    this.name = String(given.name ?? (typeof work === 'function' ? work.name : this.constructor.name))
+    this.deadline = given.deadline ?? Infinity
+    this.priority = given.priority ?? 0
+    this.period = given.period ?? Infinity
+    this.wcet = given.wcet ?? Infinity
+    this.budget = given.budget
+    this.miss = given.miss ?? 'continue'
+    this.reservation = given.reservation
+    this.uses = given.uses
+    this.scheduler = given.scheduler
+    if (this.scheduler !== undefined && !(this.scheduler instanceof Scheduler)) {
+      throw wrongType('scheduler', 'a Scheduler', this.scheduler)
+    }
+    parametersOf(this)
+  }
+
+  /**
+   * What a job of this task does, called with the arguments of `release`.
+   * @type {(...args: any[]) => any}
+   */
+  run
+
+  /**
+   * Releases a job now.
+   *
+   * @param {...any} args handed to `run`
+   * @returns {Job}
+   * @throws {TypeError | RangeError} naming a parameter that has become invalid
+   */
+  release(...args) {
+    return (this.scheduler ?? seam.here()).spawn(this, undefined, ...args)
+  }
+}
+
+/** Checked parameters of a task or of spawn's options. @param {any} given @param {any} [base] */
+function parametersOf(given, base) {
+  const or = (/** @type {string} */ name, /** @type {any} */ otherwise) => given[name] ?? base?.[name] ?? otherwise
+  const miss = or('miss', 'continue')
+  if (miss !== 'continue' && miss !== 'abort') throw wrongType('miss', "'continue' or 'abort'", miss)
+  const points_ = or('budget', undefined)
+  const reservation = or('reservation', undefined)
+  const uses = or('uses', undefined)
+  if (uses !== undefined && !Array.isArray(uses)) throw wrongType('uses', 'an array of Resources', uses)
+  return {
+    deadline: positive('deadline', or('deadline', Infinity)),
+    priority: finite('priority', or('priority', 0)),
+    period: positive('period', or('period', Infinity)),
+    wcet: notNegative('wcet', or('wcet', Infinity)),
+    budget: points_ === undefined ? undefined : points('budget', points_),
+    abort: miss === 'abort',
+    reservation: reservation === undefined ? null : partner('reservation', reservation, 'a Reservation'),
+    uses: uses === undefined ? null : uses.map((/** @type {any} */ one) => partner('uses', one, 'an array of Resources'))
+  }
+}
+
+const PENDING = 0
+const READY = 1
+const RUNNING = 2
+const WAITING = 3
+const DEPLETED = 4
+const DONE = 5
+const FAILED = 6
+const CANCELLED = 7
+const STATES = /** @type {const} */ (
+  ['pending', 'ready', 'running', 'waiting', 'depleted', 'done', 'failed', 'cancelled'])
+
+/** @type {any[]} */
+const NO_ARGUMENTS = []
+
+/** What the dispatcher knows of a job. `Job` is the handle that users hold. */
+class Activation {
+  /** @param {Dispatcher} dispatcher @param {number} id @param {any} work @param {any} leaf @param {any[]} args */
+  constructor(dispatcher, id, work, leaf, args) {
+    this.dispatcher = dispatcher
+    this.id = id
+    /** A Task, a function, or the iterator itself. */
+    this.work = work
+    this.args = args
+    this.state = PENDING
+
+    this.release = 0
+    this.deadline = Infinity
+    this.absoluteDeadline = Infinity
+    this.priority = 0
+    this.level = -Infinity
+    /** Raised when the job is rotated behind its equals. */
+    this.stamp = 0
+    /** Reserved jobs 1, ordinary ones 0, those of a depleted reservation -1. */
+    this.band = 0
+    /** Whose keys count: its own, its reservation's, or those of a job that waits for it. @type {Standing} */
+    this.standing = this
+
+    this.index = OUTSIDE
+    /** @type {Activation | null} */
+    this.before = null
+    /** @type {Activation | null} */
+    this.after = null
+
+    /** The innermost generator, which is resumed directly; UNSTARTED, or null when nothing is to be resumed. */
+    this.leaf = leaf
+    /** Its callers, outermost first. @type {any[] | null} */
+    this.callers = null
+    /** What the next resume hands in, and whether it is thrown. @type {any} */
+    this.input = undefined
+    this.throwing = false
+    /** @type {Waitable | null} */
+    this.waiting = null
+    /** A function job's place in the async shim. @type {Along | null} */
+    this.along = null
+
+    /** Points per budget; AUTO: `auto`, as tuned. */
+    this.limit = AUTO
+    this.auto = 1
+    /** What the tuning knows of the price of a point. */
+    this.pricedTime = 0
+    this.pricedPoints = 0
+
+    /** @type {number | undefined} */
+    this.started = undefined
+    /** @type {number | undefined} */
+    this.finished = undefined
+    this.cost = 0
+    /** `cost` at the last rotation: the slice counts from it, across preemptions. */
+    this.turn = 0
+    this.wcet = Infinity
+    this.preemptions = 0
+    this.missed = false
+    this.handled = false
+    /** @type {any} the result or the error */
+    this.outcome = undefined
+    /** @type {Circumstances | null} */
+    this.rare = null
+    this.job = new Job(this)
+  }
+
+  /** @param {Waitable} waitable */
+  woken(waitable) {
+    this.dispatcher.wake(this, waitable)
+  }
+}
+
+/** What only few jobs have. */
+class Circumstances {
+  /** @type {string | undefined} */
+  name
+  /** The entry at the deadline. @type {Entry | null} */
+  miss = null
+  /** The entry at a release in the future. @type {Entry | null} */
+  pending = null
+  abort = false
+  /** Ends the listening to a signal. @type {(() => void) | null} */
+  unlisten = null
+  /** NOT_CANCELLED, or the reason. */
+  reason = NOT_CANCELLED
+  delivered = false
+  /** @type {Partner | null} */
+  server = null
+  /** @type {Partner[] | null} */
+  uses = null
+  /** The number of gates held. */
+  gates = 0
+  /** The queues it owns, whose best waiter lends it its standing. @type {Queue[]} */
+  owned = []
+  refreshing = false
+  /** @type {Queue | null} */
+  joiners = null
+  /** @type {Promise<any> | null} */
+  promise = null
+  /** @type {((value: any) => void) | null} */
+  resolve = null
+  /** @type {((error: any) => void) | null} */
+  reject = null
+}
+
+const NOT_CANCELLED = Symbol('not cancelled')
+
+/** @param {Activation} a */
+const rare = a => a.rare ??= new Circumstances()
+
+/** @type {(job: Job) => Activation} */
+let activationOf
+/** @type {(value: unknown) => value is Job} */
+let isJob
+
+/**
+ * One activation of a task, from its release to its finish. Made by `spawn` and `release` only.
+ *
+ * A job is a thenable: `await job` gives its result or throws its error. So does `yield job` in another job, which
+ * lends its own deadline and priority to the job it waits for.
+ *
+ * @template [T=any]
+ */
+export class Job {
+  /** @type {Activation} */
+  #activation
+
+  static {
+    activationOf = job => job.#activation
+    isJob = value => typeof value === 'object' && value !== null && #activation in value
+  }
+
+  /** @internal @param {Activation} activation */
+  constructor(activation) {
+    if (!(activation instanceof Activation)) throw new TypeError('jobs are made by spawn() and release()')
+    this.#activation = activation
+  }
+
+  get id() { return this.#activation.id }
+  /** @returns {string} the name given, else the task's, else the function's */
+  get name() {
+    const { rare, work, id } = this.#activation
+    return rare?.name || (typeof work === 'function' || work instanceof Task ? work.name : '') || `job ${id}`
+  }
+  /** @returns {Task | null} */
+  get task() {
+    const { work } = this.#activation
+    return work instanceof Task ? work : null
+  }
+  get state() {
+    const { state, dispatcher } = this.#activation
+    return STATES[state === RUNNING && !dispatcher.inRound ? READY : state]
+  }
+  /** Host timestamp, ms. */
+  get release() { return this.#activation.release }
+  /** Host timestamp, ms; Infinity without a deadline. */
+  get absoluteDeadline() { return this.#activation.absoluteDeadline }
+  /** Host timestamp of the first dispatch, ms. @returns {number | undefined} */
+  get started() { return this.#activation.started }
+  /** Host timestamp, ms. @returns {number | undefined} */
+  get finished() { return this.#activation.finished }
+  /** Execution time received, ms. */
+  get cost() { return this.#activation.cost }
+  /** Whether it was noticed unfinished, or finished, after its deadline. */
+  get missed() { return this.#activation.missed }
+  /** `finished - absoluteDeadline`, signed, ms; undefined until it has finished. @returns {number | undefined} */
+  get lateness() {
+    const { finished, absoluteDeadline } = this.#activation
+    return finished === undefined ? undefined : finished - absoluteDeadline
+  }
+  /** How often it had to hand over the processor while it could go on. */
+  get preemptions() { return this.#activation.preemptions }
+
+  /** Relative deadline, ms after release. Setting it moves the job in its queue at once. */
+  get deadline() { return this.#activation.deadline }
+  set deadline(value) {
+    positive('deadline', value)
+    this.#activation.dispatcher.setDeadline(this.#activation, value)
+  }
+  /** Larger is more important. Setting it moves the job in its queue at once. */
+  get priority() { return this.#activation.priority }
+  set priority(value) {
+    finite('priority', value)
+    this.#activation.dispatcher.setPriority(this.#activation, value)
+  }
+  /** The task's, ms. */
+  get period() {
+    const { work } = this.#activation
+    return work instanceof Task ? work.period : Infinity
+  }
+  /** The preemption level, fixed at release (Baker 1991). */
+  get level() { return this.#activation.level }
+
+  /**
+   * @template R, E
+   * @param {((value: T) => R | PromiseLike<R>) | null} [onDone]
+   * @param {((error: any) => E | PromiseLike<E>) | null} [onFailed]
+   * @returns {Promise<R | E>}
+   */
+  then(onDone, onFailed) {
+    return promiseOf(this.#activation).then(onDone, onFailed)
+  }
+  /** @template E @param {((error: any) => E | PromiseLike<E>) | null} [onFailed] @returns {Promise<T | E>} */
+  catch(onFailed) {
+    return this.then(/** @type {any} */ (undefined), onFailed)
+  }
+  /** @param {(() => void) | null} [onEnded] @returns {Promise<T>} */
+  finally(onEnded) {
+    return promiseOf(this.#activation).finally(onEnded)
+  }
+
+  /**
+   * Cancels the job: `reason` is thrown once at its current `yield`, innermost call first; inside a critical section
+   * at the first yield after it. What the job waited for is let go of; its `finally` blocks may yield and wait. A job
+   * that has not started ends at once; one that catches the reason goes on.
+   *
+   * @param {unknown} [reason] default: an AbortError
+   * @returns {boolean} whether this call cancelled it: false when it had ended or had been cancelled already
+   */
+  cancel(reason) {
+    return this.#activation.dispatcher.cancel(this.#activation, reason === undefined ? abortError() : reason)
+  }
+
+  /**
+   * In an async job: passes a preemption point.
+   *
+   * @returns {Promise<void>} resolved when the policy picks the job again; rejected when it has been cancelled
+   * @throws {TypeError} in a generator job, which writes `yield`
+   */
+  yield() {
+    return yieldAlong(this.#activation)
+  }
+
+  /** For `yield* job`, which types the result. @returns {Generator<Job<T>, T, T>} */
+  *[Symbol.iterator]() {
+    return yield this
+  }
+  get [Symbol.toStringTag]() { return 'Job' }
+}
+
+// --------------------------------------------------------------------------- 4a what a job may wait for
+
+const IDLE = 0
+const BEGUN = 1
+const FULFILLED = 2
+const REJECTED = 3
+
+/**
+ * Something to wait for: lazy, acts once, then repeats its outcome. Derived classes override `begin`, which is
+ * called when somebody waits for it first and settles it by `wake` or `fail`, at once or later; and `undo`, called
+ * when the last waiter leaves before that, after which it can begin anew.
+ */
+class Waitable {
+  /** Whether waiting for it may take time, so that it is forbidden in critical sections. */
+  get mayBlock() { return true }
+
+  phase = IDLE
+  /** @type {any} */
+  outcome = undefined
+  /** @type {Waiter | null} */
+  waiter = null
+  /** All but the first. @type {Waiter[] | null} */
+  others = null
+  /** Its place in a queue. @type {WaitNode | null} */
+  node = null
+
+  /** @param {Job | null} job on whose behalf; null outside jobs */
+  begin(job) {}
+  undo() {}
+  /** The standing of the job that waits has changed. */
+  refresh() {
+    if (this.node !== null) this.node.queue.update(this.node)
+  }
+
+  /** @param {any} [value] */
+  wake(value) {
+    this.#settle(FULFILLED, value)
+  }
+  /** @param {unknown} error */
+  fail(error) {
+    this.#settle(REJECTED, error)
+  }
+
+  /**
+   * @param {Waiter} waiter told by `woken(this)`, once, unless this returns true or it leaves
+   * @returns {boolean} whether the outcome is there already
+   */
+  enlist(waiter) {
+    if (this.phase === IDLE) {
+      this.phase = BEGUN
+      try {
+        this.begin(waiter.job)
+      } catch (error) {
+        this.fail(error)
+      }
+    }
+    if (this.phase >= FULFILLED) return true
+    if (this.waiter === null) this.waiter = waiter
+    else (this.others ??= []).push(waiter)
+    return false
+  }
+
+  /** @param {Waiter} waiter */
+  leave(waiter) {
+    if (this.waiter === waiter) this.waiter = this.others?.shift() ?? null
+    else this.others?.splice(this.others.indexOf(waiter) >>> 0, 1)
+    if (this.waiter !== null || this.phase !== BEGUN) return
+    this.phase = IDLE
+    this.undo()
+  }
+
+  /** @param {number} phase @param {any} outcome */
+  #settle(phase, outcome) {
+    if (this.phase >= FULFILLED) return
+    const { waiter, others } = this
+    this.phase = phase
+    this.outcome = outcome
+    this.waiter = this.others = null
+    if (waiter !== null) waiter.woken(this)
+    if (others !== null) for (const other of others) other.woken(this)
+  }
+
+  /** For `await` in async code. @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
+  then(onDone, onFailed) {
+    return new Promise((resolve, reject) => {
+      const waiter = {
+        job: null,
+        woken: () => this.phase === FULFILLED ? resolve(this.outcome) : reject(this.outcome)
+      }
+      if (this.enlist(waiter)) waiter.woken()
+    }).then(onDone, onFailed)
+  }
+
+  /** For `yield* waitable`, which types the outcome. @returns {Generator<this, any, any>} */
+  *[Symbol.iterator]() {
+    return yield this
+  }
+}
+/** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
+
+/** Waits for a promise or thenable. */
+class Settlement extends Waitable {
+  /** @param {PromiseLike<any>} thenable */
+  constructor(thenable) {
+    super()
+    this.thenable = thenable
+    /** @type {Dispatcher | null} */
+    this.dispatcher = null
+    this.round = 0
+  }
+  /** @param {Job | null} job */
+  begin(job) {
+    this.dispatcher = job && activationOf(job).dispatcher
+    if (this.dispatcher !== null) this.dispatcher.holds++
+    this.#follow(this.thenable)
+  }
+  undo() {
+    this.round++ // what the thenable still says is not for the next waiter
+    this.#letGo()
+  }
+  /** @param {PromiseLike<any>} thenable */
+  #follow(thenable) {
+    const round = ++this.round
+    thenable.then(value => {
+      if (round !== this.round) return
+      if (isThenable(value)) return this.#follow(value)
+      this.round++
+      this.#letGo()
+      this.wake(value)
+    }, error => {
+      if (round !== this.round) return
+      this.round++
+      this.#letGo()
+      this.fail(error)
+    })
+  }
+  #letGo() {
+    if (this.dispatcher !== null) this.dispatcher.holds--
+    this.dispatcher = null
+  }
+}
+
+/** Waits for another job to end. */
+class Join extends Waitable {
+  /** @param {Activation} target */
+  constructor(target) {
+    super()
+    this.target = target
+  }
+  /** @param {Job | null} job */
+  begin(job) {
+    const { target } = this
+    target.handled = true
+    if (target.state === DONE) return this.wake(target.outcome)
+    if (target.state > DONE) return this.fail(target.outcome)
+    const queue = rare(target).joiners ??= new Queue(target.job)
+    queue.push(this, job)
+  }
+  undo() {
+    const node = /** @type {WaitNode} */ (this.node)
+    node.queue.remove(node)
+  }
+}
+
+/** @param {unknown} value @returns {value is PromiseLike<any>} */
+const isThenable = value => (typeof value === 'object' || typeof value === 'function') && value !== null &&
+  typeof (/** @type {any} */ (value).then) === 'function'
+
+/** A waitable's place in a queue. */
+class WaitNode {
+  /** @param {Queue} queue @param {Waitable} waitable @param {Activation | null} activation @param {number} order */
+  constructor(queue, waitable, activation, order) {
+    this.queue = queue
+    this.waitable = waitable
+    this.activation = activation
+    this.order = order
+    this.index = OUTSIDE
+    this.before = null
+    this.after = null
+  }
+  get job() { return this.activation && this.activation.job }
+}
+
+/**
+ * Those who wait, the most eligible first, equals in order of arrival. Whoever owns the queue has a standing at
+ * least as good as its first (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
+ */
+class Queue {
+  /** @type {Activation | null} */
+  #owner = null
+  /** @type {Dispatcher | null} */
+  #dispatcher = null
+  #arrivals = 0
+  /** @type {Heap<WaitNode>} */
+  #heap = new Heap(
+    node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(standingOf(node)),
+    (a, b) => /** @type {Dispatcher} */ (this.#dispatcher).compareStandings(standingOf(a), standingOf(b)) ||
+      a.order - b.order)
+
+  /** @param {Job | null} [owner] */
+  constructor(owner = null) {
+    this.owner = owner
+  }
+
+  get size() { return this.#heap.size }
+  /** @returns {WaitNode | null} */
+  get first() { return this.#heap.first }
+
+  get owner() { return this.#owner && this.#owner.job }
+  set owner(job) {
+    const next = job && activationOf(job)
+    const last = this.#owner
+    if (next === last) return
+    this.#owner = next
+    if (last !== null) {
+      const { owned } = rare(last)
+      owned.splice(owned.indexOf(this), 1)
+      last.dispatcher.refresh(last)
+    }
+    if (next !== null) {
+      rare(next).owned.push(this)
+      next.dispatcher.refresh(next)
+    }
+  }
+
+  /**
+   * @param {Waitable} waitable @param {Job | null} job on whose behalf
+   * @returns {WaitNode}
+   * @throws {DeadlockError} when the owner waits, through others, for `job`
+   */
+  push(waitable, job) {
+    const activation = job && activationOf(job)
+    if (activation !== null && this.#owner !== null) refuseCycle(activation, this.#owner)
+    if (this.#heap.size === 0) this.#dispatcher = (activation ?? this.#owner)?.dispatcher ?? dispatcherOf(rt)
+    const node = new WaitNode(this, waitable, activation, this.#arrivals++)
+    waitable.node = node
+    this.#heap.push(node)
+    this.#lend(node)
+    return node
+  }
+  /** @returns {WaitNode | null} */
+  shift() {
+    const node = this.#heap.first
+    if (node !== null) this.remove(node)
+    return node
+  }
+  /** @param {WaitNode} node */
+  remove(node) {
+    if (node.index === OUTSIDE) return
+    this.#heap.remove(node)
+    node.waitable.node = null
+    this.#lend(node)
+  }
+  /** @param {WaitNode} node */
+  update(node) {
+    this.#heap.update(node)
+    this.#lend(node)
+  }
+
+  /** @param {WaitNode} node */
+  #lend(node) {
+    if (this.#owner !== null) this.#owner.dispatcher.refresh(this.#owner, standingOf(node))
+  }
+}
+
+/** Whose keys decide. @typedef {{ band: number, job: Ranked }} Standing */
+/** Those who await outside jobs. @type {Standing} */
+const NOBODY = { band: 0, job: { absoluteDeadline: Infinity, priority: 0 } }
+/** @param {WaitNode} node */
+const standingOf = node => node.activation === null ? NOBODY : node.activation.standing
+
+/** @param {Activation} waiting @param {Activation} owner */
+function refuseCycle(waiting, owner) {
+  const chain = [waiting.job]
+  for (let next = /** @type {Activation | null | undefined} */ (owner); next; ) {
+    chain.push(next.job)
+    if (next === waiting) {
+      throw new DeadlockError(`deadlock: ${chain.map(job => job.name).join(' waits for ')}`, chain.slice(1))
+    }
+    const job = /** @type {Job | null | undefined} */ (next.waiting?.node?.queue.owner)
+    next = job && activationOf(job)
+  }
+}
+
+// -------------------------------------------------------------------------------------- 4b resuming a job
+
+const UNSTARTED = Symbol('unstarted')
+
+// How a resume ends. DONE and FAILED are the states.
+const POINT = -1 // at a preemption point, and able to go on
+const BLOCKED = -2
+const ALONG = -3 // in async code, which runs when the stack is empty
+const AWAY = -4 // async code that waits for something foreign
+
+/** Yields since the dispatcher last asked. */
+let received = 0
+
+/** @param {any} value @returns {boolean} whether it is a call, to be driven */
+const isIterator = value => typeof value === 'object' && value !== null && typeof value.next === 'function' &&
+  value[Symbol.asyncIterator] === undefined
+
+/** @param {any} leaf @param {any} error */
+function throwInto(leaf, error) {
+  if (typeof leaf.throw === 'function') return leaf.throw(error)
+  // As `yield*` does: an iterator that cannot be thrown into is closed, and its caller gets the error.
+  leaf.return?.()
+  throw error
+}
+
+/** What a job waits for, as users know it. @param {Waitable} waitable */
+const subjectOf = waitable => waitable instanceof Join ? waitable.target.job
+  : waitable instanceof Settlement ? waitable.thenable : waitable
+
+/** @param {Activation} a @param {any} value @returns {Waitable} */
+function waitableOf(a, value) {
+  if (value instanceof Waitable) return value
+  if (isJob(value)) {
+    if (value === a.job) throw new TypeError(`${value.name} waits for itself`)
+    return new Join(activationOf(value))
+  }
+  if (isThenable(value)) return new Settlement(value)
+  throw new TypeError(
+    `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}`)
+}
+
+/** Whether a cancellation is still to be thrown into the job, and may be. @param {Activation} a */
+const isDoomed = a => a.rare !== null && a.rare.reason !== NOT_CANCELLED && !a.rare.delivered && a.rare.gates === 0
+
+/** @param {Activation} a */
+function takeReason(a) {
+  const circumstances = /** @type {Circumstances} */ (a.rare)
+  circumstances.delivered = true
+  return circumstances.reason
+}
+
+/**
+ * Resumes a job until its budget is used up, it waits, or it ends. The scheduler keeps the stack of calls itself,
+ * so that a yield costs the same at any depth and depth is bounded by memory only.
+ *
+ * @param {Activation} a
+ * @returns {number} POINT, BLOCKED, ALONG, DONE or FAILED; the last two with `a.outcome`
+ */
+function drive(a) {
+  let { leaf, input, throwing } = a
+  a.input = undefined
+  a.throwing = false
+  if (leaf === UNSTARTED) {
+    const outcome = begin(a)
+    if (outcome !== POINT) return outcome
+    leaf = a.leaf
+  } else if (leaf === null) {
+    if (a.along !== null) return a.along.resume(throwing, input)
+    a.outcome = input
+    return throwing ? FAILED : DONE
+  }
+  for (;;) {
+    let step
+    try {
+      step = throwing ? throwInto(leaf, input) : leaf.next(input)
+      received++
+      while (step.value === undefined && !step.done) {
+        const { left } = budget
+        if (!(left > 1)) {
+          a.leaf = leaf
+          return POINT
+        }
+        budget.left = left - 1
+        step = leaf.next()
+        received++
+      }
+    } catch (error) {
+      const caller = a.callers?.pop()
+      if (caller === undefined) {
+        a.leaf = null
+        a.outcome = error
+        return FAILED
+      }
+      leaf = caller
+      input = error
+      throwing = true
+      continue
+    }
+    throwing = false
+    const { value } = step
+    if (step.done) {
+      const caller = a.callers?.pop()
+      if (caller === undefined) return end(a, value)
+      leaf = caller
+      input = value
+      continue
+    }
+    try {
+      if (isDoomed(a)) throw takeReason(a)
+      if (!(value instanceof Waitable) && isIterator(value)) {
+        if (value === leaf) throw new TypeError(`${a.job.name} yielded the generator that is running`)
+        ;(a.callers ??= []).push(leaf)
+        leaf = value
+        input = undefined
+      } else {
+        const waitable = waitableOf(a, value)
+        if (a.rare !== null && a.rare.gates > 0 && waitable.mayBlock) {
+          throw new TypeError(`${a.job.name} waits inside a critical section`)
+        }
+        if (!waitable.enlist(a)) {
+          a.leaf = leaf
+          a.waiting = waitable
+          return BLOCKED
+        }
+        input = waitable.outcome
+        throwing = waitable.phase === REJECTED
+      }
+    } catch (error) {
+      input = error
+      throwing = true
+    }
+    if (budget.left > 1) {
+      budget.left--
+    } else {
+      a.leaf = leaf
+      a.input = input
+      a.throwing = throwing
+      return POINT
+    }
+  }
+}
+
+/** Calls a job's function. What it returns decides. @param {Activation} a @returns {number} */
+function begin(a) {
+  const { work, args } = a
+  a.leaf = null
+  try {
+    const run = work instanceof Task ? work.run : work
+    const self = work instanceof Task ? work : undefined
+    const isAsync = run[Symbol.toStringTag] === 'AsyncFunction'
+    const result = Reflect.apply(run, self, isAsync ? [a.job, ...args] : args)
+    if (typeof result !== 'object' && typeof result !== 'function' || result === null) return end(a, result)
+    if (!(result instanceof Waitable) && !isJob(result)) {
+      if (isIterator(result)) {
+        a.leaf = result
+        return POINT
+      }
+      if (result[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
+        throw new TypeError(`${a.job.name} is an async generator, which cannot be driven; write a generator`)
+      }
+      if (isThenable(result)) {
+        a.along ??= new Along(a)
+        a.along.follow(result)
+        return ALONG
+      }
+    }
+    return end(a, result)
+  } catch (error) {
+    a.outcome = error
+    return FAILED
+  }
+}
+
+/** A result that is itself to be waited for is, as `await` does it. @param {Activation} a @param {any} result */
+function end(a, result) {
+  a.leaf = null
+  try {
+    if (isThenable(result)) {
+      const waitable = waitableOf(a, result)
+      if (!waitable.enlist(a)) {
+        a.waiting = waitable
+        return BLOCKED
+      }
+      a.outcome = waitable.outcome
+      return waitable.phase === REJECTED ? FAILED : DONE
+    }
+  } catch (error) {
+    a.outcome = error
+    return FAILED
+  }
+  a.outcome = result
+  return DONE
+}
+
+/** The promise of a job's outcome, made when somebody asks. @param {Activation} a @returns {Promise<any>} */
+function promiseOf(a) {
+  a.handled = true
+  return basePromise(a)
+}
+
+/** @param {Activation} a @returns {Promise<any>} */
+function basePromise(a) {
+  const circumstances = rare(a)
+  if (circumstances.promise !== null) return circumstances.promise
+  const promise = a.state === DONE ? Promise.resolve(a.outcome)
+    : a.state > DONE ? Promise.reject(a.outcome)
+    : new Promise((resolve, reject) => {
+      circumstances.resolve = resolve
+      circumstances.reject = reject
+    })
+  if (a.state === CANCELLED) promise.catch(() => {}) // a cancellation is never reported as unhandled
+  return circumstances.promise = promise
+}
+
+// ------------------------------------------------------------------------------------------- 5 Scheduler
+
+/** @typedef {{ type: string, time: number, job: Job | null, [more: string]: any }} TraceRecord one event of a schedule */
+
+/**
+ * @typedef {object} SchedulerOptions
+ * @property {Policy} [policy] `edf` (default), `fp`, `rm`, or one of your own
+ * @property {number} [slice] ms before jobs of equal standing rotate; default 1; may be Infinity
+ * @property {number} [round] ms before the scheduler returns to the event loop; default 5; may be Infinity
+ * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default 'auto'
+ * @property {Host} [host] default: the platform's
+ * @property {boolean} [paused] default false
+ * @property {boolean} [closed] report when nothing is left that could wake the waiting jobs; default false
+ * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed
+ * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet
+ * @property {(job: Job, ms: number) => void} [onStall] called when one budget outlasted the slice
+ * @property {(error: unknown, job: Job | null) => void} [onError] called with the error of a job that nobody has
+ *   asked for by the end of the round, and with errors of callbacks; default: as the platform reports
+ */
+
+const SLICE = 1
+const ROUND = 5
+/** What a budget costs, ms: see `tune`. */
+const BUDGET_FLOOR = 0.008
+const BUDGET_CEILING = 0.1
+const FEWEST_POINTS = 10
+const MOST_POINTS = 4096
+/** Waits in the middle of time: a miss is only a miss after the deadline. */
+const AFTERWARDS = 0.001
+/** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
+const PATIENCE = 8
+
+const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infinity, priority: -Infinity } })
+
+/** @type {Activation | null} the job that this thread runs */
+let dispatched = null
+
+/** What schedules. `Scheduler` is the handle that users hold. */
+class Dispatcher {
+  /** @param {Scheduler} scheduler @param {any} settings */
+  constructor(scheduler, settings) {
+    this.scheduler = scheduler
+    /** @type {Host} */
+    this.host = settings.host
+    /** @type {Policy} */
+    this.policy = settings.policy
+    this.slice = settings.slice
+    this.round = settings.round
+    this.limit = settings.limit
+    this.closed = settings.closed
+    this.paused = settings.paused
+    this.onMiss = settings.onMiss
+    this.onOverrun = settings.onOverrun
+    this.onStall = settings.onStall
+    this.onError = settings.onError
+
+    /** @type {Heap<Activation>} */
+    this.ready = new Heap(a => this.keyOf(a.standing), (a, b) => this.compare(a, b))
+    /** One for each kind of entry, in the order in which they are settled. */
+    this.timelines = [timeline(), timeline(), timeline(), timeline()]
+    /** No entry is due earlier. */
+    this.due = Infinity
+    this.entries = 0
+    /** Entries that keep the process alive. */
+    this.refs = 0
+    /** Wakers outside: while there are any, a closed scheduler is not deadlocked. */
+    this.holds = 0
+
+    /** The job that holds the processor, across budgets and rounds. @type {Activation | null} */
+    this.running = null
+    /** The job whose code runs right now. @type {Activation | null} */
+    this.current = null
+    /** Whether anything happened that may change who runs. */
+    this.changed = false
+    /** Whether the present budget was cut short; it teaches nothing about the price of points. */
+    this.cut = false
+    /** Points of the present budget, and ms that the last one took. */
+    this.granted = 0
+    this.elapsed = 0
+    /** @type {Gate[]} the ceiling stack */
+    this.gates = []
+    this.rotation = 0
+    /** Stamps of continuations, in order, and ahead of all equals that are none. */
+    this.continuation = Number.MIN_SAFE_INTEGER
+
+    this.inRound = false
+    this.posted = false
+    /** @type {(() => void) | null} */
+    this.disarm = null
+    this.armedFor = Infinity
+    this.armedRef = false
+
+    /** The latest reading of the clock. */
+    this.time = -Infinity
+    /** From when time is charged to the running job. */
+    this.mark = 0
+    this.roundBegan = 0
+    this.roundEnds = 0
+    this.busyBefore = 0
+    /** The smallest step of the clock seen. */
+    this.resolution = Infinity
+    /** ms that a budget may cost at most */
+    this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
+
+    /** Only a closed scheduler keeps account of who waits. @type {Set<Job> | null} */
+    this.waiters = settings.closed ? new Set() : null
+
+    /** Jobs not yet ended. */
+    this.live = 0
+    /** @type {Activation[]} that failed in this round */
+    this.failures = []
+    /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
+    this.idlers = []
+    /** @type {((record: TraceRecord) => void)[] | null} */
+    this.observers = null
+    this.stats = {
+      jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
+      misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
+    }
+  }
+
+  /** @returns {number} the clock, which never runs backwards here */
+  read() {
+    const time = this.host.now()
+    return this.time = time > this.time ? time : this.time
+  }
+
+  // Order
+
+  /** @param {Standing} standing */
+  keyOf(standing) {
+    if (standing.band !== 0) return standing.band > 0 ? -Infinity : Infinity
+    return this.policy.key === undefined ? 0 : this.policy.key(standing.job)
+  }
+
+  /** @param {Standing} a @param {Standing} b */
+  compareStandings(a, b) {
+    return b.band - a.band || this.policy.compare(a.job, b.job)
+  }
+
+  /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
+  compare(a, b) {
+    return this.compareStandings(a.standing, b.standing) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
+  }
+
+  // Releases
+
+  /** @param {any} work @param {any} options @param {any[]} args @returns {Job} */
+  spawn(work, options, args) {
+    let leaf
+    if (typeof work === 'function' || work instanceof Task) {
+      const run = typeof work === 'function' ? work : callable('work.run', work.run)
+      if (run[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
+        throw wrongType('work', 'a generator function, not an async one,', work)
+      }
+      leaf = UNSTARTED
+    } else if (isIterator(work) && !isJob(work)) {
+      leaf = work
+    } else {
+      throw wrongType('work', 'a Task, a generator or a function', work)
+    }
+    if (options === undefined && typeof work === 'function') {
+      const a = new Activation(this, this.stats.jobs + 1, work, leaf, args.length === 0 ? NO_ARGUMENTS : args)
+      a.limit = this.limit
+      a.release = this.read()
+      this.admit(a)
+      this.arrive(a)
+      return a.job
+    }
+    return this.spawnWith(work, leaf, options ?? {}, args).job
+  }
+
+  /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
+  spawnWith(work, leaf, options, args) {
+    record('options', options)
+    const task = work instanceof Task ? work : undefined
+    const parameters = parametersOf(options, task)
+    const release = options.release === undefined ? undefined : finite('release', options.release)
+    const signal = options.signal === undefined ? undefined : abortSignal(options.signal)
+    const priority = this.policy.priority === undefined ? parameters.priority : this.policy.priority(parameters)
+
+    const a = new Activation(this, this.stats.jobs + 1, work, leaf, args)
+    const now = this.read()
+    a.release = release ?? now
+    a.deadline = parameters.deadline
+    a.absoluteDeadline = a.release + a.deadline
+    a.priority = priority
+    a.wcet = parameters.wcet
+    a.limit = parameters.budget ?? this.limit
+    a.level = this.policy.level({ deadline: a.deadline, priority, period: parameters.period })
+    if (options.name !== undefined) rare(a).name = String(options.name)
+    if (parameters.abort) rare(a).abort = true
+    this.admit(a)
+    if (signal?.aborted) {
+      rare(a).reason = signal.reason
+      this.finish(a, CANCELLED, signal.reason)
+      return a
+    }
+    if (signal !== undefined) {
+      const onAbort = () => { this.cancel(a, signal.reason) }
+      signal.addEventListener('abort', onAbort)
+      rare(a).unlisten = () => signal.removeEventListener('abort', onAbort)
+    }
+    if (parameters.uses !== null) {
+      rare(a).uses = parameters.uses
+      for (const resource of parameters.uses) resource.attach(a.job)
+    }
+    if (parameters.reservation !== null) {
+      rare(a).server = parameters.reservation
+      parameters.reservation.attach(a.job)
+      this.refresh(a)
+    }
+    if (a.release > now) {
+      rare(a).pending = this.at(RELEASE, a.release, a, true)
+      this.rest()
+    } else {
+      this.arrive(a)
+    }
+    return a
+  }
+
+  /** @param {Activation} a */
+  admit(a) {
+    this.stats.jobs++
+    this.live++
+  }
+
+  /** A release is due. @param {Activation} a */
+  arrive(a) {
+    if (a.absoluteDeadline < Infinity) this.expectMiss(a)
+    if (this.observers !== null) this.emit('release', a)
+    this.enqueue(a)
+    if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
+    else if (!this.inRound) this.rest()
+  }
+
+  /** @param {Activation} a */
+  expectMiss(a) {
+    const circumstances = rare(a)
+    circumstances.miss = this.at(MISS, a.absoluteDeadline, a, circumstances.abort)
+  }
+
+  /** Makes a job ready, behind the equals that are ready already. @param {Activation} a */
+  enqueue(a) {
+    if (a.standing === SPENT) {
+      a.state = DEPLETED
+      if (this.observers !== null) this.emit('deplete', a)
+      return
+    }
+    a.state = READY
+    a.stamp = this.rotation
+    this.ready.push(a)
+  }
+
+  /** Has the running job come back at its next point, because somebody else may be more eligible. */
+  interrupt() {
+    this.changed = true
+    if (this.current === null) return
+    this.cut = true
+    budget.left = 0
+  }
+
+  /** @param {Activation} a @param {Waitable} waitable */
+  wake(a, waitable) {
+    a.waiting = null
+    a.input = waitable.outcome
+    a.throwing = waitable.phase === REJECTED
+    this.unblock(a)
+  }
+
+  /** @param {Activation} a */
+  unblock(a) {
+    a.turn = a.cost
+    this.waiters?.delete(a.job)
+    if (this.observers !== null) {
+      this.read()
+      this.emit('wake', a)
+    }
+    this.enqueue(a)
+    const { running } = this
+    if (running !== null && a.state === READY) {
+      const order = this.compareStandings(a.standing, running.standing)
+      // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
+      if (order === 0) this.rotate(running)
+      if (!(order > 0)) this.interrupt()
+    }
+    if (!this.inRound) this.rest()
+  }
+
+  /** @param {Activation} a the running job */
+  rotate(a) {
+    a.stamp = ++this.rotation
+    a.turn = a.cost
+  }
+
+  // Re-keying
+
+  /** @param {Activation} a @param {number} deadline */
+  setDeadline(a, deadline) {
+    if (a.state >= DONE) return
+    a.deadline = deadline
+    a.absoluteDeadline = a.release + deadline
+    if (a.state === PENDING) {
+      a.level = this.policy.level(a.job)
+      return
+    }
+    const miss = a.rare?.miss
+    if (miss) {
+      this.removeEntry(miss)
+      /** @type {Circumstances} */ (a.rare).miss = null
+    }
+    if (!a.missed && a.absoluteDeadline < Infinity) this.expectMiss(a)
+    this.refresh(a, a)
+    if (!this.inRound) this.rest()
+  }
+
+  /** @param {Activation} a @param {number} priority */
+  setPriority(a, priority) {
+    if (a.state >= DONE) return
+    a.priority = priority
+    if (a.state === PENDING) a.level = this.policy.level(a.job)
+    else this.refresh(a, a)
+  }
+
+  /**
+   * Finds a job's standing anew and moves it where it stands. The change goes on to whoever it waits for; it stops
+   * where it makes no difference.
+   *
+   * @param {Activation} a @param {Standing} [changed] a standing whose keys have changed
+   */
+  refresh(a, changed) {
+    if (a.state >= DONE || a.rare?.refreshing) return
+    const { standing } = a
+    a.standing = this.standingOf(a)
+    if (a.standing === standing && standing !== changed) return
+    if (a.rare !== null) a.rare.refreshing = true
+    if (a.state === READY) {
+      this.ready.remove(a)
+      if (a.standing === SPENT) {
+        a.state = DEPLETED
+        if (this.observers !== null) this.emit('deplete', a)
+      } else {
+        this.ready.push(a)
+        if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
+      }
+    } else if (a.state === DEPLETED && a.standing !== SPENT) {
+      this.unblock(a)
+    } else if (a.state === RUNNING) {
+      const { first } = this.ready
+      if (a.standing === SPENT || (first !== null && this.compare(first, a) < 0)) this.interrupt()
+    } else if (a.waiting !== null) {
+      a.waiting.refresh()
+    }
+    if (a.rare !== null) a.rare.refreshing = false
+  }
+
+  /** The better of its own, or its reservation's, and that of the best job in any queue it owns. @param {Activation} a */
+  standingOf(a) {
+    const { rare } = a
+    if (rare === null) return a
+    /** @type {Standing} */
+    let best = rare.server === null ? a : rare.server.standing?.(a.job) ?? SPENT
+    for (const { first } of rare.owned) {
+      if (first === null || first.activation === null) continue
+      const { standing } = first.activation
+      if (this.compareStandings(standing, best) < 0) best = standing
+    }
+    // Depletion inside a critical section lets the section finish.
+    return best === SPENT && rare.gates > 0 ? a.standing : best
+  }
+
+  // Cancelling
+
+  /** @param {Activation} a @param {unknown} reason @returns {boolean} */
+  cancel(a, reason) {
+    const circumstances = rare(a)
+    if (a.state >= DONE || circumstances.reason !== NOT_CANCELLED) return false
+    circumstances.reason = reason
+    this.read()
+    if (a.state === PENDING) {
+      if (circumstances.pending !== null) this.removeEntry(circumstances.pending)
+      this.finish(a, CANCELLED, reason)
+      return true
+    }
+    // It leaves its reservation, or its `finally` may never run.
+    if (circumstances.server !== null) {
+      circumstances.server.detach(a.job)
+      circumstances.server = null
+      this.refresh(a)
+    }
+    if (a.state === WAITING) {
+      if (a.along !== null) {
+        this.holds--
+        this.finish(a, CANCELLED, reason)
+        return true
+      }
+      const waitable = /** @type {Waitable} */ (a.waiting)
+      a.waiting = null
+      waitable.leave(a)
+      this.strike(a)
+      this.unblock(a)
+    } else if (a.state === READY && a.started === undefined) {
+      this.ready.remove(a)
+      this.finish(a, CANCELLED, reason)
+    } else if (this.current === a) {
+      this.interrupt()
+    } else {
+      this.strike(a)
+    }
+    return true
+  }
+
+  /** Has the reason of a cancellation thrown at the next resume. @param {Activation} a */
+  strike(a) {
+    if (!isDoomed(a)) return
+    a.input = takeReason(a)
+    a.throwing = true
+  }
+
+  // Ends
+
+  /** @param {Activation} a @param {number} state @param {any} outcome */
+  finish(a, state, outcome) {
+    const { rare } = a
+    if (rare !== null && rare.reason !== NOT_CANCELLED) {
+      // Asked to stop and ended without having been told, or by passing on what it was told.
+      if (state === DONE && !rare.delivered) outcome = rare.reason
+      if (outcome === rare.reason && !(state === DONE && rare.delivered)) state = CANCELLED
+    }
+    a.state = state
+    a.outcome = outcome
+    a.finished = this.time
+    a.leaf = a.callers = a.waiting = null
+    a.args = NO_ARGUMENTS
+    a.input = undefined
+    this.live--
+    if (this.running === a) this.running = null
+    if (a.finished > a.absoluteDeadline) a.missed = true // noticed, with the other misses, at this reading
+    if (this.observers !== null) {
+      this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
+        state === DONE ? undefined : { error: outcome })
+    }
+    if (a.along !== null && a.along.promise !== null) a.along.resume(state !== DONE, outcome)
+    if (rare !== null) this.tidy(a, rare)
+    if (state === FAILED && !a.handled) this.failures.push(a)
+    if (this.inRound) return
+    this.reportFailures()
+    this.answerIdlers()
+    this.rest()
+  }
+
+  /** @param {Activation} a @param {Circumstances} rare */
+  tidy(a, rare) {
+    if (rare.miss !== null && !a.missed) {
+      this.removeEntry(rare.miss)
+      rare.miss = null
+    }
+    rare.pending = null
+    if (rare.unlisten !== null) rare.unlisten()
+    rare.unlisten = null
+    if (rare.gates > 0) {
+      this.gates = this.gates.filter(gate => gate.activation !== a)
+      this.raiseCeilings()
+    }
+    if (rare.server !== null) rare.server.detach(a.job)
+    if (rare.uses !== null) for (const resource of rare.uses) resource.detach(a.job)
+    rare.server = rare.uses = null
+    const { joiners } = rare
+    if (joiners !== null) {
+      for (let node = joiners.shift(); node !== null; node = joiners.shift()) {
+        if (a.state === DONE) node.waitable.wake(a.outcome)
+        else node.waitable.fail(a.outcome)
+      }
+      joiners.owner = null
+    }
+    if (rare.promise === null) return
+    if (a.state === DONE) /** @type {any} */ (rare.resolve)(a.outcome)
+    else /** @type {any} */ (rare.reject)(a.outcome)
+    if (a.state === CANCELLED) rare.promise.catch(() => {})
+    rare.resolve = rare.reject = null
+  }
+
+  /** Reports, as the platform does rejections, the failures that nobody has asked about. */
+  reportFailures() {
+    if (this.failures.length === 0) return
+    for (const a of this.failures.splice(0)) {
+      if (a.handled) continue
+      if (this.onError !== undefined || this.host.report !== undefined) this.report(a.outcome, a.job)
+      else basePromise(a)
+    }
+  }
+
+  /** @param {unknown} error @param {Job | null} job */
+  report(error, job) {
+    try {
+      if (this.onError !== undefined) return void this.onError(error, job)
+    } catch (another) {
+      error = another
+    }
+    try {
+      (this.host.report ?? reportToPlatform)(error)
+    } catch (another) {
+      reportToPlatform(another)
+    }
+  }
+
+  /** @param {Function | undefined} handler @param {any[]} args */
+  call(handler, ...args) {
+    if (handler === undefined) return
+    try {
+      handler(...args)
+    } catch (error) {
+      this.report(error, null)
+    }
+  }
+
+  // The timeline
+
+  /** @param {number} kind @param {number} time @param {any} subject @param {boolean} ref @returns {Entry} */
+  at(kind, time, subject, ref) {
+    const entry = new Entry(this, time, this.entries++, kind, subject, ref)
+    this.timelines[kind].push(entry)
+    if (ref) this.refs++
+    if (time < this.due) this.due = time
+    return entry
+  }
+
+  /** @param {Entry} entry @returns {boolean} whether it was still there */
+  removeEntry(entry) {
+    if (entry.index === OUTSIDE) return false
+    this.timelines[entry.kind].remove(entry)
+    if (entry.ref) this.refs--
+    return true
+  }
+
+  /** What is due happens: replenishments, alarms and wakes, releases, misses. @param {number} time */
+  settle(time) {
+    if (time < this.due) return
+    for (let kind = REPLENISHMENT; kind <= MISS; kind++) this.settleKind(kind, time)
+    this.due = Math.min(...this.timelines.map(({ first }) => first === null ? Infinity : first.time))
+  }
+
+  /** @param {number} kind @param {number} time */
+  settleKind(kind, time) {
+    const line = this.timelines[kind]
+    const limit = this.entries
+    let last = -Infinity
+    for (let entry = line.first; entry !== null; entry = line.first) {
+      if (kind === MISS ? entry.time >= time : entry.time > time) return
+      // What a callback adds is settled here only while it advances; an alarm that sets itself anew waits its turn.
+      if (entry.order >= limit && entry.time <= last) return
+      last = entry.time
+      line.shift()
+      if (entry.ref) this.refs--
+      if (kind === RELEASE) this.arrive(entry.subject)
+      else if (kind === MISS) this.miss(entry.subject)
+      else this.fire(kind, entry)
+    }
+  }
+
+  /** @param {number} kind @param {Entry} entry */
+  fire(kind, entry) {
+    if (this.observers !== null) this.emit(kind === ALARM ? 'alarm' : 'replenish', null, { due: entry.time })
+    this.call(entry.subject, this.time)
+  }
+
+  /** @param {Activation} a */
+  miss(a) {
+    const { abort } = rare(a)
+    rare(a).miss = null
+    a.missed = true
+    this.stats.misses++
+    if (this.observers !== null) this.emit('miss', a)
+    this.call(this.onMiss, a.job)
+    if (!abort || a.state >= DONE) return
+    this.cancel(a, new DeadlineError(`${a.job.name} missed its deadline, ${a.deadline} ms after its release`))
+  }
+
+  // Rounds
+
+  /** Makes sure that the host calls again when there is something to do. */
+  rest() {
+    if (this.inRound) return
+    if (this.paused) return this.arm(Infinity)
+    if (this.running !== null || this.ready.size > 0) {
+      this.arm(Infinity)
+      if (this.posted) return
+      this.posted = true
+      this.host.post(this.turn)
+      return
+    }
+    const misses = this.timelines[MISS].first
+    let next = misses === null ? Infinity : misses.time + AFTERWARDS
+    for (let kind = REPLENISHMENT; kind < MISS; kind++) {
+      const { first } = this.timelines[kind]
+      if (first !== null && first.time < next) next = first.time
+    }
+    this.arm(next)
+  }
+
+  /** Has the host call at `time`, by one timer. @param {number} time */
+  arm(time) {
+    const ref = this.refs > 0
+    if (time === this.armedFor && ref === this.armedRef) return
+    this.disarm?.()
+    this.disarm = null
+    this.armedFor = time
+    this.armedRef = ref
+    if (time < Infinity) this.disarm = this.host.after(Math.max(0, time - this.read()), this.onTimer, { ref })
+  }
+
+  onTimer = () => {
+    this.disarm = null
+    this.armedFor = Infinity
+    this.turn()
+  }
+
+  turn = () => {
+    this.posted = false
+    if (this.inRound || this.paused) return
+    this.inRound = true
+    const time = this.mark = this.roundBegan = this.read()
+    this.roundEnds = time + this.round
+    this.busyBefore = this.stats.busy
+    this.settle(time)
+    if (this.work()) this.accompany()
+    else this.endRound()
+  }
+
+  /** Runs jobs until the round ends. @returns {boolean} whether an async job has been resumed, to be accompanied */
+  work() {
+    do {
+      const a = this.pick()
+      if (a === null) return false
+      if (this.spend(a) === ALONG) return true
+    } while (!this.isRoundOver())
+    return false
+  }
+
+  isRoundOver() {
+    return this.time >= this.roundEnds || this.paused || (this.host.inputPending?.() ?? false)
+  }
+
+  /**
+   * The continuation of an async job runs in a microtask, when this stack is empty; so the round goes on in
+   * microtasks too, right behind it, until it is a generator's turn.
+   */
+  async accompany() {
+    do {
+      const a = /** @type {Activation} */ (this.running)
+      const along = /** @type {Along} */ (a.along)
+      for (let quiet = 0; along.ended === 0 && along.promise === null && quiet < PATIENCE; quiet++) {
+        await undefined
+        if (!along.passed) continue
+        along.passed = false
+        quiet = 0
+      }
+      this.current = dispatched = null
+      this.charge(a, this.granted)
+      this.account(a, along.promise !== null ? POINT : along.ended !== 0 ? along.ended : along.free ? DONE : AWAY)
+    } while (!this.isRoundOver() && this.work())
+    this.endRound()
+  }
+
+  endRound() {
+    const { stats } = this
+    const time = this.read()
+    const length = time - this.roundBegan
+    if (stats.busy > this.busyBefore || length > 0) {
+      stats.overhead += length - (stats.busy - this.busyBefore)
+      if (length > stats.longestRound) stats.longestRound = length
+    }
+    stats.rounds++
+    if (this.observers !== null) this.emit('round', null, { start: this.roundBegan })
+    this.inRound = false
+    this.reportFailures()
+    this.answerIdlers()
+    this.rest()
+  }
+
+  /** Tells those who wait for idleness, or for what looks like it. */
+  answerIdlers() {
+    if (this.live === 0) {
+      for (const { resolve } of this.idlers.splice(0)) resolve()
+    } else if (this.closed && this.isDeadlocked()) {
+      const jobs = [.../** @type {Set<Job>} */ (this.waiters)]
+      const error = new DeadlockError(`deadlock: nothing can wake ${jobs.map(job => job.name).join(', ')}`, jobs)
+      const { idlers } = this
+      this.idlers = []
+      if (this.onError !== undefined || idlers.length === 0) this.report(error, null)
+      for (const { reject } of idlers) reject(error)
+    }
+  }
+
+  isDeadlocked() {
+    return this.running === null && this.ready.size === 0 && this.holds === 0 &&
+      this.timelines.every(line => line.size === 0)
+  }
+
+  // Dispatching
+
+  /**
+   * The one rule for who runs: the most eligible job, if its level passes the system ceiling or it holds the top of
+   * it; otherwise the holder of the top, never a third (Baker 1991).
+   *
+   * @returns {Activation | null}
+   */
+  pick() {
+    this.changed = false
+    let { running } = this
+    if (running !== null && running.standing === SPENT) {
+      running.state = DEPLETED
+      if (this.observers !== null) this.emit('deplete', running)
+      running = this.running = null
+    }
+    const best = this.ready.first
+    let next = best === null || (running !== null && this.compare(running, best) < 0) ? running : best
+    if (next !== null && this.gates.length > 0) {
+      const top = this.gates[this.gates.length - 1]
+      if (next !== top.activation && !(next.level > top.ceiling)) next = top.activation
+    }
+    if (next !== null && next !== running) this.dispatch(next, running)
+    return next
+  }
+
+  /** @param {Activation} next @param {Activation | null} last */
+  dispatch(next, last) {
+    this.ready.remove(next)
+    if (last !== null) {
+      last.preemptions++
+      last.state = READY
+      this.ready.push(last)
+      if (this.observers !== null) this.emit('preempt', last, { by: next.job })
+    }
+    next.state = RUNNING
+    this.running = next
+    this.stats.slices++
+    // What scheduling took is charged to nobody.
+    this.mark = this.read()
+    const type = next.started === undefined ? 'start' : 'resume'
+    if (next.started === undefined) next.started = this.mark
+    if (this.observers !== null) this.emit(type, next)
+  }
+
+  /** Resumes a job, budget after budget, until there is something to decide. @param {Activation} a @returns {number} */
+  spend(a) {
+    for (;;) {
+      const granted = this.granted = a.limit === AUTO ? a.auto : a.limit
+      this.cut = false
+      budget.left = granted
+      this.current = dispatched = a
+      const outcome = drive(a)
+      if (outcome === ALONG) return outcome
+      this.current = dispatched = null
+      if (this.charge(a, granted)) {
+        if (outcome === POINT && !isDoomed(a)) continue
+      }
+      this.account(a, outcome)
+      return outcome
+    }
+  }
+
+  /**
+   * Reads the clock after a budget and charges the job.
+   *
+   * @param {Activation} a @param {number} granted
+   * @returns {boolean} whether there is nothing to decide
+   */
+  charge(a, granted) {
+    const time = this.read()
+    const elapsed = time - this.mark
+    const { stats } = this
+    this.mark = time
+    this.elapsed = elapsed
+    a.cost += elapsed
+    stats.busy += elapsed
+    stats.yields += received
+    received = 0
+    if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
+    if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
+    if (a.limit === AUTO && !this.cut) this.tune(a, granted - Math.max(0, budget.left), elapsed)
+    if (a.rare !== null && a.rare.server !== null) a.rare.server.charge?.(a.job, elapsed, time)
+    return !this.changed && time < this.due && a.cost - a.turn < this.slice && time < this.roundEnds &&
+      elapsed <= this.slice && !(a.cost > a.wcet) && !this.paused
+  }
+
+  /**
+   * Finds the points of an automatic budget: as many as cost BUDGET_FLOOR, so that points which suddenly become a
+   * thousand times dearer stall the page for less than 10 ms; but at least FEWEST_POINTS, as far as those cost no more
+   * than BUDGET_CEILING (or a tenth of the slice or round), so that reading the clock stays cheap beside dear points.
+   *
+   * The price of a point is measured over several budgets, since one may be far shorter than a tick of the clock. A
+   * budget that proves the old price wrong by more than the clock's resolution starts the measurement anew: budgets
+   * fall at once. They grow at most by doubling.
+   *
+   * @param {Activation} a @param {number} passed points @param {number} elapsed ms
+   */
+  tune(a, passed, elapsed) {
+    if (passed < 1) passed = 1
+    const expected = a.pricedTime / a.pricedPoints * passed
+    if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
+      a.pricedTime = elapsed
+      a.pricedPoints = passed
+    } else {
+      a.pricedTime += elapsed
+      a.pricedPoints += passed
+    }
+    const price = a.pricedTime / a.pricedPoints
+    const worth = Math.min(this.price, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
+    const ideal = price > 0 ? Math.floor(worth / price) : MOST_POINTS
+    a.auto = Math.max(1, Math.min(ideal, 2 * a.auto, MOST_POINTS))
+    if (a.pricedTime > 8 * worth && a.pricedTime > 8 * this.resolution) {
+      a.pricedTime /= 2
+      a.pricedPoints /= 2
+    }
+  }
+
+  /** What a budget led to, in the order of the contract: finish, then what is due. @param {Activation} a @param {number} outcome */
+  account(a, outcome) {
+    const { time } = this
+    if (outcome === BLOCKED) {
+      this.running = null
+      a.state = WAITING
+      this.waiters?.add(a.job)
+      if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
+      // Cancelled by the very act of waiting.
+      if (isDoomed(a)) {
+        const waitable = /** @type {Waitable} */ (a.waiting)
+        a.waiting = null
+        waitable.leave(a)
+        this.strike(a)
+        this.unblock(a)
+      }
+    } else if (outcome === AWAY) {
+      this.running = null
+      a.state = WAITING
+      this.holds++
+      if (this.observers !== null) this.emit('block', a, { on: null })
+    } else if (outcome === POINT) {
+      this.strike(a)
+    }
+    this.inspect(a)
+    if (outcome >= DONE) this.finish(a, outcome, a.outcome)
+    this.settle(time)
+    if (this.running === a && a.cost - a.turn >= this.slice) this.rotate(a)
+  }
+
+  /** Notices stalls and overruns. @param {Activation} a */
+  inspect(a) {
+    const { elapsed } = this
+    if (elapsed > this.slice) {
+      this.stats.stalls++
+      if (this.observers !== null) this.emit('stall', a, { ms: elapsed })
+      this.call(this.onStall, a.job, elapsed)
+    }
+    if (a.cost > a.wcet) {
+      a.wcet = Infinity // once
+      this.stats.overruns++
+      if (this.observers !== null) this.emit('overrun', a)
+      this.call(this.onOverrun, a.job)
+    }
+  }
+
+  // The async shim
+
+  /** @param {any} options @returns {Promise<void>} */
+  yieldAsync(options) {
+    const { current } = this
+    const isAsync = current !== null && current.leaf === null
+    if (options === undefined && isAsync) return yieldAlong(/** @type {Activation} */ (current))
+    record('options', options ?? {})
+    const { deadline, priority, signal } = options ?? {}
+    const now = this.read()
+    const a = new Activation(this, this.stats.jobs + 1, 'continuation', null, NO_ARGUMENTS)
+    a.limit = this.limit
+    a.release = now
+    if (current !== null) {
+      a.deadline = current.deadline
+      a.absoluteDeadline = current.absoluteDeadline
+      a.priority = current.priority
+    }
+    if (deadline !== undefined) {
+      a.deadline = positive('deadline', deadline)
+      a.absoluteDeadline = now + a.deadline
+    }
+    if (priority !== undefined) a.priority = priorityOf(priority)
+    if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
+    a.level = this.policy.level(a.job)
+    rare(a).name = 'continuation'
+    const along = a.along = new Along(a)
+    along.free = true
+    const promise = along.stop()
+    this.admit(a)
+    if (signal !== undefined) {
+      const onAbort = () => { this.cancel(a, signal.reason) }
+      signal.addEventListener('abort', onAbort)
+      rare(a).unlisten = () => signal.removeEventListener('abort', onAbort)
+    }
+    this.arrive(a)
+    this.ready.remove(a)
+    a.stamp = this.continuation++
+    this.ready.push(a)
+    return promise
+  }
+
+  /** Whether a continuation equal to `a` is ready, which takes turns with it. @param {Activation} a */
+  hasRival(a) {
+    const { first } = this.ready
+    return first !== null && first.stamp < 0 && this.compareStandings(first.standing, a.standing) === 0
+  }
+
+  /** @param {any} fn @param {any} options @returns {Job} */
+  postTask(fn, options) {
+    callable('fn', fn)
+    const { priority, signal, delay = 0, deadline } = record('options', options)
+    if (signal !== undefined) abortSignal(signal)
+    finite('delay', notNegative('delay', delay))
+    const follows = priority === undefined && signal?.priority !== undefined
+    const a = this.spawnWith(() => fn(), UNSTARTED, {
+      name: fn.name || 'task',
+      deadline,
+      signal,
+      priority: priorityOf(follows ? signal.priority : priority ?? 'user-visible'),
+      release: delay > 0 ? this.read() + delay : undefined
+    }, NO_ARGUMENTS)
+    if (follows && a.state < DONE) {
+      const onChange = () => this.setPriority(a, priorityOf(signal.priority))
+      const { unlisten } = rare(a)
+      signal.addEventListener('prioritychange', onChange)
+      rare(a).unlisten = () => {
+        unlisten?.()
+        signal.removeEventListener('prioritychange', onChange)
+      }
+    }
+    return a.job
+  }
+
+  // What the handle asks for
+
+  /** @param {any} settings */
+  configure(settings) {
+    if (this.live > 0) throw new TypeError('configure() needs a scheduler without jobs; wait for idle()')
+    this.arm(Infinity)
+    const { host } = this
+    Object.assign(this, settings)
+    this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
+    this.waiters = this.closed ? new Set() : null
+    if (this.host !== host) this.time = -Infinity
+    this.rest()
+  }
+
+  pause() {
+    this.paused = true
+    if (this.running !== null) this.interrupt()
+    this.rest()
+  }
+
+  resume() {
+    this.paused = false
+    this.rest()
+  }
+
+  /** @returns {Promise<void>} */
+  idle() {
+    if (this.live === 0) return Promise.resolve()
+    const promise = new Promise((resolve, reject) => this.idlers.push({ resolve, reject }))
+    if (!this.inRound) this.answerIdlers()
+    return /** @type {Promise<any>} */ (promise)
+  }
+
+  /** @param {(record: TraceRecord) => void} fn */
+  observe(fn) {
+    this.observers = [...this.observers ?? [], fn]
+    let observing = true
+    return () => {
+      if (!observing) return
+      observing = false
+      const { observers } = this
+      const rest = /** @type {any[]} */ (observers).slice()
+      rest.splice(rest.indexOf(fn), 1)
+      this.observers = rest.length === 0 ? null : rest
+    }
+  }
+
+  /** The ceiling of a gate is the highest from the bottom of the stack up to it. */
+  raiseCeilings() {
+    let ceiling = -Infinity
+    for (const gate of this.gates) gate.ceiling = ceiling = Math.max(ceiling, gate.level)
+  }
+
+  /** Has the running job come back at its next point if it is no longer the most eligible. */
+  reconsider() {
+    const { first } = this.ready
+    if (this.running !== null && first !== null && this.compare(first, this.running) < 0) this.interrupt()
+  }
+
+  /** @param {string} type @param {Activation | null} a @param {object} [more] */
+  emit(type, a, more) {
+    for (const observer of /** @type {any[]} */ (this.observers)) {
+      try {
+        observer({ type, time: this.time, job: a && a.job, ...more })
+      } catch (error) {
+        this.report(error, null)
+      }
+    }
+  }
+}
+
+/** @type {(scheduler: Scheduler) => Dispatcher} */
+let dispatcherOf
+
+/** @param {any} options @param {any} base settings in force @returns {any} settings */
+function settingsOf(options, base) {
+  record('options', options)
+  const or = (/** @type {string} */ name) => options[name] === undefined ? base[name] : options[name]
+  for (const name of ['onMiss', 'onOverrun', 'onStall', 'onError']) {
+    if (options[name] !== undefined) callable(name, options[name])
+  }
+  for (const name of ['paused', 'closed']) {
+    if (typeof or(name) !== 'boolean') throw wrongType(name, 'a boolean', options[name])
+  }
+  const policy = record('policy', or('policy'))
+  callable('policy.compare', policy.compare)
+  callable('policy.level', policy.level)
+  if (policy.key !== undefined) callable('policy.key', policy.key)
+  if (policy.priority !== undefined) callable('policy.priority', policy.priority)
+  const host = record('host', or('host'))
+  for (const name of ['now', 'post', 'after']) callable(`host.${name}`, host[name])
+  return {
+    policy,
+    host,
+    slice: positive('slice', or('slice')),
+    round: positive('round', or('round')),
+    limit: options.budget === undefined ? base.limit : points('budget', options.budget),
+    paused: or('paused'),
+    closed: or('closed'),
+    onMiss: or('onMiss'),
+    onOverrun: or('onOverrun'),
+    onStall: or('onStall'),
+    onError: or('onError')
+  }
+}
+
+/**
+ * Runs jobs by a policy, in rounds, within the event loop. One per thread is the intended use; several share the
+ * thread round by round.
+ */
+export class Scheduler {
+  /** @type {Dispatcher} */
+  #dispatcher
+
+  static {
+    dispatcherOf = scheduler => scheduler.#dispatcher
+  }
+
+  /**
+   * @param {SchedulerOptions} [options]
+   * @throws {TypeError | RangeError} naming the option
+   */
+  constructor(options = {}) {
+    this.#dispatcher = new Dispatcher(this, settingsOf(options, {
+      policy: edf, slice: SLICE, round: ROUND, limit: AUTO, paused: false, closed: false,
+      get host() { return defaultHost() }
+    }))
+  }
+
+  /**
+   * Changes options while no job lives.
+   *
+   * @param {SchedulerOptions} options
+   * @throws {TypeError | RangeError} naming the option; TypeError while a job lives
+   */
+  configure(options) {
+    const settings = settingsOf(options, this.#dispatcher)
+    this.#dispatcher.configure(settings)
+  }
+
+  /**
+   * Releases a job.
+   *
+   * @param {Task | Iterator<any, any, any> | ((...args: any[]) => any)} work a task; a generator object; or a
+   *   function, which is called with `args` when the job starts (an async function with the job before them). What it
+   *   returns decides: an iterator is driven, a thenable awaited, anything else is the result.
+   * @param {TaskOptions & JobOptions} [options] they come before those of the task
+   * @param {...any} args
+   * @returns {Job}
+   * @throws {TypeError | RangeError} naming the parameter
+   */
+  spawn(work, options, ...args) {
+    return this.#dispatcher.spawn(work, options, args)
+  }
+
+  /** Runs no job, and fires nothing, until `resume`. The running job stops at its next point. */
+  pause() {
+    this.#dispatcher.pause()
+  }
+
+  /** Goes on after `pause`, or after `paused: true`. */
+  resume() {
+    this.#dispatcher.resume()
+  }
+
+  get paused() { return this.#dispatcher.paused }
+  /** The policy, by which part of this contract one may ask what the scheduler does. @returns {Policy} */
+  get policy() { return this.#dispatcher.policy }
+  /** ms */
+  get slice() { return this.#dispatcher.slice }
+  /** ms */
+  get round() { return this.#dispatcher.round }
+
+  /**
+   * @returns {Promise<void>} resolved when no job is pending, ready, running or waiting; on a closed scheduler
+   *   rejected with a DeadlockError when nothing is left that could wake those that wait
+   */
+  idle() {
+    return this.#dispatcher.idle()
+  }
+
+  /** The job whose code runs right now. @returns {Job | null} */
+  get current() { return this.#dispatcher.current && this.#dispatcher.current.job }
+
+  /** The host's clock, ms. */
+  now() {
+    return this.#dispatcher.host.now()
+  }
+
+  /**
+   * What has happened so far; times in ms. `busy` is what jobs were charged, `overhead` what rounds took beyond that,
+   * `yields` how often a job came back, `slices` how often the processor changed hands or a slice began.
+   *
+   * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
+   *   misses: number, overruns: number, stalls: number, longestBudget: number, longestRound: number }}
+   */
+  stats() {
+    return { ...this.#dispatcher.stats }
+  }
+
+  /**
+   * Tells of every event of the schedule: release, start, preempt (by), resume, block (on), wake, finish, cancel,
+   * fail, miss, overrun, stall, deplete, replenish, alarm and round (start). Costs nothing while nobody observes.
+   *
+   * @param {(record: TraceRecord) => void} fn called synchronously
+   * @returns {() => void} ends it
+   */
+  observe(fn) {
+    return this.#dispatcher.observe(callable('fn', fn))
+  }
+
+  /**
+   * In any async function: the continuation runs when the policy picks it, without a trip through the event loop
+   * until the round ends. It goes before tasks of equal standing, and inherits deadline and priority of the running
+   * job where none are given. Shape and order of `scheduler.yield` (Prioritized Task Scheduling).
+   *
+   * @param {{ deadline?: number, priority?: number | TaskPriority, signal?: AbortSignal }} [options]
+   * @returns {Promise<void>} rejected when the running job, or `signal`, is aborted
+   * @throws {TypeError | RangeError} naming the option
+   */
+  yield(options) {
+    return this.#dispatcher.yieldAsync(options)
+  }
+
+  /**
+   * Runs `fn` as a job. Shape and order of `scheduler.postTask` (Prioritized Task Scheduling): by priority, then in
+   * the order in which the delays end. Unlike there, wrong arguments throw at the call.
+   *
+   * @param {(() => any)} fn
+   * @param {{ priority?: number | TaskPriority, signal?: AbortSignal, delay?: number, deadline?: number }} [options]
+   *   `priority` comes before that of a TaskSignal, whose changes are followed; `delay` in ms
+   * @returns {Job} thenable; rejected with the signal's reason when it is aborted before the task has run
+   * @throws {TypeError | RangeError} naming the option
+   */
+  postTask(fn, options = {}) {
+    return this.#dispatcher.postTask(fn, options)
+  }
+}
+
+/** @typedef {'user-blocking' | 'user-visible' | 'background'} TaskPriority */
+/** @typedef {{ attach: (job: Job) => void, detach: (job: Job) => void,
+ *   standing?: (job: Job) => Standing | null, charge?: (job: Job, ms: number, time: number) => void }} Partner */
+
+// -------------------------------------------------------------------------------------------- 6 the seam
+
+/** Which property of a reservation or a resource the scheduler acts on. */
+const protocol = Symbol('rt.mjs')
+
+/** A critical section: while it is held, jobs of a level up to the ceiling do not preempt its holder. */
+class Gate {
+  /** @param {Activation} activation @param {number} level */
+  constructor(activation, level) {
+    this.activation = activation
+    this.level = level
+    this.ceiling = level
+    this.closed = false
+  }
+
+  /** Raises the ceiling, at once, although it is held. @param {number} level */
+  raise(level) {
+    if (this.closed || !(level > this.level)) return
+    this.level = level
+    this.activation.dispatcher.raiseCeilings()
+  }
+
+  /** @throws {Error} when a section inside it is still open */
+  close() {
+    if (this.closed) return
+    const { dispatcher, rare } = this.activation
+    if (dispatcher.gates[dispatcher.gates.length - 1] !== this) throw new Error('critical sections must nest')
+    this.closed = true
+    dispatcher.gates.pop()
+    const circumstances = /** @type {Circumstances} */ (rare)
+    circumstances.gates--
+    if (circumstances.gates > 0) return
+    dispatcher.refresh(this.activation)
+    if (isDoomed(this.activation)) dispatcher.interrupt()
+    else dispatcher.reconsider()
+  }
+}
+
+/**
+ * What alarms.mjs and sync.mjs build on; not for users.
+ *
+ * - `protocol` the property by which `reservation` and `uses` reach their objects: `{ attach(job), detach(job) }`, and
+ *   for reservations `standing(job)`, null while depleted, and `charge(job, ms, time)` after every budget
+ * - `Waitable` the base class of what jobs may wait for, and its protocol
+ * - `Queue` those who wait, in order of standing; its owner inherits
+ * - `here(options)` the scheduler that acts
+ * - `at(scheduler, time, fn, options)` the timeline
+ * - `gate(job, level)` opens a critical section
+ * - `refresh(job)` after anything that `standing` answers has changed
+ * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
+ * - `emit(scheduler, type, job, more)` writes into the trace
+ */
+export const seam = Object.freeze({
+  protocol,
+  Waitable,
+  Queue,
+
+  /** @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
+  here(options) {
+    const scheduler = options?.scheduler
+    if (scheduler === undefined) return dispatched === null ? rt : dispatched.dispatcher.scheduler
+    if (!(scheduler instanceof Scheduler)) throw wrongType('scheduler', 'a Scheduler', scheduler)
+    return scheduler
+  },
+
+  /**
+   * @param {Scheduler} scheduler @param {number} time @param {(time: number) => void} fn
+   * @param {{ ref?: boolean, replenishment?: boolean }} [options]
+   * @returns {{ readonly time: number, cancel(): boolean }}
+   */
+  at(scheduler, time, fn, { ref = true, replenishment = false } = {}) {
+    const dispatcher = dispatcherOf(scheduler)
+    const entry = dispatcher.at(replenishment ? REPLENISHMENT : ALARM, time, fn, ref)
+    dispatcher.rest()
+    return entry
+  },
+
+  /** @param {Job} job @param {number} level @returns {{ raise(level: number): void, close(): void }} */
+  gate(job, level) {
+    const a = activationOf(job)
+    const gate = new Gate(a, level)
+    rare(a).gates++
+    a.dispatcher.gates.push(gate)
+    a.dispatcher.raiseCeilings()
+    return gate
+  },
+
+  /** @param {Job} job */
+  refresh(job) {
+    const a = activationOf(job)
+    a.dispatcher.refresh(a)
+    a.dispatcher.rest()
+  },
+
+  /** @param {Scheduler} scheduler @returns {() => void} */
+  hold(scheduler) {
+    const dispatcher = dispatcherOf(scheduler)
+    let held = true
+    dispatcher.holds++
+    return () => {
+      if (held) dispatcher.holds--
+      held = false
+    }
+  },
+
+  /** @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more] */
+  emit(scheduler, type, job, more) {
+    const dispatcher = dispatcherOf(scheduler)
+    if (dispatcher.observers !== null) dispatcher.emit(type, job && activationOf(job), more)
+  }
+})
+
+// ------------------------------------------------------------------------------------------ 7 async shim
+
+const PASSED = Promise.resolve()
+const PRIORITIES = { 'user-blocking': 1, 'user-visible': 0, background: -1 }
+
+/** A job whose code is async: it comes back by `job.yield()`, and is away while it awaits anything else. */
+class Along {
+  /** @param {Activation} activation */
+  constructor(activation) {
+    this.activation = activation
+    /** Pending while the job is at a point. @type {Promise<void> | null} */
+    this.promise = null
+    /** @type {(() => void) | null} */
+    this.resolve = null
+    /** @type {((error: unknown) => void) | null} */
+    this.reject = null
+    /** Whether it passed a point within its budget. */
+    this.passed = false
+    /** DONE or FAILED, once its promise has settled. */
+    this.ended = 0
+    /** A continuation of code that is no job: it ends when nothing more is heard of it. */
+    this.free = false
+  }
+
+  /** @param {PromiseLike<any>} thenable */
+  follow(thenable) {
+    thenable.then(value => isThenable(value) ? this.follow(value) : this.end(DONE, value),
+      error => this.end(FAILED, error))
+  }
+
+  /** @param {number} state @param {any} outcome */
+  end(state, outcome) {
+    const a = this.activation
+    if (a.state >= DONE || this.ended !== 0) return
+    this.ended = state
+    a.outcome = outcome
+    if (a.state !== WAITING) return
+    a.dispatcher.holds--
+    a.dispatcher.read()
+    a.dispatcher.finish(a, state, outcome)
+  }
+
+  /** @returns {Promise<void>} */
+  stop() {
+    return this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+  }
+
+  /** @param {boolean} throwing @param {any} input @returns {number} */
+  resume(throwing, input) {
+    const { resolve, reject } = this
+    this.promise = this.resolve = this.reject = null
+    if (throwing) reject?.(input)
+    else resolve?.()
+    return ALONG
+  }
+}
+
+/** @param {Activation} a @returns {Promise<void>} */
+function yieldAlong(a) {
+  const { dispatcher } = a
+  const isRunning = dispatcher.current === a && a.leaf === null
+  if (a.along === null) {
+    if (!isRunning) throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
+    a.along = new Along(a)
+  }
+  const { along } = a
+  if (a.state >= DONE) {
+    return Promise.reject(a.state === CANCELLED ? a.outcome : new TypeError(`${a.job.name} has ended`))
+  }
+  if (isDoomed(a)) return Promise.reject(takeReason(a))
+  if (along.promise !== null) return along.promise
+  if (isRunning && budget.left > 1 && !(along.free && dispatcher.hasRival(a))) {
+    budget.left--
+    received++
+    along.passed = true
+    return PASSED
+  }
+  if (isRunning) received++
+  if (along.free) a.stamp = dispatcher.continuation++
+  const promise = along.stop()
+  if (a.state === WAITING) {
+    dispatcher.holds--
+    dispatcher.unblock(a)
+  }
+  return promise
+}
+
+/** @param {unknown} value @returns {number} */
+function priorityOf(value) {
+  if (typeof value === 'number') return finite('priority', value)
+  if (typeof value === 'string' && Object.hasOwn(PRIORITIES, value)) {
+    return PRIORITIES[/** @type {TaskPriority} */ (value)]
+  }
+  throw wrongType('priority', "a finite number, 'user-blocking', 'user-visible' or 'background'", value)
+}
+
+/** The scheduler of this thread. */
+export const rt = new Scheduler()
