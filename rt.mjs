@@ -547,12 +547,14 @@ export class Task {
     if (typeof work !== 'function') {
       if (options !== undefined) throw wrongType('work', 'a function', work)
       options = work
+      if (this.run === Task.prototype.run) throw wrongType(`${this.constructor.name}.run`, 'a function', undefined)
       callable(`${this.constructor.name}.run`, this.run)
     } else {
       this.run = work
     }
     const given = options === undefined ? {} : record('options', options)
-    this.name = String(given.name ?? (typeof work === 'function' ? work.name : this.constructor.name))
+    this.name = given.name ?? (typeof work === 'function' ? work.name : this.constructor.name)
+    if (typeof this.name !== 'string') throw wrongType('name', 'a string', this.name)
     this.deadline = given.deadline ?? Infinity
     this.priority = given.priority ?? 0
     this.period = given.period ?? Infinity
@@ -569,10 +571,14 @@ export class Task {
   }
 
   /**
-   * What a job of this task does, called with the arguments of `release`.
-   * @type {(...args: any[]) => any}
+   * What a job of this task does; derived classes override it, as a generator where it is to be preemptible.
+   *
+   * @param {...any} args those of `release`
+   * @returns {any}
    */
-  run
+  run(...args) {
+    throw new TypeError(`${this.name} has nothing to run`)
+  }
 
   /**
    * Releases a job now.
@@ -704,7 +710,7 @@ class Circumstances {
   abort = false
   /** Ends the listening to a signal. @type {(() => void) | null} */
   unlisten = null
-  /** NOT_CANCELLED, or the reason. */
+  /** NOT_CANCELLED, or the reason. @type {unknown} */
   reason = NOT_CANCELLED
   delivered = false
   /** @type {Partner | null} */
@@ -726,6 +732,7 @@ class Circumstances {
   reject = null
 }
 
+/** @type {unknown} */
 const NOT_CANCELLED = Symbol('not cancelled')
 
 /** @param {Activation} a */
@@ -1220,17 +1227,19 @@ function drive(a) {
     let step
     try {
       step = throwing ? throwInto(leaf, input) : leaf.next(input)
-      received++
+      let yields = 1
       while (step.value === undefined && !step.done) {
         const { left } = budget
         if (!(left > 1)) {
           a.leaf = leaf
+          received += yields
           return POINT
         }
         budget.left = left - 1
         step = leaf.next()
-        received++
+        yields++
       }
+      received += yields
     } catch (error) {
       const caller = a.callers?.pop()
       if (caller === undefined) {
@@ -1458,6 +1467,10 @@ class Dispatcher {
     this.roundBegan = 0
     this.roundEnds = 0
     this.busyBefore = 0
+    /** Whether a job ran in this round. */
+    this.ran = false
+    /** Whether the present deadlock has been reported. */
+    this.deadlocked = false
     /** The smallest step of the clock seen. */
     this.resolution = Infinity
     /** ms that a budget may cost at most */
@@ -1533,11 +1546,11 @@ class Dispatcher {
 
   /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
   spawnWith(work, leaf, options, args) {
-    record('options', options)
-    const task = work instanceof Task ? work : undefined
-    const parameters = parametersOf(options, task)
-    const release = options.release === undefined ? undefined : finite('release', options.release)
-    const signal = options.signal === undefined ? undefined : abortSignal(options.signal)
+    const { name, release, signal } = record('options', options)
+    if (name !== undefined && typeof name !== 'string') throw wrongType('name', 'a string', name)
+    if (release !== undefined) finite('release', release)
+    if (signal !== undefined) abortSignal(signal)
+    const parameters = parametersOf(options, work instanceof Task ? work : undefined)
     const priority = this.policy.priority === undefined ? parameters.priority : this.policy.priority(parameters)
 
     const a = new Activation(this, this.stats.jobs + 1, work, leaf, args)
@@ -1549,28 +1562,17 @@ class Dispatcher {
     a.wcet = parameters.wcet
     a.limit = parameters.budget ?? this.limit
     a.level = this.policy.level({ deadline: a.deadline, priority, period: parameters.period })
-    if (options.name !== undefined) rare(a).name = String(options.name)
+    if (name !== undefined) rare(a).name = name
     if (parameters.abort) rare(a).abort = true
-    this.admit(a)
     if (signal?.aborted) {
       rare(a).reason = signal.reason
+      this.admit(a)
       this.finish(a, CANCELLED, signal.reason)
       return a
     }
-    if (signal !== undefined) {
-      const onAbort = () => { this.cancel(a, signal.reason) }
-      signal.addEventListener('abort', onAbort)
-      rare(a).unlisten = () => signal.removeEventListener('abort', onAbort)
-    }
-    if (parameters.uses !== null) {
-      rare(a).uses = parameters.uses
-      for (const resource of parameters.uses) resource.attach(a.job)
-    }
-    if (parameters.reservation !== null) {
-      rare(a).server = parameters.reservation
-      parameters.reservation.attach(a.job)
-      this.refresh(a)
-    }
+    this.attach(a, parameters.uses, parameters.reservation)
+    this.admit(a)
+    if (signal !== undefined) this.listen(a, signal)
     if (a.release > now) {
       rare(a).pending = this.at(RELEASE, a.release, a, true)
       this.rest()
@@ -1578,6 +1580,29 @@ class Dispatcher {
       this.arrive(a)
     }
     return a
+  }
+
+  /** @param {Activation} a @param {Partner[] | null} uses @param {Partner | null} reservation */
+  attach(a, uses, reservation) {
+    if (uses === null && reservation === null) return
+    const partners = reservation === null ? uses ?? [] : [...uses ?? [], reservation]
+    let attached = 0
+    try {
+      for (; attached < partners.length; attached++) partners[attached].attach(a.job)
+    } catch (error) {
+      for (const partner of partners.slice(0, attached)) partner.detach(a.job)
+      throw error
+    }
+    rare(a).uses = uses
+    rare(a).server = reservation
+    a.standing = this.standingOf(a)
+  }
+
+  /** @param {Activation} a @param {AbortSignal} signal */
+  listen(a, signal) {
+    const onAbort = () => { this.cancel(a, signal.reason) }
+    signal.addEventListener('abort', onAbort)
+    rare(a).unlisten = () => signal.removeEventListener('abort', onAbort)
   }
 
   /** @param {Activation} a */
@@ -1665,10 +1690,10 @@ class Dispatcher {
       a.level = this.policy.level(a.job)
       return
     }
-    const miss = a.rare?.miss
-    if (miss) {
-      this.removeEntry(miss)
-      /** @type {Circumstances} */ (a.rare).miss = null
+    const { rare } = a
+    if (rare !== null && rare.miss !== null) {
+      this.removeEntry(rare.miss)
+      rare.miss = null
     }
     if (!a.missed && a.absoluteDeadline < Infinity) this.expectMiss(a)
     this.refresh(a, a)
@@ -1865,7 +1890,7 @@ class Dispatcher {
     }
   }
 
-  /** @param {Function | undefined} handler @param {any[]} args */
+  /** @param {((...args: any[]) => void) | undefined} handler @param {any[]} args */
   call(handler, ...args) {
     if (handler === undefined) return
     try {
@@ -1898,7 +1923,8 @@ class Dispatcher {
   settle(time) {
     if (time < this.due) return
     for (let kind = REPLENISHMENT; kind <= MISS; kind++) this.settleKind(kind, time)
-    this.due = Math.min(...this.timelines.map(({ first }) => first === null ? Infinity : first.time))
+    this.due = Infinity
+    for (const { first } of this.timelines) if (first !== null && first.time < this.due) this.due = first.time
   }
 
   /** @param {number} kind @param {number} time */
@@ -1983,6 +2009,7 @@ class Dispatcher {
     const time = this.mark = this.roundBegan = this.read()
     this.roundEnds = time + this.round
     this.busyBefore = this.stats.busy
+    this.ran = false
     this.settle(time)
     if (this.work()) this.accompany()
     else this.endRound()
@@ -2027,12 +2054,12 @@ class Dispatcher {
     const { stats } = this
     const time = this.read()
     const length = time - this.roundBegan
-    if (stats.busy > this.busyBefore || length > 0) {
-      stats.overhead += length - (stats.busy - this.busyBefore)
-      if (length > stats.longestRound) stats.longestRound = length
+    stats.overhead += length - (stats.busy - this.busyBefore)
+    if (length > stats.longestRound) stats.longestRound = length
+    if (this.ran) {
+      stats.rounds++
+      if (this.observers !== null) this.emit('round', null, { start: this.roundBegan })
     }
-    stats.rounds++
-    if (this.observers !== null) this.emit('round', null, { start: this.roundBegan })
     this.inRound = false
     this.reportFailures()
     this.answerIdlers()
@@ -2043,14 +2070,19 @@ class Dispatcher {
   answerIdlers() {
     if (this.live === 0) {
       for (const { resolve } of this.idlers.splice(0)) resolve()
-    } else if (this.closed && this.isDeadlocked()) {
-      const jobs = [.../** @type {Set<Job>} */ (this.waiters)]
-      const error = new DeadlockError(`deadlock: nothing can wake ${jobs.map(job => job.name).join(', ')}`, jobs)
-      const { idlers } = this
-      this.idlers = []
-      if (this.onError !== undefined || idlers.length === 0) this.report(error, null)
-      for (const { reject } of idlers) reject(error)
+      return
     }
+    if (!this.closed) return
+    if (!this.isDeadlocked()) {
+      this.deadlocked = false
+      return
+    }
+    const jobs = [.../** @type {Set<Job>} */ (this.waiters)]
+    const error = new DeadlockError(`deadlock: nothing can wake ${jobs.map(job => job.name).join(', ')}`, jobs)
+    const idlers = this.idlers.splice(0)
+    if (!this.deadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
+    this.deadlocked = true
+    for (const { reject } of idlers) reject(error)
   }
 
   isDeadlocked() {
@@ -2089,13 +2121,13 @@ class Dispatcher {
     this.ready.remove(next)
     if (last !== null) {
       last.preemptions++
+      if (last.turn !== last.cost) this.stats.slices++
       last.state = READY
       this.ready.push(last)
       if (this.observers !== null) this.emit('preempt', last, { by: next.job })
     }
     next.state = RUNNING
     this.running = next
-    this.stats.slices++
     // What scheduling took is charged to nobody.
     this.mark = this.read()
     const type = next.started === undefined ? 'start' : 'resume'
@@ -2105,6 +2137,7 @@ class Dispatcher {
 
   /** Resumes a job, budget after budget, until there is something to decide. @param {Activation} a @returns {number} */
   spend(a) {
+    this.ran = true
     for (;;) {
       const granted = this.granted = a.limit === AUTO ? a.auto : a.limit
       this.cut = false
@@ -2200,10 +2233,13 @@ class Dispatcher {
     } else if (outcome === POINT) {
       this.strike(a)
     }
+    if (outcome !== POINT) this.stats.slices++
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
     this.settle(time)
-    if (this.running === a && a.cost - a.turn >= this.slice) this.rotate(a)
+    if (this.running !== a || a.cost - a.turn < this.slice) return
+    this.rotate(a)
+    this.stats.slices++
   }
 
   /** Notices stalls and overruns. @param {Activation} a */
@@ -2229,8 +2265,7 @@ class Dispatcher {
     const { current } = this
     const isAsync = current !== null && current.leaf === null
     if (options === undefined && isAsync) return yieldAlong(/** @type {Activation} */ (current))
-    record('options', options ?? {})
-    const { deadline, priority, signal } = options ?? {}
+    const { deadline, priority, signal } = options === undefined ? {} : record('options', options)
     const now = this.read()
     const a = new Activation(this, this.stats.jobs + 1, 'continuation', null, NO_ARGUMENTS)
     a.limit = this.limit
@@ -2252,11 +2287,7 @@ class Dispatcher {
     along.free = true
     const promise = along.stop()
     this.admit(a)
-    if (signal !== undefined) {
-      const onAbort = () => { this.cancel(a, signal.reason) }
-      signal.addEventListener('abort', onAbort)
-      rare(a).unlisten = () => signal.removeEventListener('abort', onAbort)
-    }
+    if (signal !== undefined) this.listen(a, signal)
     this.arrive(a)
     this.ready.remove(a)
     a.stamp = this.continuation++
@@ -2629,7 +2660,7 @@ export const seam = Object.freeze({
   /** @param {Job} job */
   refresh(job) {
     const a = activationOf(job)
-    a.dispatcher.refresh(a)
+    a.dispatcher.refresh(a, a.standing)
     a.dispatcher.rest()
   },
 
@@ -2663,7 +2694,7 @@ class Along {
     this.activation = activation
     /** Pending while the job is at a point. @type {Promise<void> | null} */
     this.promise = null
-    /** @type {(() => void) | null} */
+    /** @type {((value: any) => void) | null} */
     this.resolve = null
     /** @type {((error: unknown) => void) | null} */
     this.reject = null
@@ -2695,7 +2726,7 @@ class Along {
 
   /** @returns {Promise<void>} */
   stop() {
-    return this.promise = new Promise((resolve, reject) => {
+    return this.promise = new Promise((/** @type {(value: any) => void} */ resolve, reject) => {
       this.resolve = resolve
       this.reject = reject
     })
@@ -2706,7 +2737,7 @@ class Along {
     const { resolve, reject } = this
     this.promise = this.resolve = this.reject = null
     if (throwing) reject?.(input)
-    else resolve?.()
+    else resolve?.(undefined)
     return ALONG
   }
 }
