@@ -640,13 +640,9 @@ class Activation {
 
     this.release = 0
     this.deadline = Infinity
-    this.absoluteDeadline = Infinity
     this.priority = 0
-    this.level = -Infinity
     /** Raised when the job is rotated behind its equals. */
     this.stamp = 0
-    /** Reserved jobs 1, ordinary ones 0, those of a depleted reservation -1. */
-    this.band = 0
     /** Whose keys count: its own, its reservation's, or those of a job that waits for it. @type {Standing} */
     this.standing = this
 
@@ -665,33 +661,37 @@ class Activation {
     this.throwing = false
     /** @type {Waitable | null} */
     this.waiting = null
-    /** A function job's place in the async shim. @type {Along | null} */
-    this.along = null
 
-    /** Points per budget; AUTO: `auto`, as tuned. */
+    /** Points per budget, or AUTO. */
     this.limit = AUTO
-    this.auto = 1
-    /** What the tuning knows of the price of a point. */
-    this.pricedTime = 0
-    this.pricedPoints = 0
-
+    /** @type {Pace | null} */
+    this.pace = null
     /** @type {number | undefined} */
     this.started = undefined
     /** @type {number | undefined} */
     this.finished = undefined
     this.cost = 0
-    /** `cost` at the last rotation: the slice counts from it, across preemptions. */
-    this.turn = 0
-    this.wcet = Infinity
     this.preemptions = 0
+    /** The entry at the deadline. @type {Entry | null} */
+    this.miss = null
     this.missed = false
     this.handled = false
     /** @type {any} the result or the error */
     this.outcome = undefined
+    /** @type {Deferred | null} */
+    this.deferred = null
     /** @type {Circumstances | null} */
     this.rare = null
     this.job = new Job(this)
   }
+
+  /** As a standing: reserved jobs have band 1, ordinary ones 0, those of a depleted reservation -1. */
+  get band() { return 0 }
+
+  get absoluteDeadline() { return this.release + this.deadline }
+
+  /** The preemption level, fixed at release. */
+  get level() { return this.rare?.level ?? this.dispatcher.policy.level(this.job) }
 
   /** @param {Waitable} waitable */
   woken(waitable) {
@@ -699,12 +699,28 @@ class Activation {
   }
 }
 
+/** How a job goes on that has come back once. */
+class Pace {
+  /** Points per automatic budget. */
+  points = 1
+  /** What `tune` measures the price of a point by. */
+  passed = 0
+  time = 0
+  /** The job's cost at its last rotation: the slice counts from it, across preemptions. */
+  turn = 0
+}
+
+/** A promise and what settles it. @typedef {{ promise: Promise<any>, resolve: (value: any) => void, reject: (error: unknown) => void }} Deferred */
+
 /** What only few jobs have. */
 class Circumstances {
   /** @type {string | undefined} */
   name
-  /** The entry at the deadline. @type {Entry | null} */
-  miss = null
+  wcet = Infinity
+  /** Kept when deadline or priority change after the release. @type {number | undefined} */
+  level = undefined
+  /** A function job's place in the async shim. @type {Along | null} */
+  along = null
   /** The entry at a release in the future. @type {Entry | null} */
   pending = null
   abort = false
@@ -724,12 +740,6 @@ class Circumstances {
   refreshing = false
   /** @type {Queue | null} */
   joiners = null
-  /** @type {Promise<any> | null} */
-  promise = null
-  /** @type {((value: any) => void) | null} */
-  resolve = null
-  /** @type {((error: any) => void) | null} */
-  reject = null
 }
 
 /** @type {unknown} */
@@ -1219,7 +1229,7 @@ function drive(a) {
     if (outcome !== POINT) return outcome
     leaf = a.leaf
   } else if (leaf === null) {
-    if (a.along !== null) return a.along.resume(throwing, input)
+    if (a.rare !== null && a.rare.along !== null) return a.rare.along.resume(throwing, input)
     a.outcome = input
     return throwing ? FAILED : DONE
   }
@@ -1315,8 +1325,8 @@ function begin(a) {
         throw new TypeError(`${a.job.name} is an async generator, which cannot be driven; write a generator`)
       }
       if (isThenable(result)) {
-        a.along ??= new Along(a)
-        a.along.follow(result)
+        const along = rare(a).along ??= new Along(a)
+        along.follow(result)
         return ALONG
       }
     }
@@ -1356,16 +1366,21 @@ function promiseOf(a) {
 
 /** @param {Activation} a @returns {Promise<any>} */
 function basePromise(a) {
-  const circumstances = rare(a)
-  if (circumstances.promise !== null) return circumstances.promise
-  const promise = a.state === DONE ? Promise.resolve(a.outcome)
-    : a.state > DONE ? Promise.reject(a.outcome)
-    : new Promise((resolve, reject) => {
-      circumstances.resolve = resolve
-      circumstances.reject = reject
-    })
+  if (a.deferred !== null) return a.deferred.promise
+  const deferred = a.deferred = /** @type {Deferred} */ ({})
+  deferred.promise = new Promise((resolve, reject) => {
+    deferred.resolve = resolve
+    deferred.reject = reject
+  })
+  if (a.state >= DONE) settlePromise(a, deferred)
+  return deferred.promise
+}
+
+/** @param {Activation} a ended @param {Deferred} deferred */
+function settlePromise(a, { promise, resolve, reject }) {
+  if (a.state === DONE) return resolve(a.outcome)
+  reject(a.outcome)
   if (a.state === CANCELLED) promise.catch(() => {}) // a cancellation is never reported as unhandled
-  return circumstances.promise = promise
 }
 
 // ------------------------------------------------------------------------------------------- 5 Scheduler
@@ -1557,11 +1572,9 @@ class Dispatcher {
     const now = this.read()
     a.release = release ?? now
     a.deadline = parameters.deadline
-    a.absoluteDeadline = a.release + a.deadline
     a.priority = priority
-    a.wcet = parameters.wcet
     a.limit = parameters.budget ?? this.limit
-    a.level = this.policy.level({ deadline: a.deadline, priority, period: parameters.period })
+    if (parameters.wcet < Infinity) rare(a).wcet = parameters.wcet
     if (name !== undefined) rare(a).name = name
     if (parameters.abort) rare(a).abort = true
     if (signal?.aborted) {
@@ -1613,7 +1626,7 @@ class Dispatcher {
 
   /** A release is due. @param {Activation} a */
   arrive(a) {
-    if (a.absoluteDeadline < Infinity) this.expectMiss(a)
+    if (a.deadline < Infinity) this.expectMiss(a)
     if (this.observers !== null) this.emit('release', a)
     this.enqueue(a)
     if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
@@ -1622,8 +1635,7 @@ class Dispatcher {
 
   /** @param {Activation} a */
   expectMiss(a) {
-    const circumstances = rare(a)
-    circumstances.miss = this.at(MISS, a.absoluteDeadline, a, circumstances.abort)
+    a.miss = this.at(MISS, a.absoluteDeadline, a, a.rare !== null && a.rare.abort)
   }
 
   /** Makes a job ready, behind the equals that are ready already. @param {Activation} a */
@@ -1656,7 +1668,7 @@ class Dispatcher {
 
   /** @param {Activation} a */
   unblock(a) {
-    a.turn = a.cost
+    if (a.pace !== null) a.pace.turn = a.cost
     this.waiters?.delete(a.job)
     if (this.observers !== null) {
       this.read()
@@ -1676,7 +1688,7 @@ class Dispatcher {
   /** @param {Activation} a the running job */
   rotate(a) {
     a.stamp = ++this.rotation
-    a.turn = a.cost
+    if (a.pace !== null) a.pace.turn = a.cost
   }
 
   // Re-keying
@@ -1684,28 +1696,27 @@ class Dispatcher {
   /** @param {Activation} a @param {number} deadline */
   setDeadline(a, deadline) {
     if (a.state >= DONE) return
+    this.keepLevel(a)
     a.deadline = deadline
-    a.absoluteDeadline = a.release + deadline
-    if (a.state === PENDING) {
-      a.level = this.policy.level(a.job)
-      return
-    }
-    const { rare } = a
-    if (rare !== null && rare.miss !== null) {
-      this.removeEntry(rare.miss)
-      rare.miss = null
-    }
-    if (!a.missed && a.absoluteDeadline < Infinity) this.expectMiss(a)
+    if (a.state === PENDING) return
+    if (a.miss !== null) this.removeEntry(a.miss)
+    a.miss = null
+    if (!a.missed && deadline < Infinity) this.expectMiss(a)
     this.refresh(a, a)
-    if (!this.inRound) this.rest()
+    this.rest()
   }
 
   /** @param {Activation} a @param {number} priority */
   setPriority(a, priority) {
     if (a.state >= DONE) return
+    this.keepLevel(a)
     a.priority = priority
-    if (a.state === PENDING) a.level = this.policy.level(a.job)
-    else this.refresh(a, a)
+    if (a.state !== PENDING) this.refresh(a, a)
+  }
+
+  /** Levels are fixed at release. @param {Activation} a */
+  keepLevel(a) {
+    if (a.state !== PENDING) rare(a).level ??= a.level
   }
 
   /**
@@ -1775,7 +1786,7 @@ class Dispatcher {
       this.refresh(a)
     }
     if (a.state === WAITING) {
-      if (a.along !== null) {
+      if (circumstances.along !== null) {
         this.holds--
         this.finish(a, CANCELLED, reason)
         return true
@@ -1821,13 +1832,18 @@ class Dispatcher {
     a.input = undefined
     this.live--
     if (this.running === a) this.running = null
-    if (a.finished > a.absoluteDeadline) a.missed = true // noticed, with the other misses, at this reading
+    if (a.miss !== null) {
+      // A late end is noticed with the other misses of this reading.
+      if (a.finished > a.absoluteDeadline) a.missed = true
+      else this.removeEntry(a.miss)
+      a.miss = null
+    }
     if (this.observers !== null) {
       this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
         state === DONE ? undefined : { error: outcome })
     }
-    if (a.along !== null && a.along.promise !== null) a.along.resume(state !== DONE, outcome)
     if (rare !== null) this.tidy(a, rare)
+    if (a.deferred !== null) settlePromise(a, a.deferred)
     if (state === FAILED && !a.handled) this.failures.push(a)
     if (this.inRound) return
     this.reportFailures()
@@ -1837,10 +1853,7 @@ class Dispatcher {
 
   /** @param {Activation} a @param {Circumstances} rare */
   tidy(a, rare) {
-    if (rare.miss !== null && !a.missed) {
-      this.removeEntry(rare.miss)
-      rare.miss = null
-    }
+    if (rare.along !== null && rare.along.promise !== null) rare.along.resume(a.state !== DONE, a.outcome)
     rare.pending = null
     if (rare.unlisten !== null) rare.unlisten()
     rare.unlisten = null
@@ -1859,11 +1872,6 @@ class Dispatcher {
       }
       joiners.owner = null
     }
-    if (rare.promise === null) return
-    if (a.state === DONE) /** @type {any} */ (rare.resolve)(a.outcome)
-    else /** @type {any} */ (rare.reject)(a.outcome)
-    if (a.state === CANCELLED) rare.promise.catch(() => {})
-    rare.resolve = rare.reject = null
   }
 
   /** Reports, as the platform does rejections, the failures that nobody has asked about. */
@@ -1953,13 +1961,12 @@ class Dispatcher {
 
   /** @param {Activation} a */
   miss(a) {
-    const { abort } = rare(a)
-    rare(a).miss = null
+    a.miss = null
     a.missed = true
     this.stats.misses++
     if (this.observers !== null) this.emit('miss', a)
     this.call(this.onMiss, a.job)
-    if (!abort || a.state >= DONE) return
+    if (a.rare === null || !a.rare.abort || a.state >= DONE) return
     this.cancel(a, new DeadlineError(`${a.job.name} missed its deadline, ${a.deadline} ms after its release`))
   }
 
@@ -2036,7 +2043,7 @@ class Dispatcher {
   async accompany() {
     do {
       const a = /** @type {Activation} */ (this.running)
-      const along = /** @type {Along} */ (a.along)
+      const along = /** @type {Along} */ (rare(a).along)
       for (let quiet = 0; along.ended === 0 && along.promise === null && quiet < PATIENCE; quiet++) {
         await undefined
         if (!along.passed) continue
@@ -2044,8 +2051,9 @@ class Dispatcher {
         quiet = 0
       }
       this.current = dispatched = null
-      this.charge(a, this.granted)
-      this.account(a, along.promise !== null ? POINT : along.ended !== 0 ? along.ended : along.free ? DONE : AWAY)
+      const outcome = along.promise !== null ? POINT : along.ended !== 0 ? along.ended : along.free ? DONE : AWAY
+      this.charge(a, outcome)
+      this.account(a, outcome)
     } while (!this.isRoundOver() && this.work())
     this.endRound()
   }
@@ -2121,7 +2129,7 @@ class Dispatcher {
     this.ready.remove(next)
     if (last !== null) {
       last.preemptions++
-      if (last.turn !== last.cost) this.stats.slices++
+      this.stats.slices++
       last.state = READY
       this.ready.push(last)
       if (this.observers !== null) this.emit('preempt', last, { by: next.job })
@@ -2139,16 +2147,13 @@ class Dispatcher {
   spend(a) {
     this.ran = true
     for (;;) {
-      const granted = this.granted = a.limit === AUTO ? a.auto : a.limit
+      this.granted = budget.left = a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
       this.cut = false
-      budget.left = granted
       this.current = dispatched = a
       const outcome = drive(a)
       if (outcome === ALONG) return outcome
       this.current = dispatched = null
-      if (this.charge(a, granted)) {
-        if (outcome === POINT && !isDoomed(a)) continue
-      }
+      if (this.charge(a, outcome)) continue
       this.account(a, outcome)
       return outcome
     }
@@ -2157,10 +2162,10 @@ class Dispatcher {
   /**
    * Reads the clock after a budget and charges the job.
    *
-   * @param {Activation} a @param {number} granted
-   * @returns {boolean} whether there is nothing to decide
+   * @param {Activation} a @param {number} outcome
+   * @returns {boolean} whether the job just goes on: nothing has happened that there is to decide
    */
-  charge(a, granted) {
+  charge(a, outcome) {
     const time = this.read()
     const elapsed = time - this.mark
     const { stats } = this
@@ -2172,10 +2177,13 @@ class Dispatcher {
     received = 0
     if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
     if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
-    if (a.limit === AUTO && !this.cut) this.tune(a, granted - Math.max(0, budget.left), elapsed)
     if (a.rare !== null && a.rare.server !== null) a.rare.server.charge?.(a.job, elapsed, time)
-    return !this.changed && time < this.due && a.cost - a.turn < this.slice && time < this.roundEnds &&
-      elapsed <= this.slice && !(a.cost > a.wcet) && !this.paused
+    if (outcome >= DONE) return false
+    const pace = a.pace ??= new Pace()
+    if (a.limit === AUTO && !this.cut) this.tune(pace, this.granted - Math.max(0, budget.left), elapsed)
+    return outcome === POINT && !this.changed && time < this.due && a.cost - pace.turn < this.slice &&
+      time < this.roundEnds && elapsed <= this.slice && !this.paused &&
+      (a.rare === null || (a.cost <= a.rare.wcet && !isDoomed(a)))
   }
 
   /**
@@ -2187,25 +2195,25 @@ class Dispatcher {
    * budget that proves the old price wrong by more than the clock's resolution starts the measurement anew: budgets
    * fall at once. They grow at most by doubling.
    *
-   * @param {Activation} a @param {number} passed points @param {number} elapsed ms
+   * @param {Pace} pace @param {number} passed points @param {number} elapsed ms
    */
-  tune(a, passed, elapsed) {
+  tune(pace, passed, elapsed) {
     if (passed < 1) passed = 1
-    const expected = a.pricedTime / a.pricedPoints * passed
+    const expected = pace.time / pace.passed * passed
     if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
-      a.pricedTime = elapsed
-      a.pricedPoints = passed
+      pace.time = elapsed
+      pace.passed = passed
     } else {
-      a.pricedTime += elapsed
-      a.pricedPoints += passed
+      pace.time += elapsed
+      pace.passed += passed
     }
-    const price = a.pricedTime / a.pricedPoints
+    const price = pace.time / pace.passed
     const worth = Math.min(this.price, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
     const ideal = price > 0 ? Math.floor(worth / price) : MOST_POINTS
-    a.auto = Math.max(1, Math.min(ideal, 2 * a.auto, MOST_POINTS))
-    if (a.pricedTime > 8 * worth && a.pricedTime > 8 * this.resolution) {
-      a.pricedTime /= 2
-      a.pricedPoints /= 2
+    pace.points = Math.max(1, Math.min(ideal, 2 * pace.points, MOST_POINTS))
+    if (pace.time > 8 * worth && pace.time > 8 * this.resolution) {
+      pace.time /= 2
+      pace.passed /= 2
     }
   }
 
@@ -2237,7 +2245,7 @@ class Dispatcher {
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
     this.settle(time)
-    if (this.running !== a || a.cost - a.turn < this.slice) return
+    if (this.running !== a || a.cost - (a.pace?.turn ?? 0) < this.slice) return
     this.rotate(a)
     this.stats.slices++
   }
@@ -2250,8 +2258,8 @@ class Dispatcher {
       if (this.observers !== null) this.emit('stall', a, { ms: elapsed })
       this.call(this.onStall, a.job, elapsed)
     }
-    if (a.cost > a.wcet) {
-      a.wcet = Infinity // once
+    if (a.rare !== null && a.cost > a.rare.wcet) {
+      a.rare.wcet = Infinity // once
       this.stats.overruns++
       if (this.observers !== null) this.emit('overrun', a)
       this.call(this.onOverrun, a.job)
@@ -2271,19 +2279,16 @@ class Dispatcher {
     a.limit = this.limit
     a.release = now
     if (current !== null) {
-      a.deadline = current.deadline
-      a.absoluteDeadline = current.absoluteDeadline
+      a.deadline = current.absoluteDeadline - now
       a.priority = current.priority
     }
     if (deadline !== undefined) {
       a.deadline = positive('deadline', deadline)
-      a.absoluteDeadline = now + a.deadline
     }
     if (priority !== undefined) a.priority = priorityOf(priority)
     if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
-    a.level = this.policy.level(a.job)
     rare(a).name = 'continuation'
-    const along = a.along = new Along(a)
+    const along = rare(a).along = new Along(a)
     along.free = true
     const promise = along.stop()
     this.admit(a)
@@ -2355,9 +2360,11 @@ class Dispatcher {
   /** @returns {Promise<void>} */
   idle() {
     if (this.live === 0) return Promise.resolve()
-    const promise = new Promise((resolve, reject) => this.idlers.push({ resolve, reject }))
+    const promise = new Promise((/** @type {(value?: any) => void} */ resolve, reject) => {
+      this.idlers.push({ resolve, reject })
+    })
     if (!this.inRound) this.answerIdlers()
-    return /** @type {Promise<any>} */ (promise)
+    return promise
   }
 
   /** @param {(record: TraceRecord) => void} fn */
@@ -2746,11 +2753,10 @@ class Along {
 function yieldAlong(a) {
   const { dispatcher } = a
   const isRunning = dispatcher.current === a && a.leaf === null
-  if (a.along === null) {
-    if (!isRunning) throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
-    a.along = new Along(a)
+  if (!isRunning && !a.rare?.along) {
+    throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
   }
-  const { along } = a
+  const along = rare(a).along ??= new Along(a)
   if (a.state >= DONE) {
     return Promise.reject(a.state === CANCELLED ? a.outcome : new TypeError(`${a.job.name} has ended`))
   }
