@@ -521,6 +521,8 @@ export const budget = { left: 0 }
  * @property {number} [wcet] declared worst-case execution time, ms, >= 0; default Infinity
  * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default: the scheduler's
  * @property {'continue' | 'abort'} [miss] what happens to a job at its deadline; default 'continue'
+ * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed; before the scheduler's
+ * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet; before the scheduler's
  * @property {Scheduler} [scheduler] where jobs are released; default: that of the running job, else `rt`
  * @property {object} [reservation] a Reservation of alarms.mjs that pays for the jobs
  * @property {object[]} [uses] the Resources of sync.mjs that the jobs may use
@@ -561,6 +563,8 @@ export class Task {
     this.wcet = given.wcet ?? Infinity
     this.budget = given.budget
     this.miss = given.miss ?? 'continue'
+    this.onMiss = given.onMiss
+    this.onOverrun = given.onOverrun
     this.reservation = given.reservation
     this.uses = given.uses
     this.scheduler = given.scheduler
@@ -597,7 +601,9 @@ function parametersOf(given, base) {
   const or = (/** @type {string} */ name, /** @type {any} */ otherwise) => given[name] ?? base?.[name] ?? otherwise
   const miss = or('miss', 'continue')
   if (miss !== 'continue' && miss !== 'abort') throw wrongType('miss', "'continue' or 'abort'", miss)
-  const points_ = or('budget', undefined)
+  const limit = or('budget', undefined)
+  const onMiss = or('onMiss', undefined)
+  const onOverrun = or('onOverrun', undefined)
   const reservation = or('reservation', undefined)
   const uses = or('uses', undefined)
   if (uses !== undefined && !Array.isArray(uses)) throw wrongType('uses', 'an array of Resources', uses)
@@ -606,8 +612,10 @@ function parametersOf(given, base) {
     priority: finite('priority', or('priority', 0)),
     period: positive('period', or('period', Infinity)),
     wcet: notNegative('wcet', or('wcet', Infinity)),
-    budget: points_ === undefined ? undefined : points('budget', points_),
+    limit: limit === undefined ? undefined : points('budget', limit),
     abort: miss === 'abort',
+    onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
+    onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
     reservation: reservation === undefined ? null : partner('reservation', reservation, 'a Reservation'),
     uses: uses === undefined ? null : uses.map((/** @type {any} */ one) => partner('uses', one, 'an array of Resources'))
   }
@@ -717,6 +725,10 @@ class Circumstances {
   /** @type {string | undefined} */
   name
   wcet = Infinity
+  /** @type {((job: Job) => void) | undefined} */
+  onMiss
+  /** @type {((job: Job) => void) | undefined} */
+  onOverrun
   /** Kept when deadline or priority change after the release. @type {number | undefined} */
   level = undefined
   /** A function job's place in the async shim. @type {Along | null} */
@@ -894,6 +906,16 @@ class Waitable {
   /** Whether waiting for it may take time, so that it is forbidden in critical sections. */
   get mayBlock() { return true }
 
+  /**
+   * @param {any} value
+   * @returns {Waitable | null} the value itself, or what waits for it: a job or a thenable; null if it is none
+   */
+  static of(value) {
+    if (value instanceof Waitable) return value
+    if (isJob(value)) return new Join(activationOf(value))
+    return isThenable(value) ? new Settlement(value) : null
+  }
+
   phase = IDLE
   /** @type {any} */
   outcome = undefined
@@ -1030,7 +1052,6 @@ class Join extends Waitable {
   /** @param {Job | null} job */
   begin(job) {
     const { target } = this
-    target.handled = true
     if (target.state === DONE) return this.wake(target.outcome)
     if (target.state > DONE) return this.fail(target.outcome)
     const queue = rare(target).joiners ??= new Queue(target.job)
@@ -1193,14 +1214,16 @@ const subjectOf = waitable => waitable instanceof Join ? waitable.target.job
 
 /** @param {Activation} a @param {any} value @returns {Waitable} */
 function waitableOf(a, value) {
-  if (value instanceof Waitable) return value
-  if (isJob(value)) {
-    if (value === a.job) throw new TypeError(`${value.name} waits for itself`)
-    return new Join(activationOf(value))
+  const waitable = Waitable.of(value)
+  if (waitable === null) {
+    throw new TypeError(
+      `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}`)
   }
-  if (isThenable(value)) return new Settlement(value)
-  throw new TypeError(
-    `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}`)
+  if (waitable instanceof Join) {
+    if (waitable.target === a) throw new TypeError(`${a.job.name} waits for itself`)
+    waitable.target.handled = true
+  }
+  return waitable
 }
 
 /** Whether a cancellation is still to be thrown into the job, and may be. @param {Activation} a */
@@ -1573,8 +1596,10 @@ class Dispatcher {
     a.release = release ?? now
     a.deadline = parameters.deadline
     a.priority = priority
-    a.limit = parameters.budget ?? this.limit
+    a.limit = parameters.limit ?? this.limit
     if (parameters.wcet < Infinity) rare(a).wcet = parameters.wcet
+    if (parameters.onMiss !== undefined) rare(a).onMiss = parameters.onMiss
+    if (parameters.onOverrun !== undefined) rare(a).onOverrun = parameters.onOverrun
     if (name !== undefined) rare(a).name = name
     if (parameters.abort) rare(a).abort = true
     if (signal?.aborted) {
@@ -1704,6 +1729,13 @@ class Dispatcher {
     if (!a.missed && deadline < Infinity) this.expectMiss(a)
     this.refresh(a, a)
     this.rest()
+  }
+
+  /** @param {Activation} a @param {number} release */
+  renew(a, release) {
+    a.release = release
+    a.missed = false
+    this.setDeadline(a, a.deadline)
   }
 
   /** @param {Activation} a @param {number} priority */
@@ -1965,6 +1997,7 @@ class Dispatcher {
     a.missed = true
     this.stats.misses++
     if (this.observers !== null) this.emit('miss', a)
+    this.call(a.rare?.onMiss, a.job)
     this.call(this.onMiss, a.job)
     if (a.rare === null || !a.rare.abort || a.state >= DONE) return
     this.cancel(a, new DeadlineError(`${a.job.name} missed its deadline, ${a.deadline} ms after its release`))
@@ -2262,6 +2295,7 @@ class Dispatcher {
       a.rare.wcet = Infinity // once
       this.stats.overruns++
       if (this.observers !== null) this.emit('overrun', a)
+      this.call(a.rare.onOverrun, a.job)
       this.call(this.onOverrun, a.job)
     }
   }
@@ -2500,7 +2534,9 @@ export class Scheduler {
   }
 
   get paused() { return this.#dispatcher.paused }
-  /** The policy, by which part of this contract one may ask what the scheduler does. @returns {Policy} */
+  /** @returns {Host} */
+  get host() { return this.#dispatcher.host }
+  /** @returns {Policy} */
   get policy() { return this.#dispatcher.policy }
   /** ms */
   get slice() { return this.#dispatcher.slice }
@@ -2626,6 +2662,7 @@ class Gate {
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
  * - `refresh(job)` after anything that `standing` answers has changed
+ * - `renew(job, release)` the job of a loop begins its next period: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
@@ -2669,6 +2706,12 @@ export const seam = Object.freeze({
     const a = activationOf(job)
     a.dispatcher.refresh(a, a.standing)
     a.dispatcher.rest()
+  },
+
+  /** @param {Job} job @param {number} release */
+  renew(job, release) {
+    const a = activationOf(job)
+    a.dispatcher.renew(a, release)
   },
 
   /** @param {Scheduler} scheduler @returns {() => void} */
