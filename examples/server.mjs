@@ -1,0 +1,159 @@
+#!/usr/bin/env node
+import { createReadStream } from 'node:fs'
+import { realpath, stat } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { extname, join, sep } from 'node:path'
+import { pipeline } from 'node:stream'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const repository = fileURLToPath(new URL('..', import.meta.url))
+
+const types = {
+  '.css': 'text/css; charset=utf-8',
+  '.gif': 'image/gif',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.jpg': 'image/jpeg',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.map': 'application/json; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.wasm': 'application/wasm',
+  '.webp': 'image/webp'
+}
+
+// Only an isolated page gets SharedArrayBuffer, and a clock finer than 0.1 ms (Chromium) or 1 ms (Firefox).
+const isolation = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp'
+}
+
+/**
+ * Serves the files below `root` and resolves as soon as it listens.
+ *
+ * @param {object} [options]
+ * @param {string} [options.root] directory to serve; the repository by default
+ * @param {string} [options.host] address to listen on; by default reachable from this machine only
+ * @param {number} [options.port] first port to try, the next free one is taken; 0 takes any
+ * @param {boolean} [options.isolated] whether pages are cross-origin isolated
+ * @param {import('node:http').RequestListener} [options.handle] sees every request first, and returns true
+ *   for those it answers itself
+ * @returns {Promise<{ address: string, port: number, close(): Promise<void> }>}
+ */
+export async function serve({
+  root = repository, host = '127.0.0.1', port = 8000, isolated = true, handle = () => false
+} = {}) {
+  const top = await realpath(root)
+  const headers = { 'cache-control': 'no-cache', ...(isolated ? isolation : {}) }
+  const server = createServer((request, response) => {
+    for (const name in headers) response.setHeader(name, headers[name])
+    if (!handle(request, response)) answer(top, request, response).catch(() => end(response, 500))
+  })
+  const taken = await listen(server, host, port)
+  const everywhere = host === '0.0.0.0' || host === '::'
+  const shown = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return {
+    address: `http://${shown}:${taken}`,
+    port: taken,
+    close() {
+      server.closeAllConnections()
+      return new Promise(resolve => server.close(() => resolve()))
+    }
+  }
+}
+
+async function answer(top, request, response) {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD')
+    return end(response, 405)
+  }
+  const path = decode(request.url)
+  if (path === undefined) return end(response, 400)
+  if (path === '/favicon.ico') return end(response, 204)
+  const names = path.split('/').filter(Boolean)
+  // Hidden files are nobody's business, and `..` is one of them.
+  if (names.some(name => name.startsWith('.'))) return end(response, 404)
+
+  let file = await inside(top, join(top, ...names))
+  if (file?.stats.isDirectory()) {
+    if (!path.endsWith('/')) {
+      response.setHeader('location', `/${names.map(encodeURIComponent).join('/')}/`)
+      return end(response, 301)
+    }
+    file = await inside(top, join(file.name, 'index.html'))
+  } else if (path.endsWith('/')) return end(response, 404)
+  if (!file?.stats.isFile()) return end(response, 404)
+
+  response.setHeader('content-type', types[extname(file.name).toLowerCase()] ?? 'application/octet-stream')
+  response.setHeader('content-length', file.stats.size)
+  if (request.method === 'HEAD') return response.end()
+  pipeline(createReadStream(file.name), response, () => {})
+}
+
+function decode(url) {
+  try {
+    const path = decodeURIComponent(url.split(/[?#]/, 1)[0])
+    return path.startsWith('/') && !/[\0\\]/.test(path) ? path : undefined
+  } catch {
+    return undefined
+  }
+}
+
+// Links are followed first, so that none leads outside.
+async function inside(top, name) {
+  try {
+    const real = await realpath(name)
+    if (real !== top && !real.startsWith(top.endsWith(sep) ? top : top + sep)) return undefined
+    return { name: real, stats: await stat(real) }
+  } catch {
+    return undefined
+  }
+}
+
+function end(response, status) {
+  if (response.headersSent) return response.destroy()
+  response.statusCode = status
+  response.removeHeader('content-length')
+  if (status < 400) return response.end()
+  response.setHeader('content-type', types['.txt'])
+  response.end(`${status}\n`)
+}
+
+function listen(server, host, port) {
+  return new Promise((resolve, reject) => {
+    server.once('listening', () => resolve(server.address().port))
+    server.on('error', error => {
+      if (error.code !== 'EADDRINUSE' || port === 0 || port >= 65535) return reject(error)
+      server.listen(++port, host)
+    })
+    server.listen(port, host)
+  })
+}
+
+async function main() {
+  const { values } = parseArgs({
+    options: {
+      port: { type: 'string', default: process.env.PORT ?? '8000' },
+      host: { type: 'string', default: '127.0.0.1' },
+      'no-isolation': { type: 'boolean', default: false }
+    }
+  })
+  const port = Number(values.port)
+  if (!Number.isInteger(port) || port < 0 || port > 65535) {
+    throw new RangeError(`port must be an integer from 0 to 65535, got ${values.port}`)
+  }
+  const { address } = await serve({ host: values.host, port, isolated: !values['no-isolation'] })
+  console.log(`${address}/examples/index.html`)
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(await realpath(process.argv[1])).href) {
+  main().catch(error => {
+    console.error(error.message)
+    process.exitCode = 1
+  })
+}

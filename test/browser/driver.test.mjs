@@ -1,0 +1,53 @@
+import { deepEqual, equal, match, rejects } from 'node:assert/strict'
+import { setTimeout as elapse } from 'node:timers/promises'
+
+// What the other tests rely on: a driver that overlooks errors would let everything pass.
+export default {
+  async 'keys and clicks are trusted'({ browser, server }) {
+    await browser.open(`${server.isolated}/test/browser/driver.html`)
+    await browser.click('input')
+    for (const key of ['r', 't', 'Enter', 'ArrowLeft']) await browser.press(key)
+    await browser.click('button')
+    deepEqual(await browser.evaluate('events'), [
+      ['click', 'input', true],
+      ['keydown', 'r', true],
+      ['keydown', 't', true],
+      ['keydown', 'Enter', true],
+      ['keydown', 'ArrowLeft', true],
+      ['click', 'button', true]
+    ])
+    equal(await browser.evaluate('document.querySelector("input").value'), 'rt')
+    await rejects(() => browser.press('Entre'), TypeError)
+  },
+
+  async 'pages are isolated or not'({ browser, server }) {
+    await browser.open(`${server.isolated}/test/browser/driver.html`)
+    equal(await browser.evaluate('crossOriginIsolated'), true)
+    await browser.open(`${server.plain}/test/browser/driver.html`)
+    equal(await browser.evaluate('crossOriginIsolated'), false)
+  },
+
+  async 'values, promises and errors come back from the page'({ browser, server }) {
+    await browser.open(`${server.isolated}/test/browser/driver.html`)
+    deepEqual(await browser.evaluate(async (a, b) => [await a + b.c, null], 1, { c: 2 }), [3, null])
+    equal(await browser.evaluate(() => undefined), undefined)
+    await rejects(browser.evaluate(() => { throw new TypeError('in the page') }), /TypeError: in the page/)
+  },
+
+  async 'no error of a page is overlooked'({ browser, server }) {
+    const provoke = {
+      said: () => console.error('said'),
+      thrown: () => { setTimeout(() => { throw new Error('thrown') }) },
+      rejected: () => { Promise.reject(new Error('rejected')) },
+      missing: () => { import('./missing.mjs') }
+    }
+    for (const name in provoke) {
+      await browser.open(`${server.isolated}/test/browser/driver.html`)
+      deepEqual(browser.takeProblems(), [])
+      // Not in the frame of evaluate(), which would hand the error back.
+      await browser.evaluate(`setTimeout(${provoke[name]}) && null`)
+      await elapse(300)
+      match(browser.takeProblems().join('\n'), new RegExp(name))
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expression, keys, known, middle } from './page-control.mjs'
+import { findBrowser, launch, within } from './process.mjs'
+
+const preferences = {
+  // 0: any free one, which Firefox then writes into the profile.
+  'marionette.port': 0,
+  // What pages say on their consoles goes to standard output, what they throw to standard error.
+  'devtools.console.stdout.content': true,
+  'browser.dom.window.dump.enabled': true,
+  'app.update.enabled': false,
+  'app.normandy.enabled': false,
+  'browser.aboutConfig.showWarning': false,
+  'browser.safebrowsing.malware.enabled': false,
+  'browser.safebrowsing.phishing.enabled': false,
+  'browser.shell.checkDefaultBrowser': false,
+  'browser.startup.homepage': 'about:blank',
+  'browser.startup.page': 0,
+  'datareporting.healthreport.uploadEnabled': false,
+  'datareporting.policy.dataSubmissionEnabled': false,
+  'extensions.update.enabled': false,
+  'network.captive-portal-service.enabled': false,
+  'network.connectivity-service.enabled': false,
+  'toolkit.telemetry.enabled': false
+}
+
+/**
+ * Starts Firefox and drives it by Marionette.
+ *
+ * @param {{ path?: string, patience?: number }} [options] patience: ms for the browser to answer a command
+ * @returns {Promise<import('./run.mjs').Browser>}
+ */
+export async function firefox({ path = findBrowser('firefox'), patience = 30_000 } = {}) {
+  if (!path) throw new Error('Firefox was not found')
+  const browser = launch(path, profile => {
+    const lines = Object.entries(preferences).map(([name, value]) =>
+      `user_pref(${JSON.stringify(name)}, ${JSON.stringify(value)});\n`)
+    writeFileSync(join(profile, 'user.js'), lines.join(''))
+    return [
+      '--headless', '--marionette', '--remote-allow-system-access', '--no-remote', '--width=1000',
+      '--height=800', '--profile', profile
+    ]
+  })
+
+  let problems = []
+  browser.onLine(line => {
+    // Firefox's own scripts have other addresses than ours, and say their name before what went wrong.
+    if (/^JavaScript error: (?:(?:blob:)?http|,)/.test(line)) problems.push(line)
+    if (/^console\.(?:error|assert): (?!\w+: *$)/.test(line)) problems.push(line)
+  })
+
+  let send
+  let socket
+  try {
+    const started = Promise.race([activePort(browser), dead(browser)])
+    const port = await within(started, patience, 'Firefox, starting')
+    socket = connect(port, '127.0.0.1')
+    send = await speak(socket, browser, patience)
+    const { capabilities } = await send('WebDriver:NewSession', {
+      capabilities: { alwaysMatch: { timeouts: { script: patience, pageLoad: patience, implicit: 0 } } }
+    })
+    const home = (await send('WebDriver:GetWindowHandle')).value
+    let other
+
+    return {
+      kind: 'firefox',
+      name: `Firefox ${capabilities.browserVersion.replace(/\..*/, '')}`,
+      async open(url) {
+        await send('WebDriver:Navigate', { url })
+      },
+      async evaluate(script, ...args) {
+        // Marionette's own scope sees the page through wrappers; the page's eval does not.
+        const { value } = await send('WebDriver:ExecuteScript', {
+          script: 'return window.eval(arguments[0])', args: [expression(script, args)]
+        })
+        return JSON.parse(value).value
+      },
+      async press(key) {
+        const { code = '', number = 0 } = keys[known(key)] ?? {}
+        await send('Marionette:SetContext', { value: 'chrome' })
+        try {
+          await send('WebDriver:ExecuteScript', { script: typeKey, args: [{ key, code, keyCode: number }] })
+        } finally {
+          await send('Marionette:SetContext', { value: 'content' })
+        }
+      },
+      async click(selector) {
+        const { x, y } = await this.evaluate(middle, selector)
+        await send('WebDriver:PerformActions', {
+          actions: [{
+            type: 'pointer',
+            id: 'mouse',
+            actions: [
+              { type: 'pointerMove', x: Math.round(x), y: Math.round(y), origin: 'viewport' },
+              { type: 'pointerDown', button: 0 },
+              { type: 'pointerUp', button: 0 }
+            ]
+          }]
+        })
+      },
+      async resize(width, height) {
+        // A window has borders and bars besides the page.
+        for (let attempt = 0; attempt < 3; attempt++) {
+          const page = await this.evaluate('({ width: innerWidth, height: innerHeight })')
+          if (page.width === width && page.height === height) return
+          const window = await send('WebDriver:GetWindowRect')
+          await send('WebDriver:SetWindowRect', {
+            width: window.width + width - page.width, height: window.height + height - page.height
+          })
+        }
+      },
+      async screenshot(file) {
+        const { value } = await send('WebDriver:TakeScreenshot', { full: false })
+        await writeFile(file, Buffer.from(value, 'base64'))
+      },
+      async hide() {
+        other = (await send('WebDriver:NewWindow', { type: 'tab', focus: true })).handle
+      },
+      async show() {
+        await send('WebDriver:SwitchToWindow', { handle: other })
+        await send('WebDriver:CloseWindow')
+        await send('WebDriver:SwitchToWindow', { handle: home, focus: true })
+      },
+      takeProblems() {
+        const taken = problems
+        problems = []
+        return taken
+      },
+      async close() {
+        await send('Marionette:Quit', { flags: ['eForceQuit'] }).catch(() => {})
+        await within(browser.ended, 5000, 'Firefox, closing').catch(() => {})
+        socket.destroy()
+        browser.stop()
+      }
+    }
+  } catch (error) {
+    socket?.destroy()
+    browser.stop()
+    throw error
+  }
+}
+
+async function dead(browser) {
+  const how = await browser.ended
+  throw new Error(`Firefox ended: ${how}\n${browser.lastWords()}`)
+}
+
+async function activePort({ home, child }) {
+  while (child.exitCode === null) {
+    try {
+      const port = Number(readFileSync(join(home, 'MarionetteActivePort'), 'utf8'))
+      if (port > 0) return port
+    } catch {
+      // Not written yet.
+    }
+    await sleep(50)
+  }
+}
+
+// WebDriver's own keys are made in the page's process, when it gets round to them. Those of a keyboard are
+// made in Firefox's main process and travel to the page with their time; so are these.
+const typeKey = `
+  const [key] = arguments
+  const window = Services.wm.getMostRecentWindow('navigator:browser')
+  window.gBrowser.selectedBrowser.focus()
+  const processor = Cc['@mozilla.org/text-input-processor;1'].createInstance(Ci.nsITextInputProcessor)
+  if (!processor.beginInputTransaction(window, () => true)) throw new Error('the window takes no input')
+  const event = new window.KeyboardEvent('', key)
+  processor.keydown(event)
+  processor.keyup(event)
+`
+
+/**
+ * Marionette's messages are their length in bytes, a colon, and JSON: [0, id, command, parameters] is
+ * answered by [1, id, error, result].
+ */
+async function speak(socket, browser, patience) {
+  let last = 0
+  const calls = new Map()
+  let bytes = Buffer.alloc(0)
+  let greeted
+  const greeting = new Promise(resolve => { greeted = resolve })
+
+  socket.on('data', part => {
+    bytes = Buffer.concat([bytes, part])
+    for (;;) {
+      const colon = bytes.indexOf(':')
+      if (colon < 0) return
+      const end = colon + 1 + Number(bytes.subarray(0, colon))
+      if (bytes.length < end) return
+      const message = JSON.parse(bytes.subarray(colon + 1, end).toString())
+      bytes = bytes.subarray(end)
+      if (Array.isArray(message)) receive(message)
+      else greeted()
+    }
+  })
+  socket.on('error', () => {})
+  socket.on('close', async () => {
+    const error = new Error(`Firefox ended: ${await browser.ended}\n${browser.lastWords()}`)
+    for (const { reject } of calls.values()) reject(error)
+    calls.clear()
+  })
+  function receive([, id, error, result]) {
+    const call = calls.get(id)
+    calls.delete(id)
+    if (error) call?.reject(new Error(`${call.command}: ${error.message}\n${error.stacktrace}`))
+    else call?.resolve(result)
+  }
+  await within(greeting, patience, 'Firefox, Marionette')
+  return (command, parameters = {}) => {
+    const answer = new Promise((resolve, reject) => {
+      calls.set(++last, { command, resolve, reject })
+      const message = JSON.stringify([0, last, command, parameters])
+      socket.write(`${Buffer.byteLength(message)}:${message}`)
+    })
+    return within(answer, patience, `Firefox, ${command}`)
+  }
+}

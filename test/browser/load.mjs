@@ -1,0 +1,65 @@
+// Three jobs that never end beside an animation and a handler of keys, on the default scheduler. What the
+// page noticed of them is posted to ?report=, after ?warmup= and ?seconds=.
+import { rt } from '../../rt.mjs'
+import { elapse, report } from './page.mjs'
+
+const parameters = new URL(location.href).searchParams
+const warmup = Number(parameters.get('warmup') ?? 1) * 1000
+const duration = Number(parameters.get('seconds') ?? 6) * 1000
+
+const rounds = [0, 0, 0]
+const frames = []
+const latencies = []
+let measuring = false
+
+for (const index of rounds.keys()) {
+  rt.spawn(function* () {
+    for (let value = index; ; rounds[index]++) {
+      // About a microsecond of work between two preemption points.
+      for (let i = 0; i < 500; i++) value = Math.imul(value, 48271) + i | 0
+      yield
+    }
+  }, { name: `load ${index + 1}` })
+}
+
+const moving = document.getElementById('moving')
+requestAnimationFrame(function show(time) {
+  if (measuring) frames.push(performance.now())
+  moving.style.transform = `translateX(${100 + 100 * Math.sin(time / 300)}px)`
+  requestAnimationFrame(show)
+})
+
+const typed = document.getElementById('typed')
+addEventListener('keydown', event => {
+  const now = performance.now()
+  if (measuring && event.isTrusted) latencies.push(now - event.timeStamp)
+  typed.value = event.key
+})
+
+await elapse(warmup)
+const before = { ...rt.stats(), time: performance.now(), rounds: [...rounds] }
+measuring = true
+await elapse(duration)
+measuring = false
+const after = { ...rt.stats(), time: performance.now(), rounds: [...rounds] }
+const spent = after.time - before.time
+
+const intervals = frames.slice(1).map((time, index) => time - frames[index])
+const quantiles = values => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = share => sorted[Math.floor((sorted.length - 1) * share)] ?? null
+  return { median: at(0.5), p95: at(0.95), p99: at(0.99) }
+}
+
+report({
+  isolated: crossOriginIsolated,
+  framesPerSecond: frames.length > 1 ? intervals.length / (frames.at(-1) - frames[0]) * 1000 : 0,
+  frameInterval: quantiles(intervals),
+  keys: latencies.length,
+  keyLatency: quantiles(latencies),
+  busy: (after.busy - before.busy) / spent,
+  overhead: (after.overhead - before.overhead) / spent,
+  longestRound: after.longestRound,
+  longestBudget: after.longestBudget,
+  rounds: after.rounds.map((count, index) => count - before.rounds[index])
+})

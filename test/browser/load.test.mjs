@@ -1,0 +1,20 @@
+import { measureLoad } from './measure-load.mjs'
+
+const under = isolated => async ({ browser, server }) => {
+  const load = await measureLoad(browser, server, { isolated, seconds: 3 })
+  const demand = (condition, what) => {
+    if (!condition) throw new Error(`${what}: ${JSON.stringify(load)}`)
+  }
+  demand(load.isolated === isolated, 'isolation is not as asked')
+  demand(load.rounds.every(count => count > 0), 'a job starved')
+  demand(Math.max(...load.rounds) < 3 * Math.min(...load.rounds), 'jobs of equal standing did not share')
+  demand(load.keys > 5, 'keys did not arrive')
+  // A page that starves its frames falls to 9 or 15 a second, one that does not shows 60.
+  demand(load.framesPerSecond > 30, 'frames starved')
+  demand(load.busy > 0.2, 'jobs starved')
+}
+
+export default {
+  'frames and keys go on beside jobs that never end': under(true),
+  'frames and keys go on beside jobs that never end, not isolated': under(false)
+}

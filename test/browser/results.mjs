@@ -1,0 +1,40 @@
+import { serve } from '../../examples/server.mjs'
+import { within } from './process.mjs'
+
+/**
+ * Two servers of this repository: pages of one are cross-origin isolated, and all can post results.
+ *
+ * @returns {Promise<{
+ *   isolated: string, plain: string,
+ *   expect(ms: number): { report: string, results: Promise<any> },
+ *   close(): Promise<unknown>
+ * }>} addresses, and `expect` for a path to post to and what is posted there within `ms`
+ */
+export async function serveTests() {
+  let last = 0
+  const waiting = new Map()
+  const handle = (request, response) => {
+    if (request.method !== 'POST' || !request.url.startsWith('/results/')) return false
+    let body = ''
+    request.setEncoding('utf8')
+    request.on('data', part => { body += part })
+    request.on('end', () => {
+      response.statusCode = 204
+      response.end()
+      waiting.get(request.url)?.(JSON.parse(body))
+      waiting.delete(request.url)
+    })
+    return true
+  }
+  const servers = await Promise.all([true, false].map(isolated => serve({ port: 0, isolated, handle })))
+  return {
+    isolated: servers[0].address,
+    plain: servers[1].address,
+    expect(ms) {
+      const report = `/results/${++last}`
+      const posted = new Promise(resolve => waiting.set(report, resolve))
+      return { report, results: within(posted, ms, 'the page\'s results') }
+    },
+    close: () => Promise.all(servers.map(server => server.close()))
+  }
+}

@@ -1,0 +1,26 @@
+// Runs one suite, here or in a worker, and posts its results to the server. The page is page.html with
+// ?suite=<name>.page.mjs&scope=window|worker&report=<where to post>; the worker is this module again.
+import { describe, inWorker, report, runTests } from './page.mjs'
+
+const parameters = new URL(location.href).searchParams
+const nothing = { tests: [], provoked: [] }
+
+if (inWorker) postMessage(await run())
+else report(parameters.get('scope') === 'worker' ? await inItsWorker() : await run())
+
+async function run() {
+  try {
+    const { scopes = ['window', 'worker'] } = await import(`./${parameters.get('suite')}`)
+    return scopes.includes(inWorker ? 'worker' : 'window') ? await runTests() : nothing
+  } catch (error) {
+    return { ...nothing, error: describe(error) }
+  }
+}
+
+function inItsWorker() {
+  return new Promise(resolve => {
+    const worker = new Worker(`start.mjs${location.search}`, { type: 'module' })
+    worker.onmessage = ({ data }) => resolve(data)
+    worker.onerror = event => resolve({ ...nothing, error: event.message ?? 'the worker did not load' })
+  })
+}

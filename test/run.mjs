@@ -1,0 +1,73 @@
+// Runs the tests: every test/**/*.test.mjs in a Node process of its own, then test/browser in real browsers.
+// `node test/run.mjs pattern` runs the files whose path contains the pattern, `--no-browsers` no browser.
+import { readdirSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { runFile } from './runner/file.mjs'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const root = dirname(here)
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'no-browsers': { type: 'boolean', default: false },
+    timeout: { type: 'string', default: '120' }
+  }
+})
+const wanted = file => !positionals.length || positionals.some(pattern => file.includes(pattern))
+
+const total = { passed: 0, failed: 0, skipped: 0 }
+const add = ({ passed, failed, skipped }) => {
+  total.passed += passed
+  total.failed += failed
+  total.skipped += skipped
+}
+
+const files = find(here).filter(wanted)
+await inPairs(files, async file => {
+  const result = await runFile(join(root, file), { timeout: Number(values.timeout) * 1000 })
+  add(result)
+  print(file, result)
+})
+
+let pages = 0
+if (!values['no-browsers']) {
+  const { runBrowsers } = await import('./browser/run.mjs')
+  const result = await runBrowsers({ wanted, required: process.env.REQUIRE_BROWSERS === '1' })
+  pages = result.files
+  add(result)
+}
+
+if (!files.length && !pages) {
+  console.log(`no test file matches ${positionals.join(' or ')}`)
+  total.failed++
+}
+const skipped = total.skipped ? `, ${total.skipped} skipped` : ''
+console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`)
+process.exitCode = total.failed ? 1 : 0
+
+function find(directory) {
+  return readdirSync(directory, { recursive: true })
+    .map(name => relative(root, join(directory, name)).split(sep).join('/'))
+    .filter(file => file.endsWith('.test.mjs') && !file.startsWith('test/browser/'))
+    .sort()
+}
+
+// Two at a time: more would disturb the clocks of tests that watch them.
+async function inPairs(items, work) {
+  const rest = [...items]
+  const lane = async () => {
+    while (rest.length) await work(rest.shift())
+  }
+  await Promise.all([lane(), lane()])
+}
+
+function print(file, { passed, failed, skipped, problems, output, ms }) {
+  const rest = `${failed ? `, ${failed} failed` : ''}${skipped ? `, ${skipped} skipped` : ''}`
+  console.log(`${failed ? 'FAIL' : 'ok  '} ${file}  ${passed} passed${rest}  ${(ms / 1000).toFixed(1)} s`)
+  if (!failed) return
+  for (const problem of problems) console.log(`     ${problem.replaceAll('\n', '\n     ')}`)
+  if (output) console.log(`\n${output}\n`)
+}

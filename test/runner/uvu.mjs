@@ -1,0 +1,102 @@
+// uvu loses what a hook throws, stops at a test that throws no Error, and never hears of a suite that forgets
+// run(). This module stands in for it in test files: the same suites, with accounts kept.
+import { inspect } from 'node:util'
+
+// Deferred, uvu queues the suites and leaves running them to others.
+globalThis.UVU_DEFER = true
+globalThis.UVU_QUEUE = [[]]
+const uvu = await import('uvu')
+
+/** What went wrong besides failing tests, as texts. */
+export const problems = []
+
+const suites = []
+const queue = []
+let onStart = () => {}
+
+/** As in uvu. */
+export const suite = (name = '', state = {}) => watch(uvu.suite(name, state), name)
+
+/** As in uvu. */
+export const test = watch(uvu.test, '')
+
+/**
+ * Runs the suites that were queued, one after the other.
+ *
+ * @param {(title: string) => void} start hears the title of each test as it starts
+ * @returns {Promise<{ passed: number, failed: number, skipped: number }>}
+ */
+export async function exec(start) {
+  onStart = start
+  const total = { passed: 0, failed: 0, skipped: 0 }
+  for (const { run, record } of queue) {
+    try {
+      const [errors, passed, , tests] = await run()
+      if (typeof errors === 'string') console.log(`\n${errors}`)
+      total.passed += passed
+      total.failed += tests - passed
+    } catch {
+      // A hook after all tests threw, which is noted where it did.
+    }
+    if (record.only) problems.push(`${of(record)}.only() was left in: other tests did not run`)
+  }
+  for (const record of suites) {
+    total.skipped += record.skipped
+    if (record.skipped) problems.push(`${of(record)}.skip() was left in`)
+    if (record.titles.length) {
+      problems.push(`${of(record)}.run() was not called after ${quoted(record.titles)}`)
+    }
+  }
+  if (!suites.length) problems.push('no suite was made')
+  else if (!queue.length) problems.push('run() was never called')
+  else if (!total.passed && !total.failed) problems.push('no test ran')
+  return total
+}
+
+const of = record => record.name ? `suite ${inspect(record.name)}: test` : 'test'
+const quoted = titles => titles.map(title => inspect(title)).join(', ')
+
+function watch(real, name) {
+  const record = { name, titles: [], only: false, skipped: 0 }
+  const note = (title, handler) => {
+    if (!suites.includes(record)) suites.push(record)
+    record.titles.push(title)
+    return async state => {
+      onStart(name ? `${name}: ${title}` : title)
+      try {
+        await handler(state)
+      } catch (error) {
+        throw typeof error?.name === 'string' ? error : new Error(`threw ${inspect(error)}`, { cause: error })
+      }
+    }
+  }
+  const guard = (kind, handler) => async state => {
+    try {
+      await handler(state)
+    } catch (error) {
+      problems.push(`${of(record)}.${kind}() threw ${inspect(error)}`)
+      throw error
+    }
+  }
+  const watched = (title, handler) => real(title, note(title, handler))
+  watched.only = (title, handler) => {
+    record.only = true
+    real.only(title, note(title, handler))
+  }
+  watched.skip = title => {
+    if (!suites.includes(record)) suites.push(record)
+    record.skipped++
+    real.skip(title)
+  }
+  watched.before = handler => real.before(guard('before', handler))
+  watched.before.each = handler => real.before.each(guard('before.each', handler))
+  watched.after = handler => real.after(guard('after', handler))
+  watched.after.each = handler => real.after.each(guard('after.each', handler))
+  watched.run = () => {
+    record.titles = []
+    real.run()
+    queue.push({ run: globalThis.UVU_QUEUE[0].pop(), record })
+  }
+  if (name) suites.push(record)
+  return watched
+}
