@@ -129,8 +129,9 @@ function pacedPost(platform, now, hidden) {
   const post = channelPost(platform)
   /** @type {(() => void)[]} */
   const held = []
-  let interval = 1000 / 60 // shortest seen, so that displays of 120 Hz get their frames too
-  let began = -Infinity // of the latest frame
+  let interval = 1000 / 60
+  let shown = -Infinity // the latest frame's own time; the times of callbacks jitter by half an interval
+  let began = -Infinity // when its callback ran
   let requested = false
   let stopped = false // frames do not come although the page counts as visible
   /** @type {any} */
@@ -140,10 +141,12 @@ function pacedPost(platform, now, hidden) {
     platform.clearTimeout(fallback)
     for (const fn of held.splice(0)) post(fn)
   }
-  const onFrame = () => {
-    const time = now()
-    if (time - began > 4) interval = Math.min(interval, time - began)
-    began = time
+  const onFrame = (/** @type {number} */ frame) => {
+    const gap = frame - shown
+    // Displays differ. A longer gap tells of a slower one only if nothing here kept the frame from coming earlier.
+    if (gap > 4 && gap < 100) interval = held.length === 0 ? Math.min(interval, gap) : interval + (gap - interval) / 8
+    shown = frame
+    began = now()
     requested = stopped = false
     letGo()
   }
@@ -161,7 +164,7 @@ function pacedPost(platform, now, hidden) {
     fallback = platform.setTimeout(() => {
       stopped = true
       letGo()
-    }, 20)
+    }, 50)
   }
 }
 
