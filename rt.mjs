@@ -929,6 +929,8 @@ class Waitable {
   /** Its place in a queue. @type {WaitNode | null} */
   node = null
 
+  get isFulfilled() { return this.phase === FULFILLED }
+
   /** @param {Job | null} job on whose behalf; null outside jobs */
   begin(job) {}
   undo() {}
