@@ -1700,10 +1700,8 @@ class Dispatcher {
   unblock(a) {
     if (a.pace !== null) a.pace.turn = a.cost
     this.waiters?.delete(a.job)
-    if (this.observers !== null) {
-      this.read()
-      this.emit('wake', a)
-    }
+    if (!this.inRound || this.observers !== null) this.read()
+    if (this.observers !== null) this.emit('wake', a)
     this.enqueue(a)
     const { running } = this
     if (running !== null && a.state === READY) {
@@ -1869,12 +1867,11 @@ class Dispatcher {
     a.input = undefined
     this.live--
     if (this.running === a) this.running = null
-    if (a.miss !== null) {
-      // A late end is noticed with the other misses of this reading.
-      if (a.finished > a.absoluteDeadline) a.missed = true
-      else this.removeEntry(a.miss)
-      a.miss = null
-    }
+    const isLate = a.miss !== null && a.finished > a.absoluteDeadline
+    if (isLate) a.missed = true
+    // In a round, a late end is noticed with the other misses of this reading.
+    if (a.miss !== null && !(isLate && this.inRound)) this.removeEntry(a.miss)
+    a.miss = null
     if (this.observers !== null) {
       this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
         state === DONE ? undefined : { error: outcome })
@@ -1883,6 +1880,7 @@ class Dispatcher {
     if (a.deferred !== null) settlePromise(a, a.deferred)
     if (state === FAILED && !a.handled) this.failures.push(a)
     if (this.inRound) return
+    if (isLate) this.miss(a)
     this.reportFailures()
     this.answerIdlers()
     this.rest()
