@@ -316,16 +316,19 @@ class Heap {
     this.size--
     if (next !== null) {
       next.before = null
-      this.#sink(index, next, this.key(next))
+      this.#place(index, next, this.key(next))
       return
     }
     if (this.last === node) this.last = null
     const moved = /** @type {N} */ (this.heads.pop())
     const key = /** @type {number} */ (this.keys.pop())
-    if (moved === node) return
-    const parent = (index - 1) >> 2
-    if (index > 0 && this.#precedes(moved, key, parent)) this.#rise(index, moved, key)
-    else this.#sink(index, moved, key)
+    if (moved !== node) this.#place(index, moved, key)
+  }
+
+  /** @param {number} index @param {N} node @param {number} key */
+  #place(index, node, key) {
+    if (index > 0 && this.#precedes(node, key, (index - 1) >> 2)) this.#rise(index, node, key)
+    else this.#sink(index, node, key)
   }
 
   /** @param {N} node @param {number} key @param {number} index */
@@ -383,6 +386,7 @@ class Entry {
   constructor(dispatcher, time, order, kind, subject, ref) {
     this.dispatcher = dispatcher
     this.time = time
+    this.key = time
     this.order = order
     this.kind = kind
     this.subject = subject
@@ -408,7 +412,7 @@ const RELEASE = 2
 const MISS = 3
 
 /** @returns {Heap<Entry>} entries by time, then creation */
-const timeline = () => new Heap(entry => entry.time, (a, b) => a.order - b.order)
+const timeline = () => new Heap(entry => entry.key, (a, b) => a.order - b.order)
 
 // --------------------------------------------------------------------------------- errors and input checks
 
@@ -435,10 +439,12 @@ export class DeadlockError extends Error {
 function describe(value) {
   if (typeof value === 'string') return JSON.stringify(value)
   if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
-  if (typeof value === 'object' && value !== null) {
+  if (typeof value !== 'object' || value === null) return String(value)
+  try {
     return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
+  } catch {
+    return 'an object'
   }
-  return String(value)
 }
 
 /** @param {string} name @param {string} wanted @param {unknown} value */
@@ -481,6 +487,12 @@ function callable(name, value) {
   return value
 }
 
+/** @param {string} name @param {any} fn */
+function refuseAsyncGenerator(name, fn) {
+  if (fn[Symbol.toStringTag] !== 'AsyncGeneratorFunction') return
+  throw wrongType(name, 'a generator function, not an async one', fn)
+}
+
 /** @param {string} name @param {unknown} value @returns {any} */
 function record(name, value) {
   if (typeof value !== 'object' || value === null) throw wrongType(name, 'an object', value)
@@ -490,17 +502,23 @@ function record(name, value) {
 /** @param {unknown} value @returns {any} */
 function abortSignal(value) {
   const signal = /** @type {any} */ (value)
-  if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
-    throw wrongType('signal', 'an AbortSignal', value)
-  }
-  return signal
+  try {
+    if (typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function' &&
+      typeof signal.removeEventListener === 'function') return signal
+  } catch {} // what cannot be looked at is none
+  throw wrongType('signal', 'an AbortSignal', value)
 }
+
+/** The first that is given; null counts, as a wrong value. @param {...any} values */
+const firstGiven = (...values) => values.find(value => value !== undefined)
 
 /** @param {string} name @param {unknown} value @param {string} kind @returns {any} what the seam acts on */
 function partner(name, value, kind) {
-  const found = /** @type {any} */ (value)?.[protocol]
-  if (!found) throw wrongType(name, kind, value)
-  return found
+  try {
+    const found = /** @type {any} */ (value)[protocol]
+    if (found) return found
+  } catch {} // what cannot be looked at is none
+  throw wrongType(name, kind, value)
 }
 
 const abortError = () => new DOMException('The job was cancelled', 'AbortError')
@@ -551,29 +569,27 @@ export class Task {
   constructor(work, options) {
     if (typeof work !== 'function') {
       if (options !== undefined) throw wrongType('work', 'a function', work)
+      if (this.run === Task.prototype.run) throw wrongType('work', 'a function', work)
       options = work
-      if (this.run === Task.prototype.run) throw wrongType(`${this.constructor.name}.run`, 'a function', undefined)
       callable(`${this.constructor.name}.run`, this.run)
     } else {
       this.run = work
     }
     const given = options === undefined ? {} : record('options', options)
-    this.name = given.name ?? (typeof work === 'function' ? work.name : this.constructor.name)
-    if (typeof this.name !== 'string') throw wrongType('name', 'a string', this.name)
-    this.deadline = given.deadline ?? Infinity
-    this.priority = given.priority ?? 0
-    this.period = given.period ?? Infinity
-    this.wcet = given.wcet ?? Infinity
+    this.name = firstGiven(given.name, typeof work === 'function' ? work.name : this.constructor.name)
+    this.deadline = firstGiven(given.deadline, Infinity)
+    this.priority = firstGiven(given.priority, 0)
+    this.period = firstGiven(given.period, Infinity)
+    this.wcet = firstGiven(given.wcet, Infinity)
     this.budget = given.budget
-    this.miss = given.miss ?? 'continue'
+    this.miss = firstGiven(given.miss, 'continue')
     this.onMiss = given.onMiss
     this.onOverrun = given.onOverrun
     this.reservation = given.reservation
     this.uses = given.uses
     this.scheduler = given.scheduler
-    if (this.scheduler !== undefined && !(this.scheduler instanceof Scheduler)) {
-      throw wrongType('scheduler', 'a Scheduler', this.scheduler)
-    }
+    if (typeof this.name !== 'string') throw wrongType('name', 'a string', this.name)
+    if (this.scheduler !== undefined) seam.here(this)
     parametersOf(this)
   }
 
@@ -595,13 +611,14 @@ export class Task {
    * @throws {TypeError | RangeError} naming a parameter that has become invalid
    */
   release(...args) {
-    return (this.scheduler ?? seam.here()).spawn(this, undefined, ...args)
+    return seam.here(this).spawn(this, undefined, ...args)
   }
 }
 
 /** Checked parameters of a task or of spawn's options. @param {any} given @param {any} [base] */
 function parametersOf(given, base) {
-  const or = (/** @type {string} */ name, /** @type {any} */ otherwise) => given[name] ?? base?.[name] ?? otherwise
+  const or = (/** @type {string} */ name, /** @type {any} */ otherwise) =>
+    firstGiven(given[name], base?.[name], otherwise)
   const miss = or('miss', 'continue')
   if (miss !== 'continue' && miss !== 'abort') throw wrongType('miss', "'continue' or 'abort'", miss)
   const limit = or('budget', undefined)
@@ -620,7 +637,7 @@ function parametersOf(given, base) {
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
     reservation: reservation === undefined ? null : partner('reservation', reservation, 'a Reservation'),
-    uses: uses === undefined ? null : uses.map((/** @type {any} */ one) => partner('uses', one, 'an array of Resources'))
+    uses: uses === undefined ? null : Array.from(uses, one => partner('uses', one, 'an array of Resources'))
   }
 }
 
@@ -1028,18 +1045,27 @@ class Settlement extends Waitable {
   /** @param {PromiseLike<any>} thenable */
   #follow(thenable) {
     const round = ++this.round
-    thenable.then(value => {
-      if (round !== this.round) return
-      if (isThenable(value)) return this.#follow(value)
-      this.round++
-      this.#letGo()
-      this.wake(value)
-    }, error => {
+    const reject = (/** @type {unknown} */ error) => {
       if (round !== this.round) return
       this.round++
       this.#letGo()
       this.fail(error)
-    })
+    }
+    try {
+      thenable.then(value => {
+        if (round !== this.round) return
+        try {
+          if (isThenable(value)) return this.#follow(value)
+        } catch (error) {
+          return reject(error)
+        }
+        this.round++
+        this.#letGo()
+        this.wake(value)
+      }, reject)
+    } catch (error) {
+      reject(error)
+    }
   }
   #letGo() {
     if (this.dispatcher !== null) this.dispatcher.holds--
@@ -1262,13 +1288,15 @@ function drive(a) {
     return throwing ? FAILED : DONE
   }
   for (;;) {
-    let step
+    let value
+    let done
     try {
-      step = throwing ? throwInto(leaf, input) : leaf.next(input)
+      let step = throwing ? throwInto(leaf, input) : leaf.next(input)
       let yields = 1
-      while (step.value === undefined && !step.done) {
+      while ((value = step.value) === undefined && !(done = step.done)) {
         const { left } = budget
         if (!(left > 1)) {
+          budget.left = 0
           a.leaf = leaf
           received += yields
           return POINT
@@ -1277,6 +1305,7 @@ function drive(a) {
         step = leaf.next()
         yields++
       }
+      if (value !== undefined) done = step.done
       received += yields
     } catch (error) {
       const caller = a.callers?.pop()
@@ -1291,8 +1320,7 @@ function drive(a) {
       continue
     }
     throwing = false
-    const { value } = step
-    if (step.done) {
+    if (done) {
       const caller = a.callers?.pop()
       if (caller === undefined) return end(a, value)
       leaf = caller
@@ -1326,6 +1354,7 @@ function drive(a) {
     if (budget.left > 1) {
       budget.left--
     } else {
+      budget.left = 0
       a.leaf = leaf
       a.input = input
       a.throwing = throwing
@@ -1357,6 +1386,11 @@ function begin(a) {
         along.follow(result)
         return ALONG
       }
+    }
+    // It has yielded, although it is no async function: it goes on in microtasks.
+    if (a.rare !== null && a.rare.along !== null && isThenable(result)) {
+      a.rare.along.follow(result)
+      return ALONG
     }
     return end(a, result)
   } catch (error) {
@@ -1441,7 +1475,9 @@ const MOST_POINTS = 4096
 /** Waits in the middle of time: a miss is only a miss after the deadline. */
 const AFTERWARDS = 0.001
 /** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
-const PATIENCE = 8
+const PATIENCE = 32
+
+const DEFAULTS = Object.freeze({ deadline: Infinity, priority: 0, period: Infinity })
 
 const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infinity, priority: -Infinity } })
 
@@ -1473,6 +1509,8 @@ class Dispatcher {
     this.timelines = [timeline(), timeline(), timeline(), timeline()]
     /** No entry is due earlier. */
     this.due = Infinity
+    /** While entries are settled: the key of the latest. */
+    this.settled = -Infinity
     this.entries = 0
     /** Entries that keep the process alive. */
     this.refs = 0
@@ -1498,6 +1536,7 @@ class Dispatcher {
 
     this.inRound = false
     this.posted = false
+    this.turn = this.turnOn(this.host)
     /** @type {(() => void) | null} */
     this.disarm = null
     this.armedFor = Infinity
@@ -1567,9 +1606,7 @@ class Dispatcher {
     let leaf
     if (typeof work === 'function' || work instanceof Task) {
       const run = typeof work === 'function' ? work : callable('work.run', work.run)
-      if (run[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
-        throw wrongType('work', 'a generator function, not an async one,', work)
-      }
+      refuseAsyncGenerator('work', run)
       leaf = UNSTARTED
     } else if (isIterator(work) && !isJob(work)) {
       leaf = work
@@ -1580,11 +1617,12 @@ class Dispatcher {
       const a = new Activation(this, this.stats.jobs + 1, work, leaf, args.length === 0 ? NO_ARGUMENTS : args)
       a.limit = this.limit
       a.release = this.read()
+      if (this.policy.priority !== undefined) a.priority = this.policy.priority(DEFAULTS)
       this.admit(a)
       this.arrive(a)
       return a.job
     }
-    return this.spawnWith(work, leaf, options ?? {}, args).job
+    return this.spawnWith(work, leaf, options === undefined ? {} : options, args).job
   }
 
   /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
@@ -1613,9 +1651,9 @@ class Dispatcher {
       this.finish(a, CANCELLED, signal.reason)
       return a
     }
+    if (signal !== undefined) this.listen(a, signal)
     this.attach(a, parameters.uses, parameters.reservation)
     this.admit(a)
-    if (signal !== undefined) this.listen(a, signal)
     if (a.release > now) {
       rare(a).pending = this.at(RELEASE, a.release, a, true)
       this.rest()
@@ -1634,6 +1672,7 @@ class Dispatcher {
       for (; attached < partners.length; attached++) partners[attached].attach(a.job)
     } catch (error) {
       for (const partner of partners.slice(0, attached)) partner.detach(a.job)
+      a.rare?.unlisten?.()
       throw error
     }
     rare(a).uses = uses
@@ -1726,7 +1765,7 @@ class Dispatcher {
     if (a.state >= DONE) return
     this.keepLevel(a)
     a.deadline = deadline
-    if (a.state === PENDING) return
+    if (a.state === PENDING) return this.declareAnew(a)
     if (a.miss !== null) this.removeEntry(a.miss)
     a.miss = null
     if (!a.missed && deadline < Infinity) this.expectMiss(a)
@@ -1736,6 +1775,8 @@ class Dispatcher {
 
   /** @param {Activation} a @param {number} release */
   renew(a, release) {
+    // The period that ends here may have been missed; it is noticed with the other misses of the next reading.
+    if (a.miss !== null && this.read() > a.absoluteDeadline) a.miss = null
     a.release = release
     a.missed = false
     this.setDeadline(a, a.deadline)
@@ -1746,7 +1787,16 @@ class Dispatcher {
     if (a.state >= DONE) return
     this.keepLevel(a)
     a.priority = priority
-    if (a.state !== PENDING) this.refresh(a, a)
+    if (a.state === PENDING) this.declareAnew(a)
+    else this.refresh(a, a)
+  }
+
+  /** The level has changed, by which resources compute their ceilings. @param {Activation} a */
+  declareAnew(a) {
+    for (const resource of a.rare?.uses ?? []) {
+      resource.detach(a.job)
+      resource.attach(a.job)
+    }
   }
 
   /** Levels are fixed at release. @param {Activation} a */
@@ -1880,7 +1930,7 @@ class Dispatcher {
     if (a.deferred !== null) settlePromise(a, a.deferred)
     if (state === FAILED && !a.handled) this.failures.push(a)
     if (this.inRound) return
-    if (isLate) this.miss(a)
+    if (isLate) this.miss(a, null)
     this.reportFailures()
     this.answerIdlers()
     this.rest()
@@ -1948,9 +1998,11 @@ class Dispatcher {
   /** @param {number} kind @param {number} time @param {any} subject @param {boolean} ref @returns {Entry} */
   at(kind, time, subject, ref) {
     const entry = new Entry(this, time, this.entries++, kind, subject, ref)
+    // What sets itself anew for a time that has been settled goes behind all that is due, to the next reading.
+    if (time <= this.settled) entry.key = this.time
     this.timelines[kind].push(entry)
     if (ref) this.refs++
-    if (time < this.due) this.due = time
+    if (entry.key < this.due) this.due = entry.key
     return entry
   }
 
@@ -1964,28 +2016,28 @@ class Dispatcher {
 
   /** What is due happens: replenishments, alarms and wakes, releases, misses. @param {number} time */
   settle(time) {
-    if (time < this.due) return
+    if (time < this.due || this.paused) return
     for (let kind = REPLENISHMENT; kind <= MISS; kind++) this.settleKind(kind, time)
     this.due = Infinity
-    for (const { first } of this.timelines) if (first !== null && first.time < this.due) this.due = first.time
+    for (const { first } of this.timelines) if (first !== null && first.key < this.due) this.due = first.key
   }
 
   /** @param {number} kind @param {number} time */
   settleKind(kind, time) {
     const line = this.timelines[kind]
     const limit = this.entries
-    let last = -Infinity
-    for (let entry = line.first; entry !== null; entry = line.first) {
-      if (kind === MISS ? entry.time >= time : entry.time > time) return
-      // What a callback adds is settled here only while it advances; an alarm that sets itself anew waits its turn.
-      if (entry.order >= limit && entry.time <= last) return
-      last = entry.time
+    for (let entry = line.first; entry !== null && !this.paused; entry = line.first) {
+      if (kind === MISS ? entry.key >= time : entry.key > time) break
+      // What a callback adds is settled here too, but only while it advances.
+      if (entry.order >= limit && (entry.key <= this.settled || entry.time < entry.key)) break
+      this.settled = entry.key
       line.shift()
       if (entry.ref) this.refs--
       if (kind === RELEASE) this.arrive(entry.subject)
-      else if (kind === MISS) this.miss(entry.subject)
+      else if (kind === MISS) this.miss(entry.subject, entry)
       else this.fire(kind, entry)
     }
+    this.settled = -Infinity
   }
 
   /** @param {number} kind @param {Entry} entry */
@@ -1994,10 +2046,12 @@ class Dispatcher {
     this.call(entry.subject, this.time)
   }
 
-  /** @param {Activation} a */
-  miss(a) {
-    a.miss = null
-    a.missed = true
+  /** @param {Activation} a @param {Entry | null} entry null for that of a job that has ended */
+  miss(a, entry) {
+    if (a.miss === entry) {
+      a.miss = null
+      a.missed = true
+    }
     this.stats.misses++
     if (this.observers !== null) this.emit('miss', a)
     this.call(a.rare?.onMiss, a.job)
@@ -2020,10 +2074,10 @@ class Dispatcher {
       return
     }
     const misses = this.timelines[MISS].first
-    let next = misses === null ? Infinity : misses.time + AFTERWARDS
+    let next = misses === null ? Infinity : misses.key + AFTERWARDS
     for (let kind = REPLENISHMENT; kind < MISS; kind++) {
       const { first } = this.timelines[kind]
-      if (first !== null && first.time < next) next = first.time
+      if (first !== null && first.key < next) next = first.key
     }
     this.arm(next)
   }
@@ -2042,11 +2096,19 @@ class Dispatcher {
   onTimer = () => {
     this.disarm = null
     this.armedFor = Infinity
-    this.turn()
+    this.takeTurn()
   }
 
-  turn = () => {
-    this.posted = false
+  /** What is posted to a host; void when the scheduler has moved to another. @param {Host} host */
+  turnOn(host) {
+    return () => {
+      if (host !== this.host) return
+      this.posted = false
+      this.takeTurn()
+    }
+  }
+
+  takeTurn() {
     if (this.inRound || this.paused) return
     this.inRound = true
     const time = this.mark = this.roundBegan = this.read()
@@ -2061,7 +2123,7 @@ class Dispatcher {
   /** Runs jobs until the round ends. @returns {boolean} whether an async job has been resumed, to be accompanied */
   work() {
     do {
-      const a = this.pick()
+      const a = this.paused ? null : this.pick()
       if (a === null) return false
       if (this.spend(a) === ALONG) return true
     } while (!this.isRoundOver())
@@ -2130,8 +2192,8 @@ class Dispatcher {
   }
 
   isDeadlocked() {
-    return this.running === null && this.ready.size === 0 && this.holds === 0 &&
-      this.timelines.every(line => line.size === 0)
+    return this.running === null && this.ready.size === 0 && this.holds === 0 && this.refs === 0 &&
+      this.timelines[REPLENISHMENT].size + this.timelines[ALARM].size === 0
   }
 
   // Dispatching
@@ -2156,7 +2218,10 @@ class Dispatcher {
       const top = this.gates[this.gates.length - 1]
       if (next !== top.activation && !(next.level > top.ceiling)) next = top.activation
     }
-    if (next !== null && next !== running) this.dispatch(next, running)
+    if (next === null) return null
+    // What scheduling and callbacks took is charged to nobody.
+    this.mark = this.read()
+    if (next !== running) this.dispatch(next, running)
     return next
   }
 
@@ -2165,15 +2230,13 @@ class Dispatcher {
     this.ready.remove(next)
     if (last !== null) {
       last.preemptions++
-      this.stats.slices++
+      if (last.pace === null || last.pace.turn !== last.cost) this.stats.slices++
       last.state = READY
       this.ready.push(last)
       if (this.observers !== null) this.emit('preempt', last, { by: next.job })
     }
     next.state = RUNNING
     this.running = next
-    // What scheduling took is charged to nobody.
-    this.mark = this.read()
     const type = next.started === undefined ? 'start' : 'resume'
     if (next.started === undefined) next.started = this.mark
     if (this.observers !== null) this.emit(type, next)
@@ -2216,7 +2279,8 @@ class Dispatcher {
     if (a.rare !== null && a.rare.server !== null) a.rare.server.charge?.(a.job, elapsed, time)
     if (outcome >= DONE) return false
     const pace = a.pace ??= new Pace()
-    if (a.limit === AUTO && !this.cut) this.tune(pace, this.granted - Math.max(0, budget.left), elapsed)
+    const passed = this.granted - Math.max(0, budget.left)
+    if (a.limit === AUTO && !this.cut && passed >= 0) this.tune(pace, passed || 1, elapsed)
     return outcome === POINT && !this.changed && time < this.due && a.cost - pace.turn < this.slice &&
       time < this.roundEnds && elapsed <= this.slice && !this.paused &&
       (a.rare === null || (a.cost <= a.rare.wcet && !isDoomed(a)))
@@ -2234,7 +2298,6 @@ class Dispatcher {
    * @param {Pace} pace @param {number} passed points @param {number} elapsed ms
    */
   tune(pace, passed, elapsed) {
-    if (passed < 1) passed = 1
     const expected = pace.time / pace.passed * passed
     if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
       pace.time = elapsed
@@ -2328,8 +2391,8 @@ class Dispatcher {
     const along = rare(a).along = new Along(a)
     along.free = true
     const promise = along.stop()
-    this.admit(a)
     if (signal !== undefined) this.listen(a, signal)
+    this.admit(a)
     this.arrive(a)
     this.ready.remove(a)
     a.stamp = this.continuation++
@@ -2345,7 +2408,7 @@ class Dispatcher {
 
   /** @param {any} fn @param {any} options @returns {Job} */
   postTask(fn, options) {
-    callable('fn', fn)
+    refuseAsyncGenerator('fn', callable('fn', fn))
     const { priority, signal, delay = 0, deadline } = record('options', options)
     if (signal !== undefined) abortSignal(signal)
     finite('delay', notNegative('delay', delay))
@@ -2354,7 +2417,7 @@ class Dispatcher {
       name: fn.name || 'task',
       deadline,
       signal,
-      priority: priorityOf(follows ? signal.priority : priority ?? 'user-visible'),
+      priority: priorityOf(follows ? signal.priority : firstGiven(priority, 'user-visible')),
       release: delay > 0 ? this.read() + delay : undefined
     }, NO_ARGUMENTS)
     if (follows && a.state < DONE) {
@@ -2379,7 +2442,12 @@ class Dispatcher {
     Object.assign(this, settings)
     this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
     this.waiters = this.closed ? new Set() : null
-    if (this.host !== host) this.time = -Infinity
+    if (this.host !== host) {
+      this.time = -Infinity
+      this.resolution = Infinity
+      this.posted = false
+      this.turn = this.turnOn(this.host)
+    }
     this.rest()
   }
 
@@ -2462,6 +2530,9 @@ function settingsOf(options, base) {
   if (policy.priority !== undefined) callable('policy.priority', policy.priority)
   const host = record('host', or('host'))
   for (const name of ['now', 'post', 'after']) callable(`host.${name}`, host[name])
+  for (const name of ['inputPending', 'frame', 'hidden', 'eventTime', 'report']) {
+    if (host[name] !== undefined) callable(`host.${name}`, host[name])
+  }
   return {
     policy,
     host,
@@ -2665,7 +2736,7 @@ class Gate {
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
  * - `refresh(job)` after anything that `standing` answers has changed
- * - `renew(job, release)` the job of a loop begins its next period: its deadline counts from there
+ * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
@@ -2723,8 +2794,10 @@ export const seam = Object.freeze({
     let held = true
     dispatcher.holds++
     return () => {
-      if (held) dispatcher.holds--
+      if (!held) return
       held = false
+      dispatcher.holds--
+      if (!dispatcher.inRound) dispatcher.answerIdlers()
     }
   },
 
@@ -2761,8 +2834,18 @@ class Along {
 
   /** @param {PromiseLike<any>} thenable */
   follow(thenable) {
-    thenable.then(value => isThenable(value) ? this.follow(value) : this.end(DONE, value),
-      error => this.end(FAILED, error))
+    try {
+      thenable.then(value => {
+        try {
+          if (isThenable(value)) return this.follow(value)
+        } catch (error) {
+          return this.end(FAILED, error)
+        }
+        this.end(DONE, value)
+      }, error => this.end(FAILED, error))
+    } catch (error) {
+      this.end(FAILED, error)
+    }
   }
 
   /** @param {number} state @param {any} outcome */
