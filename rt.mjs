@@ -191,7 +191,13 @@ function reportToPlatform(error) {
  * @property {(task: { priority: number, period: number }) => number} [priority] the priority at release, where the
  *   policy assigns it
  */
-/** @typedef {{ readonly absoluteDeadline: number, readonly priority: number }} Ranked */
+/**
+ * A job, or a copy of what it is ranked by.
+ *
+ * @typedef {{ readonly absoluteDeadline: number, readonly priority: number, readonly deadline?: number,
+ *   readonly release?: number, readonly period?: number, readonly id?: number, readonly name?: string,
+ *   readonly task?: Task | null }} Ranked
+ */
 
 /** Earliest deadline first, then the larger priority (Liu, Layland 1973). @type {Policy} */
 export const edf = Object.freeze({
@@ -487,10 +493,11 @@ function callable(name, value) {
   return value
 }
 
-/** @param {string} name @param {any} fn */
-function refuseAsyncGenerator(name, fn) {
-  if (fn[Symbol.toStringTag] !== 'AsyncGeneratorFunction') return
-  throw wrongType(name, 'a generator function, not an async one', fn)
+/** @param {string} name @param {any} fn @param {unknown} given */
+function refuseAsyncGenerator(name, fn, given) {
+  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
+    throw wrongType(name, 'a generator function, not an async one', given)
+  }
 }
 
 /** @param {string} name @param {unknown} value @returns {any} */
@@ -569,7 +576,10 @@ export class Task {
   constructor(work, options) {
     if (typeof work !== 'function') {
       if (options !== undefined) throw wrongType('work', 'a function', work)
-      if (this.run === Task.prototype.run) throw wrongType('work', 'a function', work)
+      if (this.run === Task.prototype.run) {
+        if (new.target !== Task) throw wrongType(`${new.target.name}.run`, 'a function', undefined)
+        throw wrongType('work', 'a function', work)
+      }
       options = work
       callable(`${this.constructor.name}.run`, this.run)
     } else {
@@ -767,6 +777,8 @@ class Circumstances {
   uses = null
   /** The number of gates held. */
   gates = 0
+  /** A copy of its own keys, for those it lends them to. @type {Standing | null} */
+  rank = null
   /** The queues it owns, whose best waiter lends it its standing. @type {Queue[]} */
   owned = []
   refreshing = false
@@ -1105,6 +1117,7 @@ class WaitNode {
     this.queue = queue
     this.waitable = waitable
     this.activation = activation
+    this.standing = standingToLend(activation)
     this.order = order
     this.index = OUTSIDE
     this.before = null
@@ -1125,8 +1138,8 @@ class Queue {
   #arrivals = 0
   /** @type {Heap<WaitNode>} */
   #heap = new Heap(
-    node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(standingOf(node)),
-    (a, b) => /** @type {Dispatcher} */ (this.#dispatcher).compareStandings(standingOf(a), standingOf(b)) ||
+    node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(node.standing),
+    (a, b) => /** @type {Dispatcher} */ (this.#dispatcher).compareStandings(a.standing, b.standing) ||
       a.order - b.order)
 
   /** @param {Job | null} [owner] */
@@ -1167,7 +1180,7 @@ class Queue {
     const node = new WaitNode(this, waitable, activation, this.#arrivals++)
     waitable.node = node
     this.#heap.push(node)
-    this.#lend(node)
+    this.#lend()
     return node
   }
   /** @returns {WaitNode | null} */
@@ -1181,25 +1194,41 @@ class Queue {
     if (node.index === OUTSIDE) return
     this.#heap.remove(node)
     node.waitable.node = null
-    this.#lend(node)
+    this.#lend()
   }
   /** @param {WaitNode} node */
   update(node) {
-    this.#heap.update(node)
-    this.#lend(node)
+    this.#heap.remove(node)
+    node.standing = standingToLend(node.activation)
+    this.#heap.push(node)
+    this.#lend()
   }
 
-  /** @param {WaitNode} node */
-  #lend(node) {
-    if (this.#owner !== null) this.#owner.dispatcher.refresh(this.#owner, standingOf(node))
+  #lend() {
+    if (this.#owner !== null) this.#owner.dispatcher.refresh(this.#owner)
   }
 }
 
-/** Whose keys decide. @typedef {{ band: number, job: Ranked }} Standing */
+/**
+ * Whose keys decide. It never changes while anybody is queued by it: a job is taken out of its queue before its own keys
+ * change, and what it lends to others is a copy.
+ *
+ * @typedef {{ readonly band: number, readonly job: Ranked }} Standing
+ */
+
 /** Those who await outside jobs. @type {Standing} */
 const NOBODY = { band: 0, job: { absoluteDeadline: Infinity, priority: 0 } }
-/** @param {WaitNode} node */
-const standingOf = node => node.activation === null ? NOBODY : node.activation.standing
+
+/** @param {Activation | null} a @returns {Standing} */
+function standingToLend(a) {
+  if (a === null) return NOBODY
+  if (a.standing !== a) return a.standing
+  return rare(a).rank ??= { band: 0, job: rankOf(a.job) }
+}
+
+/** @param {Job} job @returns {Ranked} what a policy may compare jobs by */
+const rankOf = ({ id, name, task, release, deadline, absoluteDeadline, priority, period }) =>
+  ({ id, name, task, release, deadline, absoluteDeadline, priority, period })
 
 /** @param {Activation} waiting @param {Activation} owner */
 function refuseCycle(waiting, owner) {
@@ -1606,7 +1635,7 @@ class Dispatcher {
     let leaf
     if (typeof work === 'function' || work instanceof Task) {
       const run = typeof work === 'function' ? work : callable('work.run', work.run)
-      refuseAsyncGenerator('work', run)
+      refuseAsyncGenerator('work', run, work)
       leaf = UNSTARTED
     } else if (isIterator(work) && !isJob(work)) {
       leaf = work
@@ -1763,13 +1792,11 @@ class Dispatcher {
   /** @param {Activation} a @param {number} deadline */
   setDeadline(a, deadline) {
     if (a.state >= DONE) return
-    this.keepLevel(a)
-    a.deadline = deadline
-    if (a.state === PENDING) return this.declareAnew(a)
+    this.rekey(a, () => { a.deadline = deadline })
+    if (a.state === PENDING) return
     if (a.miss !== null) this.removeEntry(a.miss)
     a.miss = null
     if (!a.missed && deadline < Infinity) this.expectMiss(a)
-    this.refresh(a, a)
     this.rest()
   }
 
@@ -1777,63 +1804,71 @@ class Dispatcher {
   renew(a, release) {
     // The period that ends here may have been missed; it is noticed with the other misses of the next reading.
     if (a.miss !== null && this.read() > a.absoluteDeadline) a.miss = null
-    a.release = release
+    this.rekey(a, () => { a.release = release })
     a.missed = false
     this.setDeadline(a, a.deadline)
   }
 
   /** @param {Activation} a @param {number} priority */
   setPriority(a, priority) {
-    if (a.state >= DONE) return
-    this.keepLevel(a)
-    a.priority = priority
-    if (a.state === PENDING) this.declareAnew(a)
-    else this.refresh(a, a)
+    if (a.state < DONE) this.rekey(a, () => { a.priority = priority })
   }
 
-  /** The level has changed, by which resources compute their ceilings. @param {Activation} a */
-  declareAnew(a) {
-    for (const resource of a.rare?.uses ?? []) {
-      resource.detach(a.job)
-      resource.attach(a.job)
+  /** Changes what a job is ranked by. @param {Activation} a @param {() => void} change */
+  rekey(a, change) {
+    if (a.state === PENDING) {
+      change()
+      // The level has changed, by which resources compute their ceilings.
+      for (const resource of a.rare?.uses ?? []) {
+        resource.detach(a.job)
+        resource.attach(a.job)
+      }
+      return
     }
-  }
-
-  /** Levels are fixed at release. @param {Activation} a */
-  keepLevel(a) {
-    if (a.state !== PENDING) rare(a).level ??= a.level
+    const circumstances = rare(a)
+    circumstances.level ??= a.level // fixed at release
+    if (a.state === READY) this.ready.remove(a)
+    change()
+    circumstances.rank = null
+    a.standing = this.standingOf(a)
+    this.place(a)
   }
 
   /**
-   * Finds a job's standing anew and moves it where it stands. The change goes on to whoever it waits for; it stops
-   * where it makes no difference.
+   * Finds a job's standing anew. A change goes on to whoever it waits for.
    *
-   * @param {Activation} a @param {Standing} [changed] a standing whose keys have changed
+   * @param {Activation} a
    */
-  refresh(a, changed) {
-    if (a.state >= DONE || a.rare?.refreshing) return
-    const { standing } = a
-    a.standing = this.standingOf(a)
-    if (a.standing === standing && standing !== changed) return
-    if (a.rare !== null) a.rare.refreshing = true
+  refresh(a) {
+    if (a.state >= DONE) return
+    const standing = this.standingOf(a)
+    if (a.standing === standing) return
+    if (a.state === READY) this.ready.remove(a)
+    a.standing = standing
+    this.place(a)
+  }
+
+  /** Puts a job where its standing belongs; a ready one is in no queue. @param {Activation} a */
+  place(a) {
     if (a.state === READY) {
-      this.ready.remove(a)
       if (a.standing === SPENT) {
         a.state = DEPLETED
         if (this.observers !== null) this.emit('deplete', a)
-      } else {
-        this.ready.push(a)
-        if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
+        return
       }
+      this.ready.push(a)
+      if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
     } else if (a.state === DEPLETED && a.standing !== SPENT) {
       this.unblock(a)
     } else if (a.state === RUNNING) {
-      const { first } = this.ready
-      if (a.standing === SPENT || (first !== null && this.compare(first, a) < 0)) this.interrupt()
-    } else if (a.waiting !== null) {
+      if (a.standing === SPENT) this.interrupt()
+      else this.reconsider()
+    } else if (a.waiting !== null && !rare(a).refreshing) {
+      // Several choices may wait for each other's owners: a circle, but no deadlock.
+      rare(a).refreshing = true
       a.waiting.refresh()
+      rare(a).refreshing = false
     }
-    if (a.rare !== null) a.rare.refreshing = false
   }
 
   /** The better of its own, or its reservation's, and that of the best job in any queue it owns. @param {Activation} a */
@@ -1844,8 +1879,7 @@ class Dispatcher {
     let best = rare.server === null ? a : rare.server.standing?.(a.job) ?? SPENT
     for (const { first } of rare.owned) {
       if (first === null || first.activation === null) continue
-      const { standing } = first.activation
-      if (this.compareStandings(standing, best) < 0) best = standing
+      if (this.compareStandings(first.standing, best) < 0) best = first.standing
     }
     // Depletion inside a critical section lets the section finish.
     return best === SPENT && rare.gates > 0 ? a.standing : best
@@ -2408,7 +2442,7 @@ class Dispatcher {
 
   /** @param {any} fn @param {any} options @returns {Job} */
   postTask(fn, options) {
-    refuseAsyncGenerator('fn', callable('fn', fn))
+    refuseAsyncGenerator('fn', callable('fn', fn), fn)
     const { priority, signal, delay = 0, deadline } = record('options', options)
     if (signal !== undefined) abortSignal(signal)
     finite('delay', notNegative('delay', delay))
@@ -2729,7 +2763,7 @@ class Gate {
  * What alarms.mjs and sync.mjs build on; not for users.
  *
  * - `protocol` the property by which `reservation` and `uses` reach their objects: `{ attach(job), detach(job) }`, and
- *   for reservations `standing(job)`, null while depleted, and `charge(job, ms, time)` after every budget
+ *   for reservations `standing(job)`, a new object whenever its keys have changed and null while depleted, and `charge(job, ms, time)` after every budget
  * - `Waitable` the base class of what jobs may wait for, and its protocol
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `here(options)` the scheduler that acts
@@ -2778,7 +2812,7 @@ export const seam = Object.freeze({
   /** @param {Job} job */
   refresh(job) {
     const a = activationOf(job)
-    a.dispatcher.refresh(a, a.standing)
+    a.dispatcher.refresh(a)
     a.dispatcher.rest()
   },
 
