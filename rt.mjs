@@ -120,8 +120,8 @@ function channelPost(platform) {
 
 /**
  * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty (a page whose
- * rounds follow each other directly falls to 15 frames per second), so once the larger part of a frame's interval
- * has gone, the next round waits for the frame. Timers would do as well, but they come late and jitter.
+ * rounds follow each other directly falls to 15 frames per second). So a round that would run into the next frame waits
+ * for it. Timers would do as well, but they come late and jitter.
  *
  * @param {any} platform @param {() => number} now @param {() => boolean} hidden @returns {(fn: () => void) => void}
  */
@@ -129,38 +129,55 @@ function pacedPost(platform, now, hidden) {
   const post = channelPost(platform)
   /** @type {(() => void)[]} */
   const held = []
+  let heldAt = 0
   let interval = 1000 / 60
   let shown = -Infinity // the latest frame's own time; the times of callbacks jitter by half an interval
-  let began = -Infinity // when its callback ran
+  let due = -Infinity // the next frame
   let requested = false
   let stopped = false // frames do not come although the page counts as visible
+  let began = -Infinity // the latest turn
+  let inTurn = false
   /** @type {any} */
   let fallback
 
   const letGo = () => {
     platform.clearTimeout(fallback)
-    for (const fn of held.splice(0)) post(fn)
+    for (const turn of held.splice(0)) post(turn)
   }
   const onFrame = (/** @type {number} */ frame) => {
     const gap = frame - shown
-    // Displays differ. A longer gap tells of a slower one only if nothing here kept the frame from coming earlier.
-    if (gap > 4 && gap < 100) interval = held.length === 0 ? Math.min(interval, gap) : interval + (gap - interval) / 8
+    if (gap > 4 && gap < 100) {
+      interval = gap < interval ? gap
+        // Displays differ, but a longer gap tells of a slower one only if nothing here kept the frame from coming earlier.
+        : held.length > 0 && heldAt < shown + interval ? interval + (gap - interval) / 8
+        : interval
+    }
     shown = frame
-    began = now()
+    due = frame + interval
     requested = stopped = false
     letGo()
   }
   platform.document.addEventListener('visibilitychange', letGo)
   return fn => {
-    if (hidden()) return post(fn)
     const time = now()
-    if (!requested) {
-      requested = true
-      platform.requestAnimationFrame(onFrame)
-      if (time - began > 2 * interval) began = time
+    const turn = () => {
+      began = now()
+      inTurn = true
+      try {
+        fn()
+      } finally {
+        inTurn = false
+      }
     }
-    if (stopped || time - began < 0.78 * interval) return post(fn)
-    if (held.push(fn) > 1) return
+    if (hidden()) return post(turn)
+    if (!requested) platform.requestAnimationFrame(onFrame)
+    requested = true
+    // The next turn may take as long as the one that posts it. (That of async jobs goes on in microtasks.)
+    const goesOn = inTurn || time - began < interval
+    if (!goesOn) due = Math.max(due, time + interval) // the queue has been empty: no frame is owed
+    if (stopped || time + (goesOn ? time - began : 0) <= due) return post(turn)
+    if (held.push(turn) > 1) return
+    heldAt = time
     fallback = platform.setTimeout(() => {
       stopped = true
       letGo()
@@ -2366,6 +2383,9 @@ class Dispatcher {
         this.strike(a)
         this.unblock(a)
       }
+    } else if (outcome === AWAY && a.rare !== null && a.rare.gates > 0) {
+      outcome = FAILED
+      a.outcome = new TypeError(`${a.job.name} waits inside a critical section`)
     } else if (outcome === AWAY) {
       this.running = null
       a.state = WAITING
