@@ -172,10 +172,11 @@ function pacedPost(platform, now, hidden) {
     if (hidden()) return post(turn)
     if (!requested) platform.requestAnimationFrame(onFrame)
     requested = true
-    // The next turn may take as long as the one that posts it. (That of async jobs goes on in microtasks.)
+    // (A turn of async jobs goes on in microtasks.)
     const goesOn = inTurn || time - began < interval
     if (!goesOn) due = Math.max(due, time + interval) // the queue has been empty: no frame is owed
-    if (stopped || time + (goesOn ? time - began : 0) <= due) return post(turn)
+    // The next turn may take as long as the one that posts it; a frame that comes half of that late is not lost.
+    if (stopped || time + (goesOn ? (time - began) / 2 : 0) <= due) return post(turn)
     if (held.push(turn) > 1) return
     heldAt = time
     fallback = platform.setTimeout(() => {
@@ -961,7 +962,10 @@ class Waitable {
    */
   static of(value) {
     if (value instanceof Waitable) return value
-    if (isJob(value)) return new Join(activationOf(value))
+    if (isJob(value)) {
+      activationOf(value).handled = true
+      return new Join(activationOf(value))
+    }
     return isThenable(value) ? new Settlement(value) : null
   }
 
@@ -1152,6 +1156,7 @@ class Queue {
   #owner = null
   /** @type {Dispatcher | null} */
   #dispatcher = null
+  #isDecided = false
   #arrivals = 0
   /** @type {Heap<WaitNode>} */
   #heap = new Heap(
@@ -1193,13 +1198,29 @@ class Queue {
   push(waitable, job) {
     const activation = job && activationOf(job)
     if (activation !== null && this.#owner !== null) refuseCycle(activation, this.#owner)
-    if (this.#heap.size === 0) this.#dispatcher = (activation ?? this.#owner)?.dispatcher ?? dispatcherOf(rt)
+    this.#follow((activation ?? this.#owner)?.dispatcher)
     const node = new WaitNode(this, waitable, activation, this.#arrivals++)
     waitable.node = node
     this.#heap.push(node)
     this.#lend()
     return node
   }
+  /**
+   * The first job decides by whose policy the queue is ordered.
+   *
+   * @param {Dispatcher | undefined} dispatcher
+   */
+  #follow(dispatcher) {
+    if (this.#isDecided && this.#heap.size > 0) return
+    this.#isDecided = dispatcher !== undefined
+    const next = dispatcher ?? dispatcherOf(rt)
+    if (next === this.#dispatcher) return
+    const nodes = []
+    while (this.#heap.size > 0) nodes.push(this.#heap.shift())
+    this.#dispatcher = next
+    for (const node of nodes) this.#heap.push(node)
+  }
+
   /** @returns {WaitNode | null} */
   shift() {
     const node = this.#heap.first
@@ -1296,10 +1317,7 @@ function waitableOf(a, value) {
     throw new TypeError(
       `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}`)
   }
-  if (waitable instanceof Join) {
-    if (waitable.target === a) throw new TypeError(`${a.job.name} waits for itself`)
-    waitable.target.handled = true
-  }
+  if (waitable instanceof Join && waitable.target === a) throw new TypeError(`${a.job.name} waits for itself`)
   return waitable
 }
 
@@ -2790,6 +2808,7 @@ class Gate {
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
  * - `refresh(job)` after anything that `standing` answers has changed
+ * - `ended(job, fn)` tells when a job has ended
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
  * - `emit(scheduler, type, job, more)` writes into the trace
@@ -2834,6 +2853,11 @@ export const seam = Object.freeze({
     const a = activationOf(job)
     a.dispatcher.refresh(a)
     a.dispatcher.rest()
+  },
+
+  /** @param {Job} job @param {() => void} fn called when the job has ended; it counts as nobody who has asked */
+  ended(job, fn) {
+    if (new Join(activationOf(job)).enlist({ job: null, woken: fn })) fn()
   },
 
   /** @param {Job} job @param {number} release */
