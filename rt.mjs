@@ -131,7 +131,7 @@ function pacedPost(platform, now, hidden) {
   const held = []
   let heldAt = 0
   let interval = 1000 / 60
-  let shown = 0 // the latest frame's own time; the times of callbacks jitter by half an interval
+  let shown = -Infinity // the latest frame's own time; the times of callbacks jitter by half an interval
   let due = -Infinity // the next frame
   let requested = false
   let stopped = false // frames do not come although the page counts as visible
@@ -174,7 +174,10 @@ function pacedPost(platform, now, hidden) {
     requested = true
     // (A turn of async jobs goes on in microtasks.)
     const goesOn = inTurn || time - began < interval
-    if (!goesOn) due = shown + Math.ceil((time - shown) / interval) * interval // the next that could come
+    if (!goesOn) {
+      const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
+      due = passed > 0 ? shown + passed * interval : time + interval // the next that could come
+    }
     // The next turn may take as long as the one that posts it; a frame that comes half of that late is not lost.
     if (stopped || !goesOn || time + (time - began) / 2 <= due) return post(turn)
     if (held.push(turn) > 1) return
