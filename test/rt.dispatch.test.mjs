@@ -1,0 +1,1583 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, seam } from '../rt.mjs'
+import { assertTrace, record } from './support/trace.mjs'
+import { execute, virtualHost } from './support/virtual-host.mjs'
+
+/** A scheduler that reads the clock at every point, so that times in traces are exact. */
+function setup(options, clock) {
+  const host = virtualHost(clock)
+  const scheduler = new Scheduler({ host, budget: 1, ...options })
+  return { host, scheduler, trace: record(scheduler) }
+}
+
+/** Writes a line into the trace: what callbacks do appears in one list with what the scheduler does. */
+const note = (scheduler, of) => seam.emit(scheduler, 'note', null, { of })
+
+const readings = suite('budget')
+
+/** The readings of the clock while a job passes points, none of which leads to a decision. */
+function readingsOf(points, options) {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, ...options })
+  let count
+  scheduler.spawn(function* () {
+    const before = host.reads
+    yield* points()
+    count = host.reads - before
+  })
+  host.run()
+  return count
+}
+
+const POINTS = 840
+
+function* bare() {
+  for (let n = 0; n < POINTS; n++) yield
+}
+
+function* counted() {
+  for (let n = 0; n < POINTS; n++) if (--budget.left <= 0) yield
+}
+
+function* mixed() {
+  for (let n = 0; n < POINTS; n++) if (n % 3 !== 0 || --budget.left <= 0) yield
+}
+
+function* calls() {
+  for (let n = 0; n < POINTS; n++) yield child()
+}
+
+function* child() {}
+
+for (const points of [bare, counted, mixed, calls]) {
+  readings(`a budget of N reads the clock at every Nth of ${points.name} points`, () => {
+    for (const limit of [1, 2, 3, 7, 10, 300, POINTS]) {
+      assert.is(readingsOf(points, { budget: limit }), Math.floor(POINTS / limit), `budget: ${limit}`)
+    }
+    assert.is(readingsOf(points, { budget: POINTS + 1 }), 0)
+  })
+}
+
+readings('after a preemption the clock is read once for each budget again', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, budget: 10 })
+  let count
+  scheduler.spawn(function* () {
+    scheduler.spawn(function* () {}, { deadline: 1 })
+    yield
+    const before = host.reads
+    yield* bare()
+    count = host.reads - before
+  })
+  host.run()
+  assert.is(count, POINTS / 10)
+})
+
+readings("the job's budget comes before the task's, and that before the scheduler's", () => {
+  const limits = []
+  const see = function* () { limits.push(budget.left) }
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 2 })
+  scheduler.spawn(see)
+  scheduler.spawn(see, { budget: 3 })
+  scheduler.spawn(new Task(see, { budget: 4 }))
+  scheduler.spawn(new Task(see, { budget: 4 }), { budget: 5 })
+  scheduler.spawn(new Task(see))
+  host.run()
+  assert.equal(limits, [2, 3, 4, 5, 2])
+})
+
+readings('budget.left is refilled before every resume, for the job that goes on', () => {
+  const { host, scheduler } = setup({ slice: 1 })
+  const seen = []
+  const job = function* (name) {
+    for (let n = 0; n < 6; n++) {
+      seen.push(`${name} ${budget.left}`)
+      host.advance(0.5)
+      yield
+    }
+  }
+  scheduler.spawn(job, { budget: 2 }, 'a')
+  scheduler.spawn(job, { budget: 3 }, 'b')
+  host.run()
+  assert.equal(seen, [
+    'a 2', 'a 1', 'b 3', 'b 2', 'b 1', 'a 2', 'a 1', 'b 3', 'b 2', 'b 1', 'a 2', 'a 1'
+  ])
+})
+
+readings('what becomes due is noticed when the budget is used up, not before', () => {
+  const { host, scheduler, trace } = setup({ budget: 4, slice: Infinity })
+  scheduler.spawn(execute(host, 8), { name: 'long', deadline: 50 })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 10, release: 1 })
+  seam.at(scheduler, 2, () => {})
+  host.run()
+  assertTrace(trace, `
+    0 release long
+    0 start long
+    4 alarm due=2
+    4 release urgent
+    4 preempt long by=urgent
+    4 start urgent
+    5 finish urgent
+    5 round start=0
+    5 resume long
+    9 finish long
+    9 round start=5`)
+})
+
+readings.run()
+
+const reading = suite('at one reading of the clock')
+
+reading('first the end, then replenishments, alarms, releases and misses; last, who goes on', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
+  const replenish = time => {
+    seam.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
+  }
+  scheduler.spawn(execute(host, 1), { name: 'least', deadline: 100 })
+  scheduler.spawn(execute(host, 10, 10), { name: 'first', deadline: 8 })
+  scheduler.spawn(execute(host, 1), { name: 'late', release: 3, deadline: 6 })
+  scheduler.spawn(execute(host, 1), { name: 'early', release: 1, deadline: 7 })
+  for (const [number, time] of [5, 3, 5, 10].entries()) {
+    seam.at(scheduler, time, () => note(scheduler, `alarm ${number}`))
+  }
+  replenish(9)
+  replenish(7)
+  host.run()
+  assertTrace(trace, `
+    0 release least
+    0 release first
+    0 start first
+    10 finish first
+    10 replenish due=7
+    10 note of=replenishment 7
+    10 replenish due=9
+    10 note of=replenishment 9
+    10 alarm due=3
+    10 note of=alarm 1
+    10 alarm due=5
+    10 note of=alarm 0
+    10 alarm due=5
+    10 note of=alarm 2
+    10 alarm due=10
+    10 note of=alarm 3
+    10 release early
+    10 release late
+    10 miss first
+    10 miss early
+    10 miss late
+    10 start early
+    11 finish early
+    11 start late
+    12 finish late
+    12 start least
+    13 finish least
+    13 round start=0`)
+})
+
+reading('a job that an alarm wakes is ready before releases of the same time, and so goes first', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const waitable = new seam.Waitable()
+  scheduler.spawn(function* () { yield waitable }, { name: 'woken', deadline: 20 })
+  scheduler.spawn(execute(host, 2), { name: 'released', release: 4, deadline: 16 })
+  scheduler.spawn(execute(host, 6, 6), { name: 'long', deadline: 30 })
+  seam.at(scheduler, 4, () => waitable.wake())
+  host.run()
+  assertTrace(trace, `
+    0 release woken
+    0 release long
+    0 start woken
+    0 block woken on=Waitable
+    0 start long
+    6 finish long
+    6 alarm due=4
+    6 wake woken
+    6 release released
+    6 round start=0
+    6 resume woken
+    6 finish woken
+    6 start released
+    8 finish released
+    8 round start=6`)
+})
+
+reading('an alarm that sets itself anew for the same time lets the jobs go on in between', () => {
+  const { host, scheduler, trace } = setup()
+  let count = 0
+  const again = () => {
+    if (++count < 3) seam.at(scheduler, 0, again)
+  }
+  seam.at(scheduler, 0, again)
+  scheduler.spawn(execute(host, 3), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 alarm due=0
+    0 start job
+    1 alarm due=0
+    2 alarm due=0
+    3 finish job
+    3 round start=0`)
+})
+
+reading('what an alarm adds for a later time that is over already happens at the same reading', () => {
+  const { host, scheduler, trace } = setup()
+  seam.at(scheduler, 1, () => { seam.at(scheduler, 2, () => note(scheduler, 'second')) })
+  scheduler.spawn(execute(host, 4, 4), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    4 stall job ms=4
+    4 finish job
+    4 alarm due=1
+    4 alarm due=2
+    4 note of=second
+    4 round start=0`)
+})
+
+reading('an alarm that throws is reported, and the others fire all the same', () => {
+  const { host, scheduler, trace } = setup()
+  seam.at(scheduler, 1, () => { throw new RangeError('broken') })
+  seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  scheduler.spawn(execute(host, 1), { name: 'job' })
+  host.run()
+  assert.equal(host.errors.map(String), ['RangeError: broken'])
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 finish job
+    1 alarm due=1
+    1 alarm due=1
+    1 note of=second
+    1 round start=0`)
+})
+
+reading('an alarm that another one cancels does not fire', () => {
+  const { host, scheduler, trace } = setup()
+  const cancelled = []
+  seam.at(scheduler, 1, () => { cancelled.push(second.cancel(), second.cancel()) })
+  const second = seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  host.run()
+  assert.equal(cancelled, [true, false])
+  assertTrace(trace, '1 alarm due=1')
+})
+
+reading.run()
+
+const preemption = suite('preemption')
+
+/** Runs one job with many points that does something at 2 ms; returns what was left of its budget around that. */
+function leftAround(options, act, before = () => {}) {
+  const { host, scheduler, trace } = setup({ budget: 100, slice: Infinity, round: Infinity, ...options })
+  const seen = {}
+  before(scheduler, host)
+  const job = scheduler.spawn(function* () {
+    for (let n = 0; n < 4; n++) {
+      host.advance(1)
+      if (n === 1) {
+        seen.before = budget.left
+        act(scheduler, host, job)
+        seen.after = budget.left
+      }
+      yield
+    }
+  }, { name: 'running', deadline: 50, priority: 5 })
+  host.run()
+  return { ...seen, trace }
+}
+
+const more = { name: 'other', deadline: 10, priority: 6 }
+const less = { name: 'other', deadline: 90, priority: 4 }
+const equal = { name: 'other', deadline: 50, priority: 5 }
+
+for (const policy of [edf, fp, rm]) {
+  preemption(`${policy.name}: a more eligible job that the running one spawns preempts it at the next point`, () => {
+    const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
+      scheduler.spawn(execute(host, 1), more)
+    })
+    assert.equal([before, after], [99, 0])
+    assertTrace(trace, `
+      0 release running
+      0 start running
+      2 release other
+      2 preempt running by=other
+      2 start other
+      3 finish other
+      3 resume running
+      5 finish running
+      5 round start=0`)
+  })
+
+  preemption(`${policy.name}: a less eligible job that the running one spawns does not even cut its budget`, () => {
+    const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
+      scheduler.spawn(execute(host, 1), less)
+    })
+    assert.equal([before, after], [99, 99])
+    assertTrace(trace, `
+      0 release running
+      0 start running
+      2 release other
+      4 finish running
+      4 start other
+      5 finish other
+      5 round start=0`)
+  })
+
+  preemption(`${policy.name}: a job of equal standing that the running one spawns waits for the slice to end`, () => {
+    const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
+      scheduler.spawn(execute(host, 1), { ...equal, deadline: 48 })
+    })
+    assert.equal([before, after], [99, 99])
+    assertTrace(trace, `
+      0 release running
+      0 start running
+      2 release other
+      4 finish running
+      4 start other
+      5 finish other
+      5 round start=0`)
+  })
+
+  /** The same with a job that waits from the start. */
+  const woken = options => {
+    const waitable = new seam.Waitable()
+    return leftAround({ policy }, () => waitable.wake(), (scheduler, host) => {
+      scheduler.spawn(function* () {
+        yield waitable
+        yield* execute(host, 1)
+      }, options)
+    })
+  }
+
+  const beginning = options => options === less ? `
+      0 release other
+      0 release running
+      0 start running` : `
+      0 release other
+      0 release running
+      0 start other
+      0 block other on=Waitable
+      0 start running`
+
+  preemption(`${policy.name}: a more eligible job that the running one wakes preempts it at the next point`, () => {
+    const { before, after, trace } = woken(more)
+    assert.equal([before, after], [99, 0])
+    assertTrace(trace, `${beginning(more)}
+      2 wake other
+      2 preempt running by=other
+      2 resume other
+      3 finish other
+      3 resume running
+      5 finish running
+      5 round start=0`)
+  })
+
+  preemption(`${policy.name}: a job of equal standing that the running one wakes is handed over to`, () => {
+    const { before, after, trace } = woken(equal)
+    assert.equal([before, after], [99, 0])
+    assertTrace(trace, `${beginning(equal)}
+      2 wake other
+      2 preempt running by=other
+      2 resume other
+      3 finish other
+      3 resume running
+      5 finish running
+      5 round start=0`)
+  })
+}
+
+preemption('edf: of equal deadlines the larger priority is more eligible', () => {
+  const { before, after, trace } = leftAround({}, (scheduler, host) => {
+    scheduler.spawn(execute(host, 1), { ...equal, deadline: 48, priority: 6 })
+  })
+  assert.equal([before, after], [99, 0])
+  assertTrace(trace, `
+    0 release running
+    0 start running
+    2 release other
+    2 preempt running by=other
+    2 start other
+    3 finish other
+    3 resume running
+    5 finish running
+    5 round start=0`)
+})
+
+preemption('a less eligible job that the running one wakes waits for its turn', () => {
+  const waitable = new seam.Waitable()
+  let other
+  const { before, after, trace } = leftAround({}, () => {
+    other.deadline = 90
+    waitable.wake()
+  }, (scheduler, host) => {
+    other = scheduler.spawn(function* () {
+      yield waitable
+      yield* execute(host, 1)
+    }, more)
+  })
+  assert.equal([before, after], [99, 99])
+  assertTrace(trace, `
+    0 release other
+    0 release running
+    0 start other
+    0 block other on=Waitable
+    0 start running
+    2 wake other
+    4 finish running
+    4 resume other
+    5 finish other
+    5 round start=0`)
+})
+
+preemption('two jobs that wake each other do not starve a third of equal standing', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: 6 })
+  const waitables = Array.from({ length: 9 }, () => new seam.Waitable())
+  const player = function* (own) {
+    for (let turn = own; turn < 8; turn += 2) {
+      yield waitables[turn]
+      host.advance(1)
+      waitables[turn + 1].wake()
+    }
+  }
+  scheduler.spawn(player, { name: 'ping' }, 0)
+  scheduler.spawn(player, { name: 'pong' }, 1)
+  scheduler.spawn(execute(host, 1), { name: 'third', release: 0.5 })
+  waitables[0].wake()
+  host.run({ turns: 1 })
+  assertTrace(trace, `
+    0 release ping
+    0 release pong
+    0 start ping
+    1 block ping on=Waitable
+    1 release third
+    1 start pong
+    2 wake ping
+    2 block pong on=Waitable
+    2 resume ping
+    3 wake pong
+    3 block ping on=Waitable
+    3 start third
+    4 finish third
+    4 resume pong
+    5 wake ping
+    5 block pong on=Waitable
+    5 resume ping
+    6 wake pong
+    6 block ping on=Waitable
+    6 round start=0`)
+})
+
+preemption('two jobs that wake each other take turns, whatever the slice', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const turns = [new seam.Waitable(), new seam.Waitable(), new seam.Waitable(), new seam.Waitable()]
+  const player = function* (own) {
+    for (let turn = own; turn < 4; turn += 2) {
+      yield turns[turn]
+      host.advance(1)
+      turns[turn + 1]?.wake()
+    }
+  }
+  scheduler.spawn(player, { name: 'ping' }, 0)
+  scheduler.spawn(player, { name: 'pong' }, 1)
+  host.run()
+  turns[0].wake()
+  host.run()
+  assertTrace(trace, `
+    0 release ping
+    0 release pong
+    0 start ping
+    0 block ping on=Waitable
+    0 start pong
+    0 block pong on=Waitable
+    0 round start=0
+    0 wake ping
+    0 resume ping
+    1 wake pong
+    1 block ping on=Waitable
+    1 resume pong
+    2 wake ping
+    2 block pong on=Waitable
+    2 resume ping
+    3 wake pong
+    3 finish ping
+    3 resume pong
+    4 finish pong
+    4 round start=0`)
+})
+
+preemption('a job that makes itself less eligible hands over at its next point', () => {
+  const { before, after, trace } = leftAround({}, (scheduler, host, job) => {
+    job.deadline = 60
+  }, (scheduler, host) => {
+    scheduler.spawn(execute(host, 1), { name: 'other', deadline: 55 })
+  })
+  assert.equal([before, after], [99, 0])
+  assertTrace(trace, `
+    0 release other
+    0 release running
+    0 start running
+    2 preempt running by=other
+    2 start other
+    3 finish other
+    3 resume running
+    5 finish running
+    5 round start=0`)
+})
+
+preemption('a ready job that becomes more eligible preempts at the next point', () => {
+  let other
+  const { before, after, trace } = leftAround({}, () => {
+    other.deadline = 40
+  }, (scheduler, host) => {
+    other = scheduler.spawn(execute(host, 1), { name: 'other', deadline: 55 })
+  })
+  assert.equal([before, after], [99, 0])
+  assertTrace(trace, `
+    0 release other
+    0 release running
+    0 start running
+    2 preempt running by=other
+    2 start other
+    3 finish other
+    3 resume running
+    5 finish running
+    5 round start=0`)
+})
+
+preemption('a ready job that becomes more eligible, and yet is not the most eligible, waits', () => {
+  let other
+  const { before, after, trace } = leftAround({}, () => {
+    other.deadline = 51
+  }, (scheduler, host) => {
+    other = scheduler.spawn(execute(host, 1), { name: 'other', deadline: 55 })
+  })
+  assert.equal([before, after], [99, 99])
+  assertTrace(trace, `
+    0 release other
+    0 release running
+    0 start running
+    4 finish running
+    4 start other
+    5 finish other
+    5 round start=0`)
+})
+
+preemption('a release in the future preempts when it is due, at the next reading', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  scheduler.spawn(execute(host, 4), { name: 'running', deadline: 50 })
+  scheduler.spawn(execute(host, 1), { name: 'other', deadline: 5, release: 1.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release running
+    0 start running
+    2 release other
+    2 preempt running by=other
+    2 start other
+    3 finish other
+    3 resume running
+    5 finish running
+    5 round start=0`)
+})
+
+preemption('a job spawned between two rounds goes first if it is more eligible, and waits if it is not', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: 2 })
+  scheduler.spawn(execute(host, 4), { name: 'running', deadline: 50 })
+  host.run({ turns: 1 })
+  scheduler.spawn(execute(host, 1), less)
+  scheduler.spawn(execute(host, 1), { ...more, name: 'urgent' })
+  host.run()
+  assertTrace(trace, `
+    0 release running
+    0 start running
+    2 round start=0
+    2 release other
+    2 release urgent
+    2 preempt running by=urgent
+    2 start urgent
+    3 finish urgent
+    3 resume running
+    4 round start=2
+    5 finish running
+    5 start other
+    6 finish other
+    6 round start=4`)
+})
+
+preemption('job.preemptions counts how often a job had to hand over, not how often it waited', () => {
+  const { host, scheduler } = setup({ slice: Infinity })
+  const waitable = new seam.Waitable()
+  const waits = scheduler.spawn(function* () { yield waitable }, { deadline: 5 })
+  const running = scheduler.spawn(function* () {
+    for (let n = 0; n < 3; n++) {
+      scheduler.spawn(execute(host, 1), { deadline: 5 })
+      yield
+    }
+    waitable.wake()
+    yield
+  }, { deadline: 50 })
+  host.run()
+  assert.equal([running.preemptions, waits.preemptions], [4, 0])
+})
+
+preemption.run()
+
+const rotation = suite('rotation of equals')
+
+const equals = {
+  'edf, deadlines that are equal': [edf, { deadline: 20 }],
+  'edf, no deadline at all': [edf, {}],
+  'fp': [fp, { priority: 3 }],
+  'rm, without periods': [rm, { priority: 3 }]
+}
+
+for (const [title, [policy, options]] of Object.entries(equals)) {
+  rotation(`${title}: at the end of each slice, in order of their releases`, () => {
+    const { host, scheduler, trace } = setup({ policy, slice: 1, round: Infinity })
+    for (const [name, ms] of [['a', 2.5], ['b', 1.5], ['c', 2]]) {
+      scheduler.spawn(execute(host, ms, 0.5), { name, ...options })
+    }
+    host.run()
+    assertTrace(trace, `
+      0 release a
+      0 release b
+      0 release c
+      0 start a
+      1 preempt a by=b
+      1 start b
+      2 preempt b by=c
+      2 start c
+      3 preempt c by=a
+      3 resume a
+      4 preempt a by=b
+      4 resume b
+      4.5 finish b
+      4.5 resume c
+      5.5 finish c
+      5.5 resume a
+      6 finish a
+      6 round start=0`)
+  })
+}
+
+rotation('a newcomer of equal standing goes behind those that are ready', () => {
+  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
+  scheduler.spawn(execute(host, 3, 0.5), { name: 'a' })
+  scheduler.spawn(execute(host, 3, 0.5), { name: 'b' })
+  scheduler.spawn(execute(host, 1, 0.5), { name: 'c', release: 1.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release a
+    0 release b
+    0 start a
+    1 preempt a by=b
+    1 start b
+    1.5 release c
+    2 preempt b by=a
+    2 resume a
+    3 preempt a by=c
+    3 start c
+    4 finish c
+    4 resume b
+    5 preempt b by=a
+    5 resume a
+    6 finish a
+    6 resume b
+    7 finish b
+    7 round start=0`)
+})
+
+rotation('a preempted job goes on with the rest of its slice, ahead of its equals', () => {
+  const { host, scheduler, trace } = setup({ slice: 2, round: Infinity })
+  scheduler.spawn(execute(host, 4, 0.5), { name: 'a', deadline: 50 })
+  scheduler.spawn(execute(host, 2, 0.5), { name: 'b', deadline: 50 })
+  scheduler.spawn(execute(host, 1, 0.5), { name: 'urgent', deadline: 5, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release a
+    0 release b
+    0 start a
+    1 release urgent
+    1 preempt a by=urgent
+    1 start urgent
+    2 finish urgent
+    2 resume a
+    3 preempt a by=b
+    3 start b
+    5 finish b
+    5 resume a
+    7 finish a
+    7 round start=0`)
+})
+
+rotation('a job that is preempted more often than once in a slice rotates all the same', () => {
+  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
+  for (let n = 0; n < 12; n++) {
+    scheduler.spawn(execute(host, 0.25, 0.25), { name: 'urgent', deadline: 1, release: 0.25 + 0.5 * n })
+  }
+  scheduler.spawn(execute(host, 2, 0.25), { name: 'a', deadline: 50 })
+  scheduler.spawn(execute(host, 2, 0.25), { name: 'b', deadline: 50 })
+  host.run()
+  const turns = trace.records
+    .filter(({ type, job }) => (type === 'start' || type === 'resume') && job.name !== 'urgent')
+    .map(({ job }) => job.name)
+  assert.is(turns.join(''), 'aaaabbbbaaaab')
+})
+
+rotation('a job that has waited has a whole slice before it', () => {
+  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
+  scheduler.spawn(function* () {
+    yield* execute(host, 0.75, 0.25)
+    yield { then(resolve) { seam.at(scheduler, 1, resolve) } }
+    yield* execute(host, 1.5, 0.25)
+  }, { name: 'a' })
+  scheduler.spawn(execute(host, 2.5, 0.25), { name: 'b' })
+  host.run()
+  assertTrace(trace, `
+    0 release a
+    0 release b
+    0 start a
+    0.75 block a on=Object
+    0.75 start b
+    1 alarm due=1
+    1 wake a
+    1 preempt b by=a
+    1 resume a
+    2 preempt a by=b
+    2 resume b
+    3 preempt b by=a
+    3 resume a
+    3.5 finish a
+    3.5 resume b
+    4.75 finish b
+    4.75 round start=0`)
+})
+
+rotation('with slice: Infinity each runs until it ends', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
+  for (const name of ['a', 'b']) scheduler.spawn(execute(host, 20), { name })
+  host.run()
+  assertTrace(trace, `
+    0 release a
+    0 release b
+    0 start a
+    20 finish a
+    20 start b
+    40 finish b
+    40 round start=0`)
+})
+
+rotation('a job alone is not preempted at the end of its slices', () => {
+  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
+  const job = scheduler.spawn(execute(host, 4, 0.5), { name: 'alone' })
+  scheduler.spawn(execute(host, 1), { name: 'background', deadline: 99 }).cancel()
+  host.run()
+  assertTrace(trace, `
+    0 release alone
+    0 release background
+    0 cancel background error=AbortError
+    0 start alone
+    4 finish alone
+    4 round start=0`)
+  assert.is(job.preemptions, 0)
+})
+
+rotation('a less eligible job gets no turn at the end of a slice', () => {
+  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
+  scheduler.spawn(execute(host, 2, 0.5), { name: 'less', deadline: 21 })
+  scheduler.spawn(execute(host, 3, 0.5), { name: 'more', deadline: 20 })
+  host.run()
+  assertTrace(trace, `
+    0 release less
+    0 release more
+    0 start more
+    3 finish more
+    3 start less
+    5 finish less
+    5 round start=0`)
+})
+
+rotation('slices go on from one round to the next', () => {
+  const { host, scheduler, trace } = setup({ slice: 2, round: 1.5 })
+  for (const name of ['a', 'b']) scheduler.spawn(execute(host, 3, 0.5), { name })
+  host.run()
+  assertTrace(trace, `
+    0 release a
+    0 release b
+    0 start a
+    1.5 round start=0
+    2 preempt a by=b
+    2 start b
+    3 round start=1.5
+    4 preempt b by=a
+    4 resume a
+    4.5 round start=3
+    5 finish a
+    5 resume b
+    6 finish b
+    6 round start=4.5`)
+})
+
+rotation.run()
+
+const rounds = suite('rounds')
+
+rounds('a round ends when its time is up, and the next one is posted once', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(execute(host, 12), { name: 'job' })
+  scheduler.spawn(execute(host, 1), { name: 'other', deadline: 99 })
+  scheduler.spawn(execute(host, 1), { name: 'third', deadline: 99 })
+  assert.is(host.posts, 1)
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 release other
+    0 release third
+    0 start other
+    1 finish other
+    1 start third
+    2 finish third
+    2 start job
+    5 round start=0
+    10 round start=5
+    14 finish job
+    14 round start=10`)
+  assert.is(host.maxPosts, 1)
+  assert.equal([host.posts, host.turns], [0, 3])
+})
+
+rounds('the event loop comes to its tasks between two rounds', () => {
+  const { host, scheduler, trace } = setup()
+  for (const ms of [1, 6, 7]) host.after(ms, () => note(scheduler, `timer ${ms}`))
+  scheduler.spawn(execute(host, 11), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    5 round start=0
+    5 note of=timer 1
+    10 round start=5
+    10 note of=timer 6
+    10 note of=timer 7
+    11 finish job
+    11 round start=10`)
+})
+
+rounds('a round lasts as long as configured', () => {
+  const { host, scheduler, trace } = setup({ round: 2.5 })
+  scheduler.spawn(execute(host, 6, 0.5), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    2.5 round start=0
+    5 round start=2.5
+    6 finish job
+    6 round start=5`)
+})
+
+rounds('with round: Infinity a round ends when nothing is ready', () => {
+  const { host, scheduler, trace } = setup({ round: Infinity })
+  const waitable = new seam.Waitable()
+  scheduler.spawn(function* () {
+    yield* execute(host, 100)
+    yield waitable
+  }, { name: 'job' })
+  host.run()
+  waitable.wake()
+  assert.is(host.posts, 1)
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    100 block job on=Waitable
+    100 round start=0
+    100 wake job
+    100 resume job
+    100 finish job
+    100 round start=100`)
+})
+
+rounds('pending input ends the round within a slice, and every round still runs one', () => {
+  const { host, scheduler, trace } = setup({ slice: 1 })
+  host.after(1.25, () => { host.hasInput = false })
+  scheduler.spawn(function* () {
+    yield* execute(host, 0.25)
+    host.hasInput = true
+    yield* execute(host, 7, 0.25)
+  }, { name: 'job' })
+  host.run({ turns: 3 })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 round start=0
+    2 round start=1
+    7 round start=2
+    7.25 finish job
+    7.25 round start=7`)
+  assert.is(host.maxPosts, 1)
+})
+
+rounds('a host need not know of input', () => {
+  const { inputPending, ...host } = virtualHost()
+  assert.type(inputPending, 'function')
+  const scheduler = new Scheduler({ host })
+  const job = scheduler.spawn(function* () { yield })
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+rounds('between rounds the job that goes on is ready, and nobody is current', () => {
+  const { host, scheduler } = setup({ round: 1 })
+  let inside
+  const job = scheduler.spawn(function* () {
+    inside = [job.state, scheduler.current === job]
+    yield* execute(host, 3)
+  })
+  assert.equal([job.state, scheduler.current], ['ready', null])
+  host.run({ turns: 1 })
+  assert.equal(inside, ['running', true])
+  assert.equal([job.state, scheduler.current], ['ready', null])
+})
+
+rounds('whatever is spawned, woken or moved between two rounds, one post is outstanding', () => {
+  const { host, scheduler } = setup({ round: 1 })
+  const waitables = [new seam.Waitable(), new seam.Waitable()]
+  for (const waitable of waitables) scheduler.spawn(function* () { yield waitable })
+  const job = scheduler.spawn(execute(host, 3), { deadline: 50 })
+  host.run({ turns: 1 })
+  job.deadline = 40
+  job.priority = 2
+  for (const waitable of waitables) waitable.wake()
+  scheduler.spawn(execute(host, 1), { deadline: 5 })
+  scheduler.spawn(execute(host, 1), { release: 1000 }).cancel()
+  scheduler.pause()
+  scheduler.resume()
+  assert.is(host.posts, 1)
+  host.run()
+  assert.is(host.maxPosts, 1)
+  assert.is(scheduler.stats().jobs, 5)
+  assert.is(job.state, 'done')
+})
+
+rounds('nothing is posted while nothing is ready, and one timer waits for what is due first', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(function* () {}, { name: 'later', release: 30 })
+  scheduler.spawn(function* () {}, { name: 'soon', release: 20 })
+  seam.at(scheduler, 25, () => {})
+  assert.equal(host.timers, [{ time: 20, ref: true }])
+  assert.is(host.posts, 0)
+  host.run()
+  assertTrace(trace, `
+    20 release soon
+    20 start soon
+    20 finish soon
+    20 round start=20
+    25 alarm due=25
+    30 release later
+    30 start later
+    30 finish later
+    30 round start=30`)
+  assert.is(host.turns, 3)
+})
+
+rounds('two schedulers of one thread share it round by round', () => {
+  const host = virtualHost()
+  const log = []
+  for (const name of ['a', 'b']) {
+    const scheduler = new Scheduler({ host, budget: 1, round: 2 })
+    scheduler.observe(({ type, time }) => log.push(`${time} ${name} ${type}`))
+    scheduler.spawn(execute(host, 3))
+  }
+  host.run()
+  assert.equal(log, [
+    '0 a release', '0 b release',
+    '0 a start', '2 a round', '2 b start', '4 b round',
+    '5 a finish', '5 a round', '6 b finish', '6 b round'
+  ])
+})
+
+rounds.run()
+
+const pausing = suite('pausing')
+
+pausing('a job that pauses the scheduler stops at its next point and goes on after resume()', () => {
+  const { host, scheduler, trace } = setup({ budget: 100, slice: Infinity })
+  let left
+  scheduler.spawn(function* () {
+    host.advance(1)
+    scheduler.pause()
+    left = budget.left
+    note(scheduler, 'paused')
+    yield
+    note(scheduler, 'goes on')
+    yield* execute(host, 2)
+  }, { name: 'job' })
+  scheduler.spawn(execute(host, 1), { name: 'other' })
+  host.run()
+  assert.is(left, 0)
+  assert.is(scheduler.paused, true)
+  assert.equal([host.posts, host.timers], [0, []])
+  host.advance(10)
+  scheduler.resume()
+  assert.is(scheduler.paused, false)
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 release other
+    0 start job
+    0 note of=paused
+    1 round start=0
+    11 note of=goes on
+    13 finish job
+    13 start other
+    14 finish other
+    14 round start=11`)
+})
+
+pausing('a job that pauses and resumes loses nothing but the rest of its budget', () => {
+  const { host, scheduler, trace } = setup({ budget: 100 })
+  scheduler.spawn(function* () {
+    scheduler.pause()
+    scheduler.resume()
+    yield
+    host.advance(1)
+  }, { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 finish job
+    1 round start=0`)
+})
+
+pausing('while paused nothing runs, nothing fires, nothing is missed, and the event loop is left alone', () => {
+  const { host, scheduler, trace } = setup({ paused: true })
+  scheduler.spawn(execute(host, 1), { name: 'job', deadline: 5 })
+  scheduler.spawn(execute(host, 1), { name: 'released', release: 3 })
+  seam.at(scheduler, 2, () => {})
+  host.run({ until: 10 })
+  assert.equal([host.posts, host.timers, host.turns], [0, [], 0])
+  scheduler.resume()
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    10 alarm due=2
+    10 release released
+    10 miss job
+    10 start job
+    11 finish job
+    11 start released
+    12 finish released
+    12 round start=10`)
+})
+
+pausing('a scheduler that is paused before its round does not run it', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(execute(host, 1), { name: 'job' })
+  scheduler.pause()
+  host.run()
+  assertTrace(trace, '0 release job')
+  scheduler.resume()
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 finish job
+    1 round start=0`)
+  assert.is(host.maxPosts, 1)
+})
+
+pausing('resume() arms the timer again', () => {
+  const { host, scheduler, trace } = setup()
+  seam.at(scheduler, 20, () => {})
+  scheduler.pause()
+  assert.equal(host.timers, [])
+  scheduler.resume()
+  host.run()
+  assertTrace(trace, '20 alarm due=20')
+})
+
+pausing('idle() waits through a pause', async () => {
+  const { host, scheduler } = setup({ paused: true })
+  let idle = false
+  scheduler.spawn(execute(host, 1))
+  scheduler.idle().then(() => { idle = true })
+  await host.drain()
+  assert.is(idle, false)
+  scheduler.resume()
+  await host.drain()
+  assert.is(idle, true)
+})
+
+pausing.run()
+
+const limits = suite('overruns and stalls')
+
+limits('an overrun is reported once, at the first reading at which the cost is above the wcet', () => {
+  const overruns = []
+  const { host, scheduler, trace } = setup({ onOverrun: job => overruns.push([job.name, job.cost]) })
+  scheduler.spawn(execute(host, 6, 0.5), { name: 'long', wcet: 2 })
+  scheduler.spawn(execute(host, 2, 0.5), { name: 'exact', wcet: 2, deadline: 20 })
+  host.run()
+  assertTrace(trace, `
+    0 release long
+    0 release exact
+    0 start exact
+    2 finish exact
+    2 start long
+    4.5 overrun long
+    5 round start=0
+    8 finish long
+    8 round start=5`)
+  assert.equal(overruns, [['long', 2.5]])
+  assert.is(scheduler.stats().overruns, 1)
+})
+
+limits('an overrun is noticed at the end, too, and before it', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(execute(host, 1), { name: 'job', wcet: 0 })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 overrun job
+    1 finish job
+    1 round start=0`)
+})
+
+limits('a budget that outlasts the slice is a stall, each time', () => {
+  const stalls = []
+  const { host, scheduler, trace } = setup({ onStall: (job, ms) => stalls.push([job.name, ms]), round: 100 })
+  scheduler.spawn(function* () {
+    for (const ms of [1, 1.5, 0.5, 7, 1]) {
+      host.advance(ms)
+      yield
+    }
+  }, { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    2.5 stall job ms=1.5
+    10 stall job ms=7
+    11 finish job
+    11 round start=0`)
+  assert.equal(stalls, [['job', 1.5], ['job', 7]])
+  const { stalls: count, longestBudget } = scheduler.stats()
+  assert.equal([count, longestBudget], [2, 7])
+})
+
+limits('with slice: Infinity nothing stalls', () => {
+  const { host, scheduler } = setup({ slice: Infinity })
+  scheduler.spawn(execute(host, 50, 50))
+  host.run()
+  const { stalls, longestBudget } = scheduler.stats()
+  assert.equal([stalls, longestBudget], [0, 50])
+})
+
+limits('handlers of a task are called before those of the scheduler, and may throw', () => {
+  const order = []
+  const broken = name => job => {
+    order.push(`${name} ${job.name}`)
+    throw new Error(name)
+  }
+  const { host, scheduler } = setup({
+    onMiss: broken('onMiss of the scheduler'),
+    onOverrun: broken('onOverrun of the scheduler'),
+    onStall: broken('onStall')
+  })
+  const task = new Task(function* late() { yield* execute(host, 8, 4) }, {
+    deadline: 2, wcet: 3, onMiss: broken('onMiss'), onOverrun: broken('onOverrun'), scheduler
+  })
+  const job = task.release()
+  host.run()
+  assert.equal(order, [
+    'onStall late', 'onOverrun late', 'onOverrun of the scheduler late', 'onMiss late', 'onMiss of the scheduler late',
+    'onStall late'
+  ])
+  assert.equal(host.errors.map(({ message }) => message), [
+    'onStall', 'onOverrun', 'onOverrun of the scheduler', 'onMiss', 'onMiss of the scheduler', 'onStall'
+  ])
+  assert.is(job.state, 'done')
+})
+
+limits.run()
+
+const misses = suite('misses')
+
+misses('a running job misses at the first reading after its deadline, once', () => {
+  const seen = []
+  const { host, scheduler, trace } = setup({ onMiss: job => seen.push([job.name, job.state, job.missed]) })
+  scheduler.spawn(execute(host, 5), { name: 'job', deadline: 2.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 miss job
+    5 finish job
+    5 round start=0`)
+  assert.equal(seen, [['job', 'running', true]])
+  assert.is(scheduler.stats().misses, 1)
+})
+
+misses('a job that ends exactly at its deadline has met it', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 3), { name: 'job', deadline: 3 })
+  host.run({ until: 10 })
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 finish job
+    3 round start=0`)
+  assert.equal([job.missed, job.lateness], [false, 0])
+})
+
+misses('a job that ends late is missed, at the reading of its end and after it', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 3), { name: 'job', deadline: 2.5 })
+  const seen = []
+  job.then(() => seen.push(job.missed))
+  host.run({ until: 10 })
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 finish job
+    3 miss job
+    3 round start=0`)
+  assert.equal([job.missed, job.lateness], [true, 0.5])
+})
+
+misses('a ready job misses while another one runs', () => {
+  const { host, scheduler, trace } = setup({ policy: fp })
+  scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2 })
+  scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release ready
+    0 release running
+    0 start running
+    3 miss ready
+    4 finish running
+    4 start ready
+    5 finish ready
+    5 round start=0`)
+})
+
+misses('a waiting job misses although nothing else happens, by a timer that keeps no process alive', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'job', deadline: 4 })
+  host.run({ until: 2 })
+  assert.equal(host.timers.map(({ ref }) => ref), [false])
+  host.run({ until: 3.999 })
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    0 block job on=Waitable
+    0 round start=0`)
+  host.run({ until: 10 })
+  const [last] = trace.records.slice(-1)
+  assert.equal([last.type, last.time > 4, last.time < 5, trace.records.length], ['miss', true, true, 5])
+  assert.equal(host.timers, [])
+})
+
+misses('a job released after its deadline is missed at the first reading, before it starts', () => {
+  const { host, scheduler, trace } = setup()
+  host.advance(10)
+  scheduler.spawn(execute(host, 1), { name: 'job', release: 2, deadline: 3 })
+  host.run()
+  assertTrace(trace, `
+    10 release job
+    10 miss job
+    10 start job
+    11 finish job
+    11 round start=10`)
+})
+
+misses('a pending job has not been released, and misses nothing', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 1), { name: 'job', release: 5, deadline: 3 })
+  host.run({ until: 4 })
+  assert.equal([job.state, job.absoluteDeadline], ['pending', 8])
+  assertTrace(trace, '')
+  host.run()
+  assertTrace(trace, `
+    5 release job
+    5 start job
+    6 finish job
+    6 round start=5`)
+})
+
+misses('a depleted job misses, too', () => {
+  const { host, scheduler, trace } = setup()
+  const reservation = { [seam.protocol]: { attach() {}, detach() {}, standing: () => null } }
+  const job = scheduler.spawn(execute(host, 1), { name: 'job', deadline: 3, reservation })
+  scheduler.spawn(execute(host, 4), { name: 'other', deadline: 20 })
+  host.run()
+  assert.is(job.state, 'depleted')
+  assertTrace(trace, `
+    0 release job
+    0 deplete job
+    0 release other
+    0 start other
+    4 finish other
+    4 miss job
+    4 round start=0`)
+})
+
+misses("miss: 'abort' cancels a running job with a DeadlineError at its next resume", () => {
+  const { host, scheduler, trace } = setup()
+  let caught
+  const job = scheduler.spawn(function* () {
+    try {
+      yield* execute(host, 9)
+    } catch (error) {
+      caught = error
+      host.advance(1)
+      throw error
+    }
+  }, { name: 'job', deadline: 2.5, miss: 'abort' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 miss job
+    4 cancel job error=DeadlineError
+    4 round start=0`)
+  assert.instance(caught, DeadlineError)
+  assert.is(caught.message, 'job missed its deadline, 2.5 ms after its release')
+  assert.is(job.state, 'cancelled')
+  assert.equal(host.errors, [])
+})
+
+misses("miss: 'abort' ends a job that never started, and wakes one that waits", () => {
+  const { host, scheduler, trace } = setup({ policy: fp })
+  scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'waits', deadline: 2, miss: 'abort', priority: 2 })
+  scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2, miss: 'abort' })
+  scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release waits
+    0 release ready
+    0 release running
+    0 start waits
+    0 block waits on=Waitable
+    0 start running
+    3 miss waits
+    3 wake waits
+    3 miss ready
+    3 cancel ready error=DeadlineError
+    3 preempt running by=waits
+    3 resume waits
+    3 cancel waits error=DeadlineError
+    3 resume running
+    4 finish running
+    4 round start=0`)
+})
+
+misses("miss: 'abort' keeps the process alive until the deadline of a job that waits", () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'job', deadline: 4, miss: 'abort' })
+  host.run()
+  assert.is(job.state, 'cancelled')
+  assert.is(trace.records.at(-2).error instanceof DeadlineError, true)
+})
+
+misses("miss: 'abort' comes too late for a job that has ended", () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 3, 3), { name: 'job', deadline: 2, miss: 'abort' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 stall job ms=3
+    3 finish job
+    3 miss job
+    3 round start=0`)
+  assert.equal([job.state, job.missed], ['done', true])
+})
+
+misses('a deadline moved to later in time is not missed at the old one', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const job = scheduler.spawn(function* () {
+    yield* execute(host, 2)
+    job.deadline = 4
+    yield* execute(host, 3)
+  }, { name: 'job', deadline: 2.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    5 finish job
+    5 miss job
+    5 round start=0`)
+  assert.is(job.absoluteDeadline, 4)
+})
+
+misses('a deadline moved into the past is missed at the next reading', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const job = scheduler.spawn(function* () {
+    yield* execute(host, 2)
+    job.deadline = 1
+    yield* execute(host, 2)
+  }, { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 miss job
+    4 finish job
+    4 round start=0`)
+})
+
+misses('a deadline taken back is not missed', () => {
+  const { host, scheduler } = setup()
+  const job = scheduler.spawn(function* () {
+    yield* execute(host, 2)
+    job.deadline = Infinity
+    yield* execute(host, 2)
+  }, { name: 'job', deadline: 3 })
+  host.run({ until: 10 })
+  assert.equal([job.missed, job.lateness, scheduler.stats().misses], [false, -Infinity, 0])
+})
+
+misses('a job that has missed does not miss a second time, wherever its deadline goes', () => {
+  const { host, scheduler } = setup()
+  const job = scheduler.spawn(function* () {
+    yield* execute(host, 2)
+    yield
+    job.deadline = 3
+    yield* execute(host, 3)
+  }, { name: 'job', deadline: 1 })
+  host.run({ until: 10 })
+  assert.equal([job.missed, scheduler.stats().misses], [true, 1])
+})
+
+misses('the deadline of a pending job counts from its release, moved or not', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 2), { name: 'job', release: 5, deadline: 3 })
+  job.deadline = 1
+  assert.is(job.absoluteDeadline, 6)
+  host.run()
+  assertTrace(trace, `
+    5 release job
+    5 start job
+    7 finish job
+    7 miss job
+    7 round start=5`)
+})
+
+misses('a job cancelled between rounds after its deadline is missed, once', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 2), { name: 'job', deadline: 3 })
+  host.advance(4)
+  job.cancel()
+  host.run({ until: 10 })
+  assertTrace(trace, `
+    0 release job
+    4 cancel job error=AbortError
+    4 miss job`)
+  assert.equal([job.missed, scheduler.stats().misses], [true, 1])
+})
+
+misses.run()
+
+const accounts = suite('accounts')
+
+accounts('the cost of the jobs sums to busy, and the rest of the rounds is overhead', () => {
+  const { host, scheduler, trace } = setup({ slice: 1 }, { read: 1 / 64 })
+  const jobs = [3, 2, 4].map(ms => scheduler.spawn(execute(host, ms, 0.25)))
+  host.run()
+  const { busy, overhead, longestRound } = scheduler.stats()
+  assert.is(jobs.reduce((sum, job) => sum + job.cost, 0), busy)
+  const lengths = trace.records.filter(({ type }) => type === 'round').map(({ time, start }) => time - start)
+  assert.is(lengths.reduce((sum, ms) => sum + ms, 0), busy + overhead)
+  assert.is(longestRound, Math.max(...lengths))
+  assert.is(busy > 9 && overhead > 0, true)
+})
+
+accounts('the reading at a dispatch is charged to nobody, that after a budget to the job', () => {
+  const { host, scheduler } = setup({ slice: Infinity }, { read: 0.25 })
+  const job = scheduler.spawn(execute(host, 2))
+  host.run()
+  assert.is(job.cost, 2.5)
+  // One reading each at the dispatch and at the end of the round.
+  assert.is(scheduler.stats().overhead, 0.5)
+})
+
+for (const [title, option] of Object.entries({
+  'an alarm': host => scheduler => { seam.at(scheduler, 2, () => host.advance(3)) },
+  'onMiss': host => ({ onMiss: () => host.advance(3) }),
+  'onOverrun': host => ({ onOverrun: () => host.advance(3) }),
+  'onStall': host => ({ onStall: () => host.advance(3) })
+})) {
+  accounts(`the time of a callback is overhead, not the running job's: ${title}`, () => {
+    const host = virtualHost()
+    const made = option(host)
+    const scheduler = new Scheduler({ host, budget: 1, ...typeof made === 'object' && made })
+    if (typeof made === 'function') made(scheduler)
+    const job = scheduler.spawn(function* () {
+      host.advance(2)
+      yield
+      yield* execute(host, 4)
+    }, { deadline: 1.5, wcet: 2 })
+    host.run()
+    assert.equal([job.cost, scheduler.stats().busy, scheduler.stats().overhead], [6, 6, 3])
+  })
+}
+
+accounts('between rounds time passes on no account', () => {
+  const { host, scheduler } = setup({ round: 1 }, { turn: 10 })
+  const job = scheduler.spawn(execute(host, 3))
+  host.run()
+  const { busy, overhead, rounds: count } = scheduler.stats()
+  assert.equal([job.cost, busy, overhead, count, job.finished], [3, 3, 0, 3, 33])
+})
+
+accounts('rounds, slices and yields are counted', () => {
+  const { host, scheduler } = setup({ budget: 4, slice: 1, round: 4 })
+  scheduler.spawn(execute(host, 3, 0.125), { name: 'a' })
+  scheduler.spawn(execute(host, 3, 0.125), { name: 'b' })
+  host.run()
+  const { jobs, rounds: count, slices, yields } = scheduler.stats()
+  assert.equal([jobs, count, slices, yields], [2, 2, 6, 48])
+})
+
+accounts('started, finished, cost and lateness tell of the activation', () => {
+  const { host, scheduler } = setup()
+  host.advance(7)
+  const job = scheduler.spawn(execute(host, 2), { deadline: 10 })
+  scheduler.spawn(execute(host, 3), { deadline: 5 })
+  const times = () => [job.release, job.started, job.finished, job.cost, job.lateness]
+  assert.equal(times(), [7, undefined, undefined, 0, undefined])
+  host.run()
+  assert.equal(times(), [7, 10, 12, 2, -5])
+})
+
+accounts('a clock that runs backwards charges nothing until it is where it was', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const { now } = host
+  let back = 0
+  host.now = () => now() - back
+  const costs = []
+  const job = scheduler.spawn(function* () {
+    for (const shift of [0, 3, 3, 0, 0]) {
+      host.advance(2)
+      back = shift
+      yield
+      costs.push(job.cost)
+    }
+  }, { name: 'job' })
+  host.run()
+  assert.equal(costs, [2, 2, 3, 8, 10])
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    8 round start=0
+    10 finish job
+    10 round start=8`)
+})
+
+accounts.run()

@@ -1,0 +1,674 @@
+import { spawnSync } from 'node:child_process'
+import { Window } from 'happy-dom'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Scheduler, defaultHost } from '../rt.mjs'
+import { execute, virtualHost } from './support/virtual-host.mjs'
+
+// --- a browser whose time moves only when its macrotasks move it
+
+const EPOCH = 1.7e12
+
+// Firefox gives messages precedence over a frame while its queue does not run empty, down to 15 frames per
+// second; Chromium takes them in turn.
+const PATIENCE = { firefox: 1000 / 15, chromium: 0 }
+
+/**
+ * @param {object} [options]
+ * @param {number} [options.interval] ms between two frames
+ * @param {keyof typeof PATIENCE} [options.engine]
+ * @param {boolean} [options.page] a worker otherwise
+ */
+function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
+  const window = new Window()
+  let time = 0
+  let created = 0
+  let visibility = 'visible'
+  let tasks = []
+  const log = []
+
+  function add(kind, at, fn) {
+    const task = { kind, time: at, order: created++, fn }
+    tasks.push(task)
+    return task
+  }
+  const remove = task => { tasks = tasks.filter(other => other !== task) }
+  // A frame shows what was drawn at its own time, however late its callback comes.
+  const latestFrame = () => Math.floor(time / interval) * interval
+  const outstanding = kind => tasks.filter(task => task.kind === kind).length
+  const drawing = () => !here.framesStopped && visibility === 'visible'
+
+  function next() {
+    const busy = tasks.some(task => task.kind === 'message' && task.time <= time)
+    const ready = tasks.filter(task => task.kind !== 'frame' ||
+      (drawing() && (!busy || time - task.time >= PATIENCE[engine])))
+    return ready.sort((a, b) => a.time - b.time || a.order - b.order)[0]
+  }
+
+  class MessageChannel {
+    constructor() {
+      here.channels++
+      this.port1 = { onmessage: null }
+      this.port2 = {
+        postMessage: data => {
+          add('message', time, () => this.port1.onmessage({ data }))
+          here.mostMessages = Math.max(here.mostMessages, outstanding('message'))
+        }
+      }
+    }
+  }
+
+  const { document } = window
+  Object.defineProperty(document, 'visibilityState', { get: () => visibility })
+
+  // All that was asked for before a frame is called in it.
+  const callbacks = new Map()
+  const draw = () => {
+    const due = [...callbacks.values()]
+    callbacks.clear()
+    for (const fn of due) fn(latestFrame())
+  }
+  const frames = {
+    requestAnimationFrame(fn) {
+      if (!callbacks.size) add('frame', latestFrame() + interval, draw)
+      callbacks.set(++created, fn)
+      return created
+    },
+    cancelAnimationFrame: request => { callbacks.delete(request) }
+  }
+  const here = {
+    channels: 0,
+    mostMessages: 0,
+    framesStopped: false,
+    log,
+    outstanding,
+
+    globals: {
+      performance: { now: () => time, timeOrigin: EPOCH },
+      navigator: {},
+      document: page ? document : undefined,
+      MessageChannel,
+      setImmediate: undefined,
+      setTimeout: (fn, ms) => add('timer', time + ms, fn),
+      clearTimeout: remove,
+      requestAnimationFrame: undefined,
+      cancelAnimationFrame: undefined,
+      ...(page && frames)
+    },
+
+    get time() {
+      return time
+    },
+
+    advance(ms) {
+      time += ms
+    },
+
+    show(state) {
+      visibility = state
+      document.dispatchEvent(new window.Event('visibilitychange'))
+    },
+
+    /** Something that the page does by itself, at a time. */
+    at(when, fn) {
+      add('page', when, fn)
+    },
+
+    /** Runs what is ready, the earliest first, up to a time. */
+    run(until) {
+      for (let task = next(); task && Math.max(time, task.time) <= until; task = next()) {
+        remove(task)
+        time = Math.max(time, task.time)
+        log.push(`${time} ${task.kind}`)
+        task.fn()
+      }
+      time = Math.max(time, until)
+    },
+
+    close: () => window.happyDOM.close()
+  }
+  return here
+}
+
+let copies = 0
+
+/**
+ * Calls `use` with a copy of the module that has found these globals.
+ * @param {object} globals @param {(module: any) => any} use
+ */
+async function withGlobals(globals, use) {
+  const before = Object.keys(globals).map(name => [name, Object.getOwnPropertyDescriptor(globalThis, name)])
+  try {
+    for (const [name, value] of Object.entries(globals)) {
+      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
+    }
+    return await use(await import(`../rt.mjs?platform-${++copies}`))
+  } finally {
+    for (const [name, descriptor] of before) {
+      if (descriptor) Object.defineProperty(globalThis, name, descriptor)
+      else delete globalThis[name]
+    }
+  }
+}
+
+/** @param {any} options of the browser @param {(here: any, module: any) => any} use */
+async function inBrowser(options, use) {
+  const { scheduling, ...rest } = options
+  const here = browser(rest)
+  if (scheduling) here.globals.navigator.scheduling = scheduling(here)
+  try {
+    await withGlobals(here.globals, module => use(here, module))
+  } finally {
+    await here.close()
+  }
+}
+
+function* forEver(here, step = 1) {
+  for (;;) {
+    here.advance(step)
+    yield
+  }
+}
+
+/** The times at which rounds begin. */
+function beginnings(scheduler) {
+  const starts = []
+  scheduler.observe(({ type, start }) => { if (type === 'round') starts.push(start) })
+  return starts
+}
+
+/** The times of all frames, for a page that draws whenever it may. */
+function animation(here) {
+  const drawn = []
+  const draw = time => {
+    drawn.push(time)
+    here.globals.requestAnimationFrame(draw)
+  }
+  here.globals.requestAnimationFrame(draw)
+  return drawn
+}
+
+const multiples = (interval, count) => Array.from({ length: count }, (_, index) => interval * (index + 1))
+
+/** How many of the rounds begin in each frame. */
+const perFrame = (starts, interval, frames) => Array.from({ length: frames }, (_, frame) => {
+  return starts.filter(start => Math.floor(start / interval) === frame).length
+})
+
+// --- rounds in a page
+
+const pages = suite('a page')
+
+for (const engine of Object.keys(PATIENCE)) {
+  pages(`${engine}: rounds follow each other until most of a frame has gone, then wait for the frame`, () => {
+    return inBrowser({ interval: 16, engine }, (here, { Scheduler }) => {
+      const scheduler = new Scheduler({ round: 5, budget: 1 })
+      const starts = beginnings(scheduler)
+      scheduler.spawn(forEver(here))
+      here.run(47)
+      assert.equal(starts, [0, 5, 10, 16, 21, 26, 32, 37, 42])
+      assert.equal(here.log, [
+        '0 message', '5 message', '10 message',
+        '16 frame', '16 message', '21 message', '26 message',
+        '32 frame', '32 message', '37 message', '42 message'
+      ])
+    })
+  })
+
+  for (const round of [0.5, 1, 3, 5, 6, 8, 9, 12]) {
+    pages(`${engine}, rounds of ${round} ms: a page that draws gets every frame`, () => {
+      return inBrowser({ interval: 16, engine }, (here, { Scheduler }) => {
+        const scheduler = new Scheduler({ round, budget: 1 })
+        const drawn = animation(here)
+        scheduler.spawn(forEver(here, 0.5))
+        here.run(16 * 41 - 1)
+        assert.equal(drawn, multiples(16, 40))
+        assert.ok(scheduler.stats().busy > 0.75 * here.time)
+      })
+    })
+  }
+}
+
+for (const round of [1, 3, 5]) {
+  pages(`firefox, rounds of ${round} ms: a display of 120 Hz gets all its frames too`, () => {
+    return inBrowser({ interval: 8 }, (here, { Scheduler }) => {
+      const scheduler = new Scheduler({ round, budget: 1 })
+      const drawn = animation(here)
+      // Its frames are known from times at which they came unhindered.
+      for (const time of [1, 9, 17]) here.at(time, () => scheduler.spawn(execute(here, 1)))
+      here.at(32, () => scheduler.spawn(forEver(here, 0.5)))
+      here.run(8 * 41 - 1)
+      assert.equal(drawn, multiples(8, 40))
+      assert.ok(scheduler.stats().busy > 0.75 * (here.time - 32))
+    })
+  })
+}
+
+pages('a display of 30 Hz gets its frames, and rounds come to use the time between them', () => {
+  return inBrowser({ interval: 32 }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const drawn = animation(here)
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here))
+    here.run(32 * 60)
+    assert.equal(drawn, multiples(32, 60))
+    const counts = perFrame(starts, 32, 60)
+    assert.equal(counts.toSorted(), counts, 'they grow')
+    assert.equal([counts[0], counts[59]], [3, 5])
+  })
+})
+
+pages('a frame that comes late is no sign of shorter ones', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here))
+    // The page itself keeps the thread past the time of a frame; the next comes when it should.
+    here.at(63, () => here.advance(12))
+    here.run(16 * 12 - 1)
+    const counts = perFrame(starts, 16, 12)
+    assert.equal([counts.slice(0, 5), counts.slice(6)], [[3, 3, 3, 3, 1], [3, 3, 3, 3, 3, 3]])
+  })
+})
+
+pages('on an idle page a job starts at once, however long ago the last frame was', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    const times = [40, 62, 90, 106, 135, 149, 1000]
+    for (const time of times) here.at(time, () => scheduler.spawn(execute(here, 1)))
+    scheduler.spawn(execute(here, 18))
+    here.run(2000)
+    assert.equal(starts, [0, 5, 10, 16, ...times])
+  })
+})
+
+pages('an idle scheduler asks for no frame', () => {
+  return inBrowser({}, (here, { Scheduler }) => {
+    const scheduler = new Scheduler()
+    scheduler.spawn(execute(here, 2))
+    here.run(100)
+    assert.equal(here.log, ['0 message', '16 frame'])
+    assert.equal(['message', 'frame', 'timer'].map(here.outstanding), [0, 0, 0])
+  })
+})
+
+pages('when frames stop coming, rounds go on after a while, until frames come again', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here))
+    here.framesStopped = true
+    here.run(84)
+    assert.equal(starts, [0, 5, 10, 65, 70, 75, 80])
+    assert.equal(here.log, [
+      '0 message', '5 message', '10 message',
+      '65 timer', '65 message', '70 message', '75 message', '80 message'
+    ])
+    here.framesStopped = false
+    const drawn = animation(here)
+    here.run(16 * 12 - 1)
+    assert.equal(drawn, [80, 96, 112, 128, 144, 160, 176])
+    assert.equal(perFrame(starts, 16, 12).slice(6), [3, 3, 3, 3, 3, 3])
+  })
+})
+
+pages('rounds of a hidden page are posted directly, and ask for no frames', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    here.show('hidden')
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here))
+    here.run(39)
+    assert.equal(starts, [0, 5, 10, 15, 20, 25, 30, 35])
+    assert.equal(['frame', 'timer'].map(here.outstanding), [0, 0])
+  })
+})
+
+pages('a round that waits for a frame is let go when the page is hidden, and paced when it is shown', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here))
+    here.at(15.5, () => here.show('hidden'))
+    here.at(28, () => here.show('visible'))
+    here.run(26)
+    assert.equal(here.log, [
+      '0 message', '5 message', '10 message', '15.5 page', '15.5 message', '20.5 message', '25.5 message'
+    ])
+    assert.is(here.outstanding('timer'), 0)
+    const drawn = animation(here)
+    here.run(16 * 8 - 1)
+    assert.equal(drawn, [32, 48, 64, 80, 96, 112])
+    assert.equal(perFrame(starts, 16, 8).slice(3), [3, 3, 3, 3, 3])
+  })
+})
+
+pages('one message per round, never two outstanding, all through one channel', () => {
+  return inBrowser({}, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 2 })
+    scheduler.spawn(function* () {
+      for (let n = 0; n < 200; n++) {
+        scheduler.spawn(execute(here, 0.5), { deadline: 1 + n })
+        here.advance(0.5)
+        yield
+      }
+    })
+    here.run(1000)
+    const messages = here.log.filter(entry => entry.endsWith('message')).length
+    assert.is(messages, scheduler.stats().rounds)
+    assert.ok(messages > 50)
+    assert.equal([here.mostMessages, here.channels], [1, 1])
+  })
+})
+
+pages('rounds of several schedulers wait for the frame together, and keep their order', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    const names = ['one', 'two', 'three']
+    const ran = []
+    for (const name of names) {
+      const scheduler = new Scheduler({ round: 5, budget: 1 })
+      scheduler.observe(({ type }) => { if (type === 'round') ran.push(name) })
+      scheduler.spawn(forEver(here))
+    }
+    here.run(300)
+    assert.equal(ran, ran.map((_, index) => names[index % 3]))
+    assert.ok(ran.length > 50)
+    assert.ok(here.log.filter(entry => entry.endsWith('frame')).length > 5)
+    assert.equal([here.channels, here.mostMessages], [1, 3])
+  })
+})
+
+pages('importing the module makes no channel and asks for nothing', () => {
+  return inBrowser({}, (here, { defaultHost, rt }) => {
+    defaultHost().hidden()
+    assert.is(rt.now(), 0)
+    here.run(100)
+    assert.equal([here.channels, here.log], [0, []])
+  })
+})
+
+pages('input that is pending ends a round early: the event loop is heard before the next', () => {
+  const scheduling = here => ({ isInputPending: () => here.time >= 7 && here.time < 8 })
+  return inBrowser({ interval: 1000, scheduling }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here))
+    here.run(11)
+    assert.equal(starts, [0, 5, 7])
+  })
+})
+
+pages('where the platform does not tell of pending input, neither does the host', () => {
+  return inBrowser({}, (here, { defaultHost }) => assert.is(defaultHost().inputPending, undefined))
+})
+
+pages('the time of an event is on the clock of the host, whether it counts from the epoch or not', () => {
+  return inBrowser({}, (here, { defaultHost, Scheduler }) => {
+    const host = defaultHost()
+    assert.is(host.eventTime({ timeStamp: 120.5 }), 120.5)
+    assert.is(host.eventTime({ timeStamp: EPOCH + 120.5 }), 120.5)
+    assert.is(host.eventTime({ timeStamp: 0 }), 0)
+    assert.is(new Scheduler().now(), 0)
+  })
+})
+
+pages('frame calls before the next frame, with its time, and can be cancelled', () => {
+  return inBrowser({ interval: 16 }, (here, { defaultHost }) => {
+    const { frame } = defaultHost()
+    const drawn = []
+    frame(time => drawn.push(time))
+    frame(time => drawn.push(-time))()
+    here.run(40)
+    assert.equal(drawn, [16])
+  })
+})
+
+pages('hidden says whether somebody sees the page', () => {
+  return inBrowser({}, (here, { defaultHost }) => {
+    const { hidden } = defaultHost()
+    const seen = [hidden()]
+    here.show('hidden')
+    seen.push(hidden())
+    here.show('visible')
+    seen.push(hidden())
+    assert.equal(seen, [false, true, false])
+  })
+})
+
+pages('unhandled failures and errors of handlers go to reportError', async () => {
+  const reported = []
+  const failure = new Error('thrown by a handler')
+  await inBrowser({}, async (here, { Scheduler }) => {
+    globalThis.reportError = error => reported.push(error)
+    try {
+      const scheduler = new Scheduler({ budget: 1, onMiss() { throw failure } })
+      scheduler.spawn(execute(here, 3), { deadline: 1 })
+      here.run(10)
+    } finally {
+      delete globalThis.reportError
+    }
+  })
+  assert.equal(reported, [failure])
+})
+
+pages.run()
+
+// --- workers
+
+const workers = suite('a worker')
+
+workers('rounds are posted directly by a channel of their own', () => {
+  return inBrowser({ page: false }, (here, { Scheduler, defaultHost }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here))
+    here.run(39)
+    assert.equal(starts, [0, 5, 10, 15, 20, 25, 30, 35])
+    assert.equal([here.channels, defaultHost().frame, defaultHost().hidden()], [1, undefined, false])
+  })
+})
+
+workers.run()
+
+// --- timers
+
+const timers = suite('timers')
+
+timers('a delay is rounded up, never negative, and never so long that it would fire at once', () => {
+  return inBrowser({}, (here, { defaultHost }) => {
+    const { after } = defaultHost()
+    const delays = []
+    globalThis.setTimeout = (fn, ms) => delays.push(ms)
+    for (const ms of [0, 0.1, 1, 1.5, -3, 2 ** 31 - 1.5, 2 ** 31 - 1, 2 ** 31, 1e15]) {
+      after(ms, () => {}, { ref: true })
+    }
+    assert.equal(delays, [0, 1, 1, 2, 0, 2147483647, 2147483647, 2147483647, 2147483647])
+  })
+})
+
+timers('a release further away than setTimeout reaches comes when it is due', () => {
+  return inBrowser({}, (here, { Scheduler }) => {
+    const scheduler = new Scheduler()
+    const job = scheduler.spawn(function* () {}, { release: 5e9 })
+    here.run(5e9 - 1)
+    assert.equal([job.state, here.log], ['pending', ['2147483647 timer', '4294967294 timer']])
+    here.run(5e9)
+    assert.equal([job.state, job.started], ['done', 5e9])
+  })
+})
+
+timers('a timer that is cancelled does not fire', () => {
+  return inBrowser({}, (here, { defaultHost }) => {
+    const { after } = defaultHost()
+    const fired = []
+    after(5, () => fired.push('kept'), { ref: true })
+    after(5, () => fired.push('cancelled'), { ref: true })()
+    here.run(10)
+    assert.equal(fired, ['kept'])
+  })
+})
+
+timers('only what ref: false says is unreferenced', async () => {
+  const unreferenced = []
+  const setTimeout = (fn, ms) => ({ unref: () => unreferenced.push(ms) })
+  await withGlobals({ setTimeout }, ({ defaultHost }) => {
+    defaultHost().after(1, () => {}, { ref: true })
+    defaultHost().after(2, () => {}, { ref: false })
+  })
+  assert.equal(unreferenced, [2])
+})
+
+timers('on any host: a timer that fires early is armed anew, and nothing happens before its time', () => {
+  const host = virtualHost({ early: 0.5 })
+  const scheduler = new Scheduler({ host })
+  const starts = []
+  for (const release of [3, 7.25, 7.5, 100]) {
+    scheduler.spawn(() => { starts.push(host.time) }, { release })
+  }
+  host.run()
+  assert.equal(starts, [3, 7.25, 7.5, 100])
+})
+
+timers('on any host: input that is pending ends a round early', () => {
+  const host = virtualHost({ turn: 1 })
+  const scheduler = new Scheduler({ host, budget: 1 })
+  const rounds = []
+  scheduler.observe(({ type, time, start }) => { if (type === 'round') rounds.push([start, time]) })
+  scheduler.spawn(function* () {
+    for (let n = 1; n <= 8; n++) {
+      host.advance(1)
+      host.hasInput = n === 2
+      yield
+    }
+  })
+  host.run()
+  assert.equal(rounds, [[1, 3], [4, 9], [10, 11]])
+})
+
+timers.run()
+
+// --- Node
+
+const node = suite('Node')
+
+/** Runs a module in a process of its own, which is to end by itself. @param {string} body */
+function inProcess(body) {
+  const script = `
+    import { rt, Scheduler, defaultHost } from ${JSON.stringify(new URL('../rt.mjs', import.meta.url).href)}
+    ${body}`
+  const flags = ['--input-type=module', '--eval', script]
+  const options = { encoding: 'utf8', timeout: 30_000 }
+  const { status, signal, stdout, stderr } = spawnSync(process.execPath, flags, options)
+  assert.equal([status, signal, stderr], [0, null, ''])
+  return stdout.split('\n').filter(Boolean)
+}
+
+node('rounds are posted by setImmediate', async () => {
+  const posted = []
+  await withGlobals({ setImmediate: fn => { posted.push(fn) } }, ({ Scheduler }) => {
+    const scheduler = new Scheduler()
+    const job = scheduler.spawn(() => 'ran')
+    scheduler.spawn(() => 'too')
+    assert.is(posted.length, 1)
+    posted[0]()
+    assert.is(job.state, 'done')
+    assert.is(posted.length, 1)
+  })
+})
+
+node('a job that yields for ever lets immediates, timers and I/O through, each turn after one round', () => {
+  const lines = inProcess(`
+    import { stat } from 'node:fs/promises'
+    const scheduler = new Scheduler({ round: 0.1 })
+    const job = scheduler.spawn(function* () { for (;;) yield })
+    job.catch(() => {})
+    const heard = { immediates: 0, timers: 0, files: 0 }
+    let rounds = 0
+    let most = 0
+    const enough = () => {
+      if (heard.immediates < 50 || heard.timers < 5 || heard.files < 5) return false
+      job.cancel()
+      return true
+    }
+    const immediate = () => {
+      most = Math.max(most, scheduler.stats().rounds - rounds)
+      rounds = scheduler.stats().rounds
+      heard.immediates++
+      if (!enough()) setImmediate(immediate)
+    }
+    const timer = () => {
+      heard.timers++
+      if (!enough()) setTimeout(timer, 0)
+    }
+    const file = async () => {
+      await stat(process.execPath)
+      heard.files++
+      if (!enough()) file()
+    }
+    immediate()
+    timer()
+    file()
+    await scheduler.idle()
+    console.log('rounds between two immediates: ' + most)`)
+  assert.equal(lines, ['rounds between two immediates: 1'])
+})
+
+node('the process ends by itself when all jobs have', () => {
+  const lines = inProcess(`
+    console.log(await rt.spawn(function* () {
+      for (let n = 0; n < 1000; n++) yield
+      return 'done'
+    }, { deadline: 1e9 }))`)
+  assert.equal(lines, ['done'])
+})
+
+node('neither a job that waits for what cannot come nor its deadline keeps the process alive', () => {
+  const lines = inProcess(`
+    rt.spawn(function* () {
+      console.log('waits')
+      yield new Promise(() => {})
+    }, { deadline: 1e6 })
+    rt.idle().then(() => console.log('idle'))`)
+  assert.equal(lines, ['waits'])
+})
+
+node('a release in the future, and a deadline that aborts, keep the process alive until then', () => {
+  const lines = inProcess(`
+    rt.spawn(() => console.log('released'), { release: rt.now() + 20 })
+    rt.spawn(function* () { yield new Promise(() => {}) }, { deadline: 40, miss: 'abort' })
+      .catch(error => console.log(error.name))`)
+  assert.equal(lines.sort(), ['DeadlineError', 'released'])
+})
+
+node('a paused scheduler does not keep the process alive', () => {
+  const lines = inProcess(`
+    const scheduler = new Scheduler({ paused: true })
+    scheduler.spawn(() => console.log('never'), { release: scheduler.now() + 1 })
+    scheduler.spawn(() => console.log('never'))
+    console.log('end')`)
+  assert.equal(lines, ['end'])
+})
+
+node('a release further away than setTimeout reaches neither fires at once nor warns', () => {
+  const lines = inProcess(`
+    const job = rt.spawn(() => {}, { release: rt.now() + 2 ** 31 + 1000 })
+    job.catch(() => {})
+    setTimeout(() => {
+      console.log(job.state, rt.stats().rounds)
+      job.cancel()
+    }, 20)`)
+  assert.equal(lines, ['pending 0'])
+})
+
+node('the host of a thread is one, and its clock is that of performance', () => {
+  const host = defaultHost()
+  assert.is(defaultHost(), host)
+  const before = performance.now()
+  const now = host.now()
+  assert.ok(before <= now && now <= performance.now())
+  assert.equal([host.frame, host.inputPending, host.hidden()], [undefined, undefined, false])
+  assert.is(host.eventTime({ timeStamp: performance.timeOrigin + 5 }), 5)
+})
+
+node.run()

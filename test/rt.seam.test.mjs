@@ -1,0 +1,2402 @@
+/**
+ * What alarms.mjs and sync.mjs stand on, shown by rough versions of them: textbook schedules of locks, ceilings,
+ * reservations, alarms and channels, and random ones whose properties are checked.
+ */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DeadlineError, DeadlockError, Scheduler, edf, fp, seam } from '../rt.mjs'
+import { TimeoutError, after, every, sleep, timeout } from './support/rough-alarm.mjs'
+import { Resource, nonPreemptive } from './support/rough-ceiling.mjs'
+import { Channel, choice } from './support/rough-channel.mjs'
+import { Mutex } from './support/rough-lock.mjs'
+import { Reservation } from './support/rough-reservation.mjs'
+import { forSeeds } from './support/seeded.mjs'
+import { assertTrace, executions, record } from './support/trace.mjs'
+import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
+
+/** A scheduler that reads its clock at every point, without rotation or rounds, unless the options say otherwise. */
+function world({ host = virtualHost(), ...options } = {}) {
+  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  /** @type {any[]} */
+  const log = []
+  return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
+}
+
+/** Waits for all of several jobs, as a fork and join would. */
+class All extends seam.Waitable {
+  constructor(...jobs) {
+    super()
+    this.parts = jobs.map(job => seam.Waitable.of(job))
+  }
+
+  begin(job) {
+    let left = this.parts.length
+    const woken = () => { if (--left === 0) this.wake(this.parts.map(({ outcome }) => outcome)) }
+    this.party = { job, woken }
+    for (const part of this.parts) if (part.enlist(this.party)) woken()
+  }
+
+  undo() {
+    for (const part of this.parts) part.leave(this.party)
+  }
+
+  refresh() {
+    for (const part of this.parts) part.refresh()
+  }
+}
+
+/** Steps of work with a point before each: what happens in a step is seen before the next one. */
+function* work(host, ms) {
+  for (; ms > 0; ms--) {
+    yield
+    host.advance(1)
+  }
+}
+
+const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
+
+// --------------------------------------------------------------------------------------- priority inheritance
+
+const inheritance = suite('locks with priority inheritance')
+
+/** The bus of the Mars Pathfinder: a rare, short user of low priority, a long job between, a frequent user on top. */
+function pathfinder(options) {
+  const { host, scheduler, trace } = world()
+  const bus = new Mutex('bus', options)
+  scheduler.spawn(function* () {
+    yield bus.use(() => work(host, 3))
+    yield* work(host, 1)
+  }, { name: 'weather', priority: 1 })
+  scheduler.spawn(function* () {
+    yield* work(host, 1)
+    yield bus.use(() => work(host, 1))
+  }, { name: 'manager', priority: 3, release: 1, deadline: 5 })
+  scheduler.spawn(() => work(host, 5), { name: 'radio', priority: 2, release: 2 })
+  host.run()
+  return trace
+}
+
+inheritance('priority inversion without it: the middle job keeps the high one waiting, which misses', () => {
+  assertTrace(pathfinder({ inherits: false }), `
+    0 release weather
+    0 start weather
+    1 release manager
+    1 preempt weather by=manager
+    1 start manager
+    2 release radio
+    2 block manager on=bus
+    2 start radio
+    7 finish radio
+    7 miss manager
+    7 resume weather
+    9 wake manager
+    9 preempt weather by=manager
+    9 resume manager
+    10 finish manager
+    10 resume weather
+    11 finish weather`)
+})
+
+inheritance('no priority inversion with it: the holder runs on the standing of its waiter', () => {
+  assertTrace(pathfinder(), `
+    0 release weather
+    0 start weather
+    1 release manager
+    1 preempt weather by=manager
+    1 start manager
+    2 release radio
+    2 block manager on=bus
+    2 resume weather
+    4 wake manager
+    4 preempt weather by=manager
+    4 resume manager
+    5 finish manager
+    5 start radio
+    10 finish radio
+    10 resume weather
+    11 finish weather`)
+})
+
+/** c holds inner and never waits; b holds outer and waits for inner; a waits for outer; between, a job of priority 3. */
+function chain({ host, scheduler }, more = () => {}) {
+  const inner = new Mutex('inner')
+  const outer = new Mutex('outer')
+  const jobs = {
+    c: scheduler.spawn(function* () {
+      yield inner.use(() => work(host, 6))
+      yield* work(host, 1)
+    }, { name: 'c', priority: 1 }),
+    b: scheduler.spawn(function* () {
+      yield outer.use(function* () {
+        yield* work(host, 1)
+        yield inner.use(() => work(host, 1))
+      })
+      yield* work(host, 1)
+    }, { name: 'b', priority: 2, release: 1 }),
+    a: scheduler.spawn(() => outer.use(() => work(host, 1)), { name: 'a', priority: 4, release: 3 })
+  }
+  scheduler.spawn(() => work(host, 2), { name: 'between', priority: 3, release: 4 })
+  more(jobs)
+  host.run()
+}
+
+inheritance('is transitive', () => {
+  const run = world()
+  chain(run)
+  assertTrace(run.trace, `
+    0 release c
+    0 start c
+    1 release b
+    1 preempt c by=b
+    1 start b
+    2 block b on=inner
+    2 resume c
+    3 release a
+    3 preempt c by=a
+    3 start a
+    3 block a on=outer
+    3 resume c
+    4 release between
+    7 wake b
+    7 preempt c by=b
+    7 resume b
+    8 wake a
+    8 preempt b by=a
+    8 resume a
+    9 finish a
+    9 start between
+    11 finish between
+    11 resume b
+    12 finish b
+    12 resume c
+    13 finish c`)
+})
+
+inheritance('is undone along the chain when the waiter at its end is cancelled', () => {
+  const run = world()
+  chain(run, ({ a }) => {
+    run.scheduler.spawn(() => { a.cancel('no more') }, { name: 'canceller', priority: 5, release: 5 })
+  })
+  assertTrace(run.trace, `
+    0 release c
+    0 start c
+    1 release b
+    1 preempt c by=b
+    1 start b
+    2 block b on=inner
+    2 resume c
+    3 release a
+    3 preempt c by=a
+    3 start a
+    3 block a on=outer
+    3 resume c
+    4 release between
+    5 release canceller
+    5 preempt c by=canceller
+    5 start canceller
+    5 wake a
+    5 finish canceller
+    5 resume a
+    5 cancel a error=no more
+    5 start between
+    7 finish between
+    7 resume c
+    9 wake b
+    9 preempt c by=b
+    9 resume b
+    11 finish b
+    11 resume c
+    12 finish c`)
+})
+
+inheritance('follows a waiter whose priority is changed, up and down, along the chain', () => {
+  const run = world()
+  const { host, scheduler } = run
+  chain(run, ({ a }) => {
+    after(4.5, () => { a.priority = 2.5 }, { scheduler }) // below between
+    after(5.5, () => { a.priority = 3.5 }, { scheduler }) // above it again
+  })
+  const ran = executions(run.trace.records)
+  const intervals = Object.fromEntries([...ran].map(([job, list]) => [job.name, list]))
+  assert.equal(intervals, {
+    c: [[0, 1], [2, 5], [6, 8], [12, 13]],
+    b: [[1, 2], [8, 9], [11, 12]],
+    a: [[9, 10]],
+    between: [[5, 6], [10, 11]]
+  })
+  assert.is(host.time, 13)
+})
+
+inheritance('follows a waiter whose deadline is changed; under edf the holder runs by the deadline it inherits', () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  const mutex = new Mutex('mutex')
+  scheduler.spawn(() => mutex.use(() => work(host, 4)), { name: 'holder', deadline: 100 })
+  const waiter = scheduler.spawn(() => mutex.use(() => work(host, 1)), { name: 'waiter', deadline: 60, release: 1 })
+  scheduler.spawn(() => work(host, 3), { name: 'rival', deadline: 40, release: 2 })
+  scheduler.spawn(() => { waiter.deadline = 20 }, { name: 'setter', deadline: 10, release: 3 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release waiter
+    1 preempt holder by=waiter
+    1 start waiter
+    1 block waiter on=mutex
+    1 resume holder
+    2 release rival
+    2 preempt holder by=rival
+    2 start rival
+    3 release setter
+    3 preempt rival by=setter
+    3 start setter
+    3 finish setter
+    3 resume holder
+    5 wake waiter
+    5 finish holder
+    5 resume waiter
+    6 finish waiter
+    6 resume rival
+    8 finish rival`)
+})
+
+inheritance('a holder raised by the running job, through its waiter, goes on at the next point', () => {
+  const { host, scheduler, log } = world({ budget: 100 })
+  const mutex = new Mutex('mutex')
+  scheduler.spawn(() => mutex.use(function* () {
+    yield sleep(1)
+    log.push('holder')
+  }), { priority: 0 })
+  const waiter = scheduler.spawn(() => mutex.use(() => {}), { priority: 0 })
+  scheduler.spawn(function* () {
+    yield sleep(0.5)
+    host.advance(1)
+    for (let i = 0; i < 100; i++) yield // meanwhile the holder wakes, and is ready
+    waiter.priority = 5
+    log.push('running')
+    yield
+    log.push('running')
+  }, { priority: 1 })
+  host.run()
+  assert.equal(log, ['running', 'holder', 'running'])
+})
+
+inheritance('belongs to whoever owns the queue, from when he does until he does no more', () => {
+  const { host, scheduler, log } = world()
+  const queue = new seam.Queue()
+  class Turn extends seam.Waitable {
+    begin(job) { queue.push(this, job) }
+  }
+  scheduler.spawn(function* () { yield new Turn() }, { priority: 5 })
+  const [one, other] = ['one', 'other'].map(name => scheduler.spawn(function* () {
+    for (let i = 0; i < 3; i++) {
+      yield* work(host, 1)
+      log.push(name)
+    }
+  }, { name, priority: 0 }))
+  scheduler.spawn(function* () {
+    yield* work(host, 2)
+    log.push('rival')
+  }, { priority: 1, release: 1 })
+  queue.owner = other
+  assert.is(queue.owner, other)
+  after(1, () => { queue.owner = one }, { scheduler })
+  after(2, () => { queue.owner = null }, { scheduler })
+  host.run()
+  assert.equal(log, ['other', 'one', 'rival', 'one', 'one', 'other', 'other'])
+})
+
+inheritance('leaves deadlines and misses with their owner', () => {
+  const { host, scheduler } = world({ policy: edf })
+  const mutex = new Mutex('mutex')
+  const holder = scheduler.spawn(() => mutex.use(() => work(host, 5)), { name: 'holder', deadline: 100 })
+  const waiter = scheduler.spawn(() => mutex.use(() => work(host, 1)), { name: 'waiter', deadline: 3, release: 1 })
+  host.run()
+  assert.equal([holder.missed, holder.absoluteDeadline, holder.lateness], [false, 100, -95])
+  assert.equal([waiter.missed, waiter.lateness], [true, 2])
+})
+
+inheritance('hands the lock over by eligibility, among equals in order of arrival; re-keying counts', () => {
+  const { host, scheduler, log } = world()
+  const mutex = new Mutex('mutex')
+  const user = (name, priority, release) => scheduler.spawn(() => mutex.use(function* () {
+    log.push(name)
+    yield* work(host, 1)
+  }), { name, priority, release })
+  user('holder', 9)
+  user('low', 1, 0.1)
+  user('equal 1', 2, 0.2)
+  const raised = user('raised', 0, 0.3)
+  user('equal 2', 2, 0.4)
+  user('high', 3, 0.5)
+  // Each of them is released, and blocks, while the holder's section lasts.
+  scheduler.spawn(() => { raised.priority = 2.5 }, { priority: 10, release: 1 })
+  host.run()
+  assert.equal(log, ['holder', 'high', 'raised', 'equal 1', 'equal 2', 'low'])
+})
+
+inheritance('under edf waiters of equal deadlines are served by priority', () => {
+  const { host, scheduler, log } = world({ policy: edf })
+  const mutex = new Mutex('mutex')
+  scheduler.spawn(() => mutex.use(() => sleep(1)), { deadline: 5 })
+  for (const priority of [1, 3, 2]) {
+    const job = scheduler.spawn(() => mutex.use(() => { log.push(priority) }), { deadline: 20 })
+    after(0.5, () => { job.priority = priority }, { scheduler })
+  }
+  host.run()
+  assert.equal(log, [3, 2, 1])
+})
+
+inheritance('every owner inherits from a job that waits for one of several locks', () => {
+  const { host, scheduler, log } = world()
+  const first = new Mutex('first')
+  const second = new Mutex('second')
+  const holder = (name, mutex) => scheduler.spawn(() => mutex.use(function* () {
+    yield sleep(1)
+    yield* work(host, 1)
+    log.push(`${name} at ${host.time}`)
+  }), { name, priority: 1 })
+  holder('a', first)
+  holder('b', second)
+  const waiter = scheduler.spawn(function* () {
+    const { index } = yield choice(first.lock(), second.lock())
+    log.push(`waiter has ${index} at ${host.time}`)
+    ;[first, second][index].unlock()
+  }, { name: 'waiter', priority: 3, release: 0.5 })
+  scheduler.spawn(() => work(host, 4), { name: 'rival', priority: 2, release: 0.5 })
+  host.run()
+  // b loses what it inherited when the choice has committed.
+  assert.equal(log, ['a at 2.5', 'waiter has 0 at 2.5', 'b at 6.5'])
+  assert.equal([first.holder, second.holder, first.queue.size, second.queue.size], [null, null, 0, 0])
+  assert.is(waiter.state, 'done')
+})
+
+inheritance('raising a job that waits for one of several locks raises all of their owners', () => {
+  const { host, scheduler, log } = world()
+  const one = new Mutex('one')
+  const other = new Mutex('other')
+  scheduler.spawn(() => one.use(function* () {
+    yield sleep(3)
+    log.push('owner of one')
+    yield sleep(20)
+  }), { priority: 1 })
+  scheduler.spawn(() => other.use(function* () {
+    yield sleep(2)
+    log.push('owner of the other')
+  }), { priority: 1 })
+  const waiter = scheduler.spawn(function* () { yield choice(other.lock(), one.lock()) }, { priority: 0.5 })
+  for (const priority of [5, 4, 3, 2]) {
+    scheduler.spawn(function* () {
+      yield sleep(2.5)
+      log.push(priority)
+    }, { priority })
+  }
+  scheduler.spawn(function* () {
+    yield sleep(1)
+    waiter.priority = 1.8
+    yield* work(host, 4)
+    waiter.priority = 10
+  }, { priority: 20 })
+  host.run({ until: 10 })
+  assert.equal(log, ['owner of one', 'owner of the other', 5, 4, 3, 2])
+})
+
+inheritance('raising a job that waits for several jobs raises all of them', () => {
+  for (const count of [2, 3, 7]) {
+    const { host, scheduler, log } = world()
+    const parent = scheduler.spawn(function* () {
+      const children = Array.from({ length: count }, (_, i) => scheduler.spawn(function* () {
+        yield sleep(count - i)
+        log.push('child')
+        yield sleep(1)
+      }, { priority: i % 2 }))
+      yield new All(...children)
+      log.push('parent')
+    }, { priority: 1.5 })
+    for (const priority of [5, 4, 3, 2]) {
+      scheduler.spawn(function* () {
+        yield sleep(count / 2)
+        log.push(priority)
+      }, { priority })
+    }
+    scheduler.spawn(function* () {
+      yield sleep(0.5)
+      yield* work(host, 10) // meanwhile all the others wake, but none can run
+      parent.priority = 10
+    }, { priority: 20 })
+    host.run()
+    assert.equal(log, [...Array(count).fill('child'), 5, 4, 3, 2, 'parent'])
+  }
+})
+
+inheritance('goes on through jobs that wait for jobs', () => {
+  const { host, scheduler, trace } = world()
+  const mutex = new Mutex('mutex')
+  scheduler.spawn(() => mutex.use(() => work(host, 2)), { name: 'holder', priority: 1 })
+  const child = scheduler.spawn(() => mutex.use(() => work(host, 1)), { name: 'child', priority: 2, release: 0.5 })
+  scheduler.spawn(function* () { yield child }, { name: 'parent', priority: 4, release: 0.5 })
+  scheduler.spawn(() => work(host, 1), { name: 'rival', priority: 3, release: 0.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release child
+    1 release parent
+    1 release rival
+    1 preempt holder by=parent
+    1 start parent
+    1 block parent on=child
+    1 start child
+    1 block child on=mutex
+    1 resume holder
+    2 wake child
+    2 finish holder
+    2 resume child
+    3 finish child
+    3 wake parent
+    3 resume parent
+    3 finish parent
+    3 start rival
+    4 finish rival`)
+})
+
+inheritance.run()
+
+// ------------------------------------------------------------------------------------------------- ownership
+
+const ownership = suite('owners and cycles')
+
+/** Jobs that lock `first`, wait, lock `second`. */
+function crossing({ host, scheduler }, pairs) {
+  return pairs.map(([name, first, second], i) => scheduler.spawn(() => first.use(function* () {
+    yield sleep(1)
+    yield second.use(() => work(host, 1))
+  }), { name, priority: i }))
+}
+
+ownership('a cycle of two locks is found when it closes: DeadlockError with the names', async () => {
+  const run = world()
+  const a = new Mutex('a')
+  const b = new Mutex('b')
+  const [left, right] = crossing(run, [['left', a, b], ['right', b, a]])
+  const error = rejection(left)
+  run.host.run()
+  assert.instance(await error, DeadlockError)
+  assert.is((await error).message, 'deadlock: left waits for right waits for left')
+  assert.equal((await error).jobs, [right, left])
+  assert.equal([left.state, right.state, run.host.time], ['failed', 'done', 2])
+})
+
+ownership('a cycle of three locks is found when it closes', async () => {
+  const run = world()
+  const [a, b, c] = ['a', 'b', 'c'].map(name => new Mutex(name))
+  const [one, two, three] = crossing(run, [['one', a, b], ['two', b, c], ['three', c, a]])
+  // Three waits for one, which inherits and so waits for two, which inherits and closes the circle.
+  const error = rejection(two)
+  run.host.run()
+  assert.is((await error).message, 'deadlock: two waits for three waits for one waits for two')
+  assert.equal([one.state, three.state], ['done', 'done'])
+})
+
+ownership('a cycle of a lock and a job that waits for a job is found', async () => {
+  const { host, scheduler } = world()
+  const mutex = new Mutex('mutex')
+  const owner = scheduler.spawn(() => mutex.use(function* () {
+    yield scheduler.spawn(() => mutex.use(() => work(host, 1)), { name: 'child' })
+  }), { name: 'owner' })
+  const error = rejection(owner)
+  host.run()
+  assert.is((await error).message, 'deadlock: child waits for owner waits for child')
+})
+
+ownership('a lock taken twice by one job is a cycle of one', async () => {
+  const { host, scheduler } = world()
+  const mutex = new Mutex('mutex')
+  const error = rejection(scheduler.spawn(() => mutex.use(() => mutex.use(() => work(host, 1))), { name: 'job' }))
+  host.run()
+  assert.is((await error).message, 'deadlock: job waits for job')
+  assert.is(mutex.holder, null)
+})
+
+ownership('who catches the DeadlockError may go on', async () => {
+  const { host, scheduler, log } = world()
+  const a = new Mutex('a')
+  const b = new Mutex('b')
+  const careful = function* () {
+    yield a.lock()
+    yield sleep(1)
+    try {
+      yield b.lock()
+    } catch (error) {
+      log.push(error.name)
+      a.unlock()
+      yield b.lock()
+    }
+    b.unlock()
+  }
+  const job = scheduler.spawn(careful)
+  const other = scheduler.spawn(() => b.use(function* () {
+    yield sleep(1)
+    yield a.use(() => work(host, 1))
+  }), { priority: 1 })
+  host.run()
+  assert.equal([job.state, other.state, log], ['done', 'done', ['DeadlockError']])
+  assert.equal([a.holder, b.holder], [null, null])
+})
+
+ownership('sections release their lock when they throw and when they are cancelled', async () => {
+  const { host, scheduler, trace } = world()
+  const mutex = new Mutex('mutex')
+  const broken = rejection(scheduler.spawn(() => mutex.use(function* () {
+    yield* work(host, 1)
+    throw new Error('no')
+  }), { name: 'broken', priority: 3 }))
+  const stopped = scheduler.spawn(() => mutex.use(() => work(host, 9)), { name: 'stopped', priority: 2 })
+  scheduler.spawn(() => mutex.use(() => work(host, 1)), { name: 'last', priority: 1 })
+  after(4, () => stopped.cancel('enough'), { scheduler })
+  host.run()
+  await broken
+  assertTrace(trace, `
+    0 release broken
+    0 release stopped
+    0 release last
+    0 start broken
+    1 fail broken error=Error
+    1 start stopped
+    4 alarm due=4
+    4 cancel stopped error=enough
+    4 start last
+    5 finish last`)
+})
+
+ownership('a lock whose owner ended without unlocking goes to whoever asks next', () => {
+  const { host, scheduler, log } = world()
+  const mutex = new Mutex('mutex')
+  scheduler.spawn(function* () { yield mutex.lock() }, { name: 'dead' })
+  scheduler.spawn(() => mutex.use(() => { log.push(mutex.holder.name) }), { name: 'heir', release: 1 })
+  host.run()
+  assert.equal(log, ['heir'])
+})
+
+ownership('a waiter that is cancelled or times out leaves the queue, and takes back what it lent', () => {
+  const { host, scheduler, log, trace } = world()
+  const mutex = new Mutex('mutex')
+  scheduler.spawn(() => mutex.use(() => work(host, 6)), { name: 'owner', priority: 1 })
+  scheduler.spawn(function* () {
+    try {
+      yield timeout(2, mutex.lock())
+    } catch (error) {
+      log.push(error.name)
+    }
+  }, { name: 'patient', priority: 3, release: 1 })
+  scheduler.spawn(() => work(host, 1), { name: 'rival', priority: 2, release: 2 })
+  host.run()
+  assert.equal(log, ['TimeoutError'])
+  assert.is(mutex.queue.size, 0)
+  assertTrace(trace, `
+    0 release owner
+    0 start owner
+    1 release patient
+    1 preempt owner by=patient
+    1 start patient
+    1 block patient on=timeout(2)
+    1 resume owner
+    2 release rival
+    3 alarm due=3
+    3 wake patient
+    3 preempt owner by=patient
+    3 resume patient
+    3 finish patient
+    3 start rival
+    4 finish rival
+    4 resume owner
+    7 finish owner`)
+})
+
+ownership('a waiter cancelled twice over, and its owner too, leave no trace in the queue', () => {
+  const { host, scheduler } = world()
+  const mutex = new Mutex('mutex')
+  const owner = scheduler.spawn(() => mutex.use(() => work(host, 5)), { priority: 4 })
+  const waiters = [1, 2, 3].map(priority => scheduler.spawn(() => mutex.use(() => work(host, 1)), { priority }))
+  after(2, () => {
+    for (const job of [...waiters, owner, ...waiters]) job.cancel('all')
+  }, { scheduler })
+  host.run()
+  assert.equal([owner, ...waiters].map(({ state }) => state), Array(4).fill('cancelled'))
+  assert.equal([mutex.holder, mutex.queue.size], [null, 0])
+})
+
+ownership('a job that is cancelled between the hand-over and its next step unlocks what it got', () => {
+  const { host, scheduler, log } = world()
+  const mutex = new Mutex('mutex')
+  const first = scheduler.spawn(function* () {
+    yield mutex.use(() => work(host, 1))
+    second.cancel('too late')
+    yield
+  }, { priority: 3 })
+  const second = scheduler.spawn(() => mutex.use(() => { log.push('never') }), { priority: 2 })
+  const third = scheduler.spawn(() => mutex.use(() => work(host, 1)), { priority: 1 })
+  host.run()
+  assert.equal([first, second, third].map(({ state }) => state), ['done', 'cancelled', 'done'])
+  assert.equal(log, [])
+})
+
+ownership('cycles of inheritance that a timeout will break do not loop', () => {
+  const { host, scheduler, log } = world()
+  const a = new Mutex('a')
+  const b = new Mutex('b')
+  const crossed = (name, first, second, ms) => scheduler.spawn(() => first.use(function* () {
+    yield sleep(1)
+    try {
+      yield timeout(ms, second.lock())
+      second.unlock()
+      log.push(`${name} has both at ${host.time}`)
+    } catch (error) {
+      log.push(`${name} ${error.name} at ${host.time}`)
+    }
+  }), { name })
+  const left = crossed('left', a, b, 5)
+  const right = crossed('right', b, a, 10)
+  after(3, () => {
+    left.priority = 5
+    right.priority = 6
+    left.priority = 7
+  }, { scheduler })
+  host.run()
+  assert.equal([log, host.errors], [['left TimeoutError at 6', 'right has both at 6'], []])
+})
+
+ownership.run()
+
+// -------------------------------------------------------------------------------------- non-preemptive sections
+
+const npcs = suite('non-preemptive sections')
+
+npcs('nobody preempts; who came meanwhile runs at the first point after it', () => {
+  const { host, scheduler, trace } = world()
+  scheduler.spawn(function* () {
+    yield* work(host, 1)
+    yield nonPreemptive(() => work(host, 3))
+    yield* work(host, 2)
+  }, { name: 'holder' })
+  scheduler.spawn(() => work(host, 1), { name: 'before', priority: 1, release: 1 })
+  scheduler.spawn(() => work(host, 1), { name: 'inside', priority: 2, release: 3 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release before
+    1 preempt holder by=before
+    1 start before
+    2 finish before
+    2 resume holder
+    3 release inside
+    5 preempt holder by=inside
+    5 start inside
+    6 finish inside
+    6 resume holder
+    8 finish holder`)
+})
+
+npcs('equals do not rotate inside; a woken equal waits for the end', () => {
+  const { host, scheduler, trace } = world({ slice: 1 })
+  scheduler.spawn(function* () {
+    yield nonPreemptive(() => work(host, 3))
+    yield* work(host, 1)
+  }, { name: 'holder' })
+  scheduler.spawn(() => work(host, 2), { name: 'equal' })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 release equal
+    0 start holder
+    3 preempt holder by=equal
+    3 start equal
+    4 preempt equal by=holder
+    4 resume holder
+    5 finish holder
+    5 resume equal
+    6 finish equal`)
+})
+
+npcs('rounds end, timers and alarms fire inside; releases keep their true time', () => {
+  const { host, scheduler, log, trace } = world({ round: 2 })
+  scheduler.spawn(() => nonPreemptive(() => work(host, 5)), { name: 'holder' })
+  scheduler.spawn(() => { log.push('released') }, { name: 'urgent', priority: 9, release: 2.5 })
+  host.after(3, () => log.push(`timer at ${host.time}`))
+  after(1, () => log.push(`alarm at ${host.time}`), { scheduler })
+  host.run()
+  assert.equal(log, ['alarm at 1', 'timer at 4', 'released'])
+  assert.is(scheduler.stats().rounds, 3)
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 alarm due=1
+    3 release urgent
+    5 finish holder
+    5 start urgent
+    5 finish urgent`)
+  assert.is(trace.records.find(({ type }) => type === 'release').job.release, 0)
+  assert.is(trace.records.find(({ job }) => job?.name === 'urgent').job.release, 2.5)
+})
+
+npcs('nests: the outermost end counts', () => {
+  const { host, scheduler, log } = world()
+  scheduler.spawn(() => nonPreemptive(function* () {
+    yield nonPreemptive(() => work(host, 1))
+    yield* work(host, 1)
+    log.push('end')
+    yield
+  }))
+  scheduler.spawn(() => { log.push('urgent') }, { priority: 1, release: 0.5 })
+  host.run()
+  assert.equal(log, ['end', 'urgent'])
+})
+
+npcs('waiting inside is a TypeError at that yield, whatever for; what acts at once is too', async () => {
+  const { host, scheduler, log } = world()
+  const other = scheduler.spawn(function* () { yield sleep(5) }, { name: 'other' })
+  const waits = [() => sleep(1), () => new Mutex().lock(), () => Promise.resolve(), () => other]
+  const job = scheduler.spawn(() => nonPreemptive(function* () {
+    for (const wait of waits) {
+      try {
+        yield wait()
+        log.push('waited')
+      } catch (error) {
+        log.push(`${error.name}: ${error.message}`)
+      }
+    }
+    return 'result'
+  }), { name: 'job' })
+  host.run()
+  assert.is(job.state, 'done')
+  assert.equal(log, Array(4).fill('TypeError: job waits inside a critical section'))
+})
+
+npcs('ends when the section throws', () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(error.message) })
+  scheduler.spawn(function* () {
+    try {
+      yield nonPreemptive(function* () {
+        yield* work(host, 1)
+        throw new Error('no')
+      })
+    } catch (error) {
+      log.push(error.message)
+    }
+    yield
+    log.push('after')
+  })
+  scheduler.spawn(() => { log.push('urgent') }, { priority: 1, release: 0.5 })
+  host.run()
+  assert.equal(log, ['no', 'urgent', 'after'])
+})
+
+npcs('a job that ends inside, by a leaked gate, sets the others free', () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(error.message) })
+  const holder = scheduler.spawn(function* () {
+    seam.gate(holder, Infinity)
+    yield* work(host, 1)
+    throw new Error('leaked')
+  })
+  scheduler.spawn(() => { log.push('other') })
+  host.run()
+  assert.equal(log, ['other', 'leaked'])
+})
+
+npcs('a cancellation is thrown at the first yield after it; before, cleaning up may wait', () => {
+  const { host, scheduler, trace, log } = world()
+  const job = scheduler.spawn(function* () {
+    try {
+      yield nonPreemptive(function* () {
+        yield* work(host, 3)
+        log.push(`end at ${host.time}`)
+      })
+      yield
+      log.push('never')
+    } finally {
+      yield sleep(2)
+      log.push(`clean at ${host.time}`)
+    }
+  }, { name: 'job' })
+  after(1, () => job.cancel('stop'), { scheduler })
+  host.run()
+  assert.equal(log, ['end at 3', 'clean at 5'])
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 alarm due=1
+    3 block job on=sleep(2)
+    5 alarm due=5
+    5 wake job
+    5 resume job
+    5 cancel job error=stop`)
+})
+
+npcs('its end cuts the budget for who waits for it: a more eligible job, a cancellation', () => {
+  for (const isCancelled of [false, true]) {
+    const { host, scheduler, log } = world({ budget: 100 })
+    const job = scheduler.spawn(function* () {
+      yield nonPreemptive(function* () {
+        if (isCancelled) job.cancel()
+        else scheduler.spawn(() => { log.push('urgent') }, { priority: 1 })
+        for (let i = 0; i < 5; i++) yield
+        log.push('end')
+      })
+      yield
+      log.push('after')
+    })
+    host.run()
+    assert.equal(log, isCancelled ? ['end'] : ['end', 'urgent', 'after'])
+  }
+})
+
+npcs('a job that is to abort at its deadline does so after it', () => {
+  const { host, scheduler, log } = world()
+  const job = scheduler.spawn(function* () {
+    yield nonPreemptive(() => work(host, 4))
+    log.push(host.time)
+    try {
+      yield
+    } catch (error) {
+      log.push(error instanceof DeadlineError)
+      throw error
+    }
+  }, { deadline: 2, miss: 'abort' })
+  host.run()
+  assert.equal([log, job.state, job.missed], [[4, true], 'cancelled', true])
+})
+
+npcs('an async job that goes away inside one fails; nobody else comes to harm', async () => {
+  const { host, scheduler } = world()
+  const holder = scheduler.spawn(async job => {
+    const gate = seam.gate(job, Infinity)
+    await new Promise(resolve => host.after(5, resolve))
+    gate.close()
+  }, { name: 'holder' })
+  const others = [1, -1].map(priority => scheduler.spawn(() => work(host, 2), { priority }))
+  assert.instance(await Promise.race([rejection(holder), host.drain()]), TypeError)
+  await host.drain()
+  assert.equal([holder, ...others].map(({ state }) => state), ['failed', 'done', 'done'])
+})
+
+npcs('sections must nest', () => {
+  const { host, scheduler } = world()
+  const job = scheduler.spawn(function* () {
+    const outer = seam.gate(job, 1)
+    const inner = seam.gate(job, 2)
+    assert.throws(() => outer.close(), 'critical sections must nest')
+    inner.close()
+    inner.close()
+    outer.close()
+    yield
+    return 'result'
+  })
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+npcs.run()
+
+// -------------------------------------------------------------------------------------- stack resource policy
+
+const srp = suite('the stack resource policy')
+
+/** Work before, in a section of each resource in turn, and after. */
+function* visits(host, ...parts) {
+  for (const part of parts) {
+    if (typeof part === 'number') yield* work(host, part)
+    else yield part[0].use(() => visits(host, ...part.slice(1)))
+  }
+}
+
+srp('a job whose level does not pass the ceiling does not start; one above it does', () => {
+  const { host, scheduler, trace } = world()
+  const r = new Resource('r')
+  scheduler.spawn(() => visits(host, 1, [r, 3], 1), { name: 'low', priority: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, [r, 1]), { name: 'middle', priority: 2, release: 2, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'high', priority: 3, release: 3 })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    2 release middle
+    3 release high
+    3 preempt low by=high
+    3 start high
+    4 finish high
+    4 resume low
+    5 preempt low by=middle
+    5 start middle
+    6 finish middle
+    6 resume low
+    7 finish low`)
+})
+
+// Under inheritance alone the high job would block twice, once on each lock, and be switched to four times.
+srp('a job is blocked at most once, before it starts', () => {
+  const { host, scheduler, trace } = world()
+  const [s1, s2] = [new Resource('s1'), new Resource('s2')]
+  scheduler.spawn(() => visits(host, [s2, 2], 1), { name: 'low', priority: 1, uses: [s2] })
+  scheduler.spawn(() => visits(host, [s1, 2], 1), { name: 'middle', priority: 2, release: 1, uses: [s1] })
+  scheduler.spawn(() => visits(host, [s1, 1], [s2, 1]), { name: 'high', priority: 3, release: 1, uses: [s1, s2] })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    1 release middle
+    1 release high
+    2 preempt low by=high
+    2 start high
+    4 finish high
+    4 start middle
+    7 finish middle
+    7 resume low
+    8 finish low`)
+})
+
+srp('resources taken crosswise do not deadlock', () => {
+  const { host, scheduler, trace } = world()
+  const [a, b] = [new Resource('a'), new Resource('b')]
+  scheduler.spawn(() => visits(host, [a, 1, [b, 2], 1]), { name: 'low', priority: 1, uses: [a, b] })
+  scheduler.spawn(() => visits(host, [b, 1, [a, 1]]), { name: 'high', priority: 2, release: 1, uses: [a, b] })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    1 release high
+    4 finish low
+    4 start high
+    6 finish high`)
+})
+
+srp('a job declared while the resource is held raises the ceiling at once', () => {
+  const { host, scheduler, trace } = world()
+  const r = new Resource('r')
+  scheduler.spawn(() => visits(host, [r, 4]), { name: 'low', priority: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'middle', priority: 2, release: 3 })
+  after(2, () => {
+    scheduler.spawn(() => visits(host, [r, 1]), { name: 'late', priority: 3, uses: [r] })
+  }, { scheduler })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    2 alarm due=2
+    2 release late
+    3 release middle
+    4 finish low
+    4 start late
+    5 finish late
+    5 start middle
+    6 finish middle`)
+})
+
+srp('raising the ceiling of an outer section counts inside an inner one', () => {
+  const { host, scheduler, log } = world()
+  const [outer, inner] = [new Resource('outer'), new Resource('inner')]
+  scheduler.spawn(() => visits(host, [outer, 1, [inner, 2], 1]), { name: 'low', priority: 1, uses: [outer, inner] })
+  const starts = name => () => { log.push(`${name} at ${host.time}`) }
+  after(2, () => {
+    scheduler.spawn(starts('user'), { name: 'user', priority: 3, uses: [outer] })
+    scheduler.spawn(starts('other'), { name: 'other', priority: 2 })
+    scheduler.spawn(starts('above'), { name: 'above', priority: 4 })
+  }, { scheduler })
+  host.run()
+  assert.equal(log, ['above at 2', 'user at 4', 'other at 4'])
+})
+
+srp('under edf levels are relative deadlines: a job may be urgent and yet not pass', () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  const r = new Resource('r')
+  scheduler.spawn(() => visits(host, [r, 4]), { name: 'long', deadline: 12, uses: [r] })
+  scheduler.spawn(() => visits(host, [r, 1]), { name: 'user', deadline: 8, release: 2, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'equal level', deadline: 8, release: 3 })
+  scheduler.spawn(() => visits(host, 1), { name: 'above', deadline: 5, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release long
+    0 start long
+    1 release above
+    1 preempt long by=above
+    1 start above
+    2 finish above
+    2 release user
+    2 resume long
+    3 release equal level
+    5 finish long
+    5 start user
+    6 finish user
+    6 start equal level
+    7 finish equal level`)
+})
+
+srp('the test applies to a job that wakes, too', () => {
+  const { host, scheduler, trace } = world()
+  const r = new Resource('r')
+  scheduler.spawn(function* () {
+    yield sleep(2)
+    yield r.use(() => work(host, 1))
+  }, { name: 'high', priority: 2, uses: [r] })
+  scheduler.spawn(() => visits(host, 1, [r, 3], 1), { name: 'low', priority: 1, uses: [r] })
+  host.run()
+  assertTrace(trace, `
+    0 release high
+    0 release low
+    0 start high
+    0 block high on=sleep(2)
+    0 start low
+    2 alarm due=2
+    2 wake high
+    4 preempt low by=high
+    4 resume high
+    5 finish high
+    5 resume low
+    6 finish low`)
+})
+
+srp('only the holder of the top ceiling runs while the most eligible may not, never a third job', () => {
+  const { host, scheduler, trace } = world()
+  const r = new Resource('r')
+  scheduler.spawn(() => visits(host, [r, 3]), { name: 'low', priority: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, [r, 1]), { name: 'high', priority: 5, release: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'third', priority: 3, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    1 release high
+    1 release third
+    3 finish low
+    3 start high
+    4 finish high
+    4 start third
+    5 finish third`)
+})
+
+srp('levels are fixed at the release: who becomes urgent later does not pass a ceiling', () => {
+  for (const policy of [edf, fp]) {
+    const { host, scheduler, trace } = world({ policy })
+    const r = new Resource('r')
+    scheduler.spawn(() => visits(host, [r, 4]), { name: 'low', deadline: 50, uses: [r] })
+    scheduler.spawn(() => {}, { name: 'user', deadline: 40, priority: 1, release: 100, uses: [r] })
+    const late = scheduler.spawn(() => visits(host, 1), { name: 'late', deadline: 60, priority: -1, release: 1 })
+    after(2, () => {
+      late.deadline = 5
+      late.priority = 9
+    }, { scheduler })
+    host.run({ until: 50 })
+    assertTrace(trace, `
+      0 release low
+      0 start low
+      1 release late
+      2 alarm due=2
+      4 finish low
+      4 start late
+      5 finish late`)
+  }
+})
+
+srp('an undeclared use and waiting inside are errors', async () => {
+  const { host, scheduler } = world()
+  const r = new Resource('r')
+  const undeclared = rejection(scheduler.spawn(() => visits(host, [r, 1]), { name: 'job' }))
+  const waiting = rejection(scheduler.spawn(() => r.use(function* () { yield sleep(1) }), { name: 'job', uses: [r] }))
+  host.run()
+  assert.is((await undeclared).message, 'job does not declare r')
+  assert.is((await waiting).message, 'job waits inside a critical section')
+  assert.is(r.holder, null)
+})
+
+srp('declared resources are attached before the release and detached at every end', () => {
+  const { host, scheduler } = world()
+  const r = new Resource('r')
+  const done = scheduler.spawn(() => {}, { uses: [r] })
+  const failed = scheduler.spawn(() => { throw new Error('no') }, { uses: [r] })
+  const cancelled = scheduler.spawn(() => {}, { uses: [r], release: 5 })
+  failed.catch(() => {})
+  assert.equal([...r.users], [done, failed, cancelled])
+  cancelled.cancel()
+  host.run()
+  assert.is(r.users.size, 0)
+})
+
+srp('what uses names must be resources', () => {
+  const { scheduler } = world()
+  assert.throws(() => scheduler.spawn(() => {}, { uses: [{}] }), /uses must be an array of Resources, got an object/)
+  assert.throws(() => scheduler.spawn(() => {}, { uses: new Resource() }), /uses must be an array of Resources/)
+  assert.throws(() => scheduler.spawn(() => {}, { reservation: {} }), /reservation must be a Reservation/)
+  assert.is(scheduler.stats().jobs, 0)
+})
+
+srp('a level changed before the release raises the ceilings of what the job declares', () => {
+  for (const policy of [edf, fp]) {
+    const { host, scheduler, log } = world({ policy, onError: error => log.push(error.message) })
+    const r = new Resource('r')
+    scheduler.spawn(() => visits(host, [r, 3]), { name: 'low', deadline: 100, uses: [r] })
+    const user = scheduler.spawn(() => visits(host, [r, 1]), { name: 'user', deadline: 200, release: 1, uses: [r] })
+    user.deadline = 10
+    user.priority = 1
+    host.run()
+    assert.equal([log, user.state, user.started], [[], 'done', 3])
+  }
+})
+
+/** Parts for `visits`, with sections nested at random; `lengths` collects the length of outermost ones. */
+function randomVisits(random, resources, lengths) {
+  const section = (free, depth) => {
+    const resource = random.pick(free)
+    const inner = free.filter(other => other !== resource)
+    const parts = [resource]
+    let length = 0
+    for (let i = random.integer(1, 2); i > 0; i--) {
+      const ms = random.integer(0, 2)
+      parts.push(ms)
+      length += ms
+      if (depth === 0 || !inner.length || random.chance(0.5)) continue
+      const nested = section(inner, depth - 1)
+      parts.push(nested.parts)
+      length += nested.length
+    }
+    return { parts, length }
+  }
+  return Array.from({ length: random.integer(1, 4) }, () => {
+    if (!resources.length || random.chance(0.3)) return random.pick([0, 1, 2, 'sleep'])
+    const { parts, length } = section(resources, 2)
+    lengths.push(length)
+    return parts
+  })
+}
+
+/** The longest time, from a release or wake to the next wait, that `job` was ready and a less eligible one ran. */
+function longestBlocking(records, job, compare) {
+  let isReady = false
+  let running = null
+  let since = 0
+  let blocked = 0
+  let longest = 0
+  for (const { type, time, job: subject } of records) {
+    if (isReady && running !== null && compare(job, running) < 0) blocked += time - since
+    longest = Math.max(longest, blocked)
+    since = time
+    if (type === 'start' || type === 'resume') running = subject
+    else if (subject === running && ['preempt', 'block', 'finish'].includes(type)) running = null
+    if (subject !== job) continue
+    if (type === 'release' || type === 'wake') blocked = 0
+    if (type === 'release' || type === 'wake' || type === 'preempt') isReady = true
+    if (type === 'start' || type === 'resume') isReady = false
+  }
+  return longest
+}
+
+srp('1500 random sets: mutual exclusion, no deadlock, one section at most blocks a job', () => forSeeds(1500, random => {
+  const policy = random.pick([edf, fp])
+  const { host, scheduler, trace } = world({ policy })
+  const resources = Array.from({ length: random.integer(1, 4) }, (_, i) => new Resource(`r${i}`))
+  const users = Array.from({ length: random.integer(2, 8) }, (_, i) => {
+    const uses = resources.filter(() => random.chance(0.5))
+    const lengths = [0]
+    const parts = randomVisits(random, uses, lengths)
+    const job = scheduler.spawn(function* () {
+      for (const part of parts) {
+        if (part === 'sleep') yield sleep(2)
+        else yield visits(host, part)
+      }
+    }, {
+      name: `job ${i}`,
+      release: random.integer(0, 12),
+      deadline: random.integer(1, 30),
+      priority: random.integer(0, 4),
+      uses
+    })
+    return { job, longest: Math.max(...lengths) }
+  })
+  host.run({ turns: 1000 })
+
+  assert.equal(host.errors, [])
+  for (const { job } of users) {
+    assert.is(job.state, 'done', `${job.name} is ${job.state}\n${trace.text()}`)
+    const lesser = users.filter(({ job: other }) => policy.compare(job, other) < 0)
+    const bound = Math.max(0, ...lesser.map(({ longest }) => longest))
+    const blocked = longestBlocking(trace.records, job, policy.compare)
+    assert.ok(blocked <= bound, `${job.name} is blocked for ${blocked} ms, not ${bound}\n${trace.gantt()}`)
+  }
+  assert.equal(resources.map(({ holder, users }) => [holder, users.size]), resources.map(() => [null, 0]))
+}))
+
+srp.run()
+
+// ------------------------------------------------------------------------------------------------ reservations
+
+const reservations = suite('reservations')
+
+reservations('are enforced at every budget; depleted, a job goes on behind all others', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 6 })
+  scheduler.spawn(() => work(host, 7), { name: 'reserved', reservation })
+  scheduler.spawn(() => work(host, 5), { name: 'other', priority: 5, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release reserved
+    0 start reserved
+    1 release other
+    2 preempt reserved by=other
+    2 start other
+    6 replenish due=6
+    6 preempt other by=reserved
+    6 resume reserved
+    8 preempt reserved by=other
+    8 resume other
+    9 finish other
+    9 resume reserved
+    12 finish reserved
+    12 replenish due=12`)
+  assert.is(reservation.depletions, 2)
+})
+
+reservations('depleted ones that wait are off the ready queue until their replenishment', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 5, depleted: 'wait' })
+  const job = scheduler.spawn(() => work(host, 5), { name: 'reserved', reservation })
+  host.after(3, () => assert.is(job.state, 'depleted'))
+  host.run()
+  assertTrace(trace, `
+    0 release reserved
+    0 start reserved
+    2 deplete reserved
+    5 replenish due=5
+    5 wake reserved
+    5 resume reserved
+    7 deplete reserved
+    10 replenish due=10
+    10 wake reserved
+    10 resume reserved
+    11 finish reserved
+    15 replenish due=15`)
+})
+
+reservations('get back what they used one period after the use began, piece by piece', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 3, period: 10, depleted: 'wait' })
+  scheduler.spawn(function* () {
+    yield* work(host, 1)
+    yield sleep(3)
+    yield* work(host, 4)
+  }, { name: 'reserved', reservation })
+  host.run()
+  assertTrace(trace, `
+    0 release reserved
+    0 start reserved
+    1 block reserved on=sleep(3)
+    4 alarm due=4
+    4 wake reserved
+    4 resume reserved
+    6 deplete reserved
+    10 replenish due=10
+    10 wake reserved
+    10 resume reserved
+    11 deplete reserved
+    14 replenish due=14
+    14 wake reserved
+    14 resume reserved
+    15 finish reserved
+    20 replenish due=20
+    24 replenish due=24`)
+  assert.is(reservation.remaining, 3)
+})
+
+reservations('rank by their priority above all jobs without one', () => {
+  const { host, scheduler, trace } = world()
+  const slow = new Reservation({ scheduler, name: 'slow', capacity: 5, period: 100 })
+  const fast = new Reservation({ scheduler, name: 'fast', capacity: 2, period: 50 })
+  scheduler.spawn(() => work(host, 1), { name: 'plain', priority: 1000 })
+  scheduler.spawn(() => work(host, 2), { name: 'slow', reservation: slow })
+  scheduler.spawn(() => work(host, 3), { name: 'fast', priority: -5, reservation: fast })
+  host.run({ until: 49 })
+  assertTrace(trace, `
+    0 release plain
+    0 release slow
+    0 release fast
+    0 start fast
+    2 preempt fast by=slow
+    2 start slow
+    4 finish slow
+    4 start plain
+    5 finish plain
+    5 resume fast
+    6 finish fast`)
+})
+
+reservations('shared by several jobs: all of them lose and regain their standing together', () => {
+  const { host, scheduler, trace } = world({ slice: 1 })
+  const reservation = new Reservation({ scheduler, capacity: 4, period: 8, depleted: 'wait' })
+  scheduler.spawn(() => work(host, 3), { name: 'a', reservation })
+  scheduler.spawn(() => work(host, 3), { name: 'b', reservation })
+  scheduler.spawn(() => work(host, 3), { name: 'other' })
+  host.run({ until: 15 })
+  assertTrace(trace, `
+    0 release a
+    0 release b
+    0 release other
+    0 start a
+    1 preempt a by=b
+    1 start b
+    2 preempt b by=a
+    2 resume a
+    3 preempt a by=b
+    3 resume b
+    4 deplete a
+    4 deplete b
+    4 start other
+    7 finish other
+    8 replenish due=8
+    8 wake a
+    8 wake b
+    8 resume a
+    9 finish a
+    9 resume b
+    10 finish b`)
+})
+
+reservations('a job released while they are depleted waits without having started', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 1, period: 5, depleted: 'wait' })
+  scheduler.spawn(() => work(host, 1), { name: 'first', reservation })
+  scheduler.spawn(() => work(host, 1), { name: 'second', release: 2, reservation })
+  const third = scheduler.spawn(() => work(host, 1), { name: 'third', release: 3, reservation })
+  after(4, () => third.cancel('no'), { scheduler })
+  host.run({ until: 9 })
+  assertTrace(trace, `
+    0 release first
+    0 start first
+    1 finish first
+    2 release second
+    2 deplete second
+    3 release third
+    3 deplete third
+    4 alarm due=4
+    4 wake third
+    4 cancel third error=no
+    5 replenish due=5
+    5 wake second
+    5 start second
+    6 finish second`)
+})
+
+reservations('depletion inside a critical section lets the section finish; the excess is a debt', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 10, depleted: 'wait' })
+  scheduler.spawn(function* () {
+    yield nonPreemptive(() => work(host, 4))
+    yield* work(host, 2)
+  }, { name: 'reserved', reservation })
+  scheduler.spawn(() => work(host, 2), { name: 'other', release: 1 })
+  host.after(9, () => assert.is(reservation.remaining, -2))
+  host.run()
+  assertTrace(trace, `
+    0 release reserved
+    0 start reserved
+    1 release other
+    4 deplete reserved
+    4 start other
+    6 finish other
+    10 replenish due=10
+    10 wake reserved
+    10 resume reserved
+    12 finish reserved
+    20 replenish due=20`)
+})
+
+reservations('a lock holder that is depleted runs on the standing of its waiter, into debt', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 10, depleted: 'wait' })
+  const mutex = new Mutex('mutex')
+  scheduler.spawn(function* () {
+    yield mutex.use(() => work(host, 4))
+    yield* work(host, 1)
+  }, { name: 'holder', reservation })
+  scheduler.spawn(() => mutex.use(() => work(host, 1)), { name: 'waiter', priority: 3, release: 3 })
+  scheduler.spawn(() => work(host, 3), { name: 'rival', priority: 2, release: 4 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    2 deplete holder
+    3 release waiter
+    3 start waiter
+    3 wake holder
+    3 block waiter on=mutex
+    3 resume holder
+    4 release rival
+    5 wake waiter
+    5 deplete holder
+    5 resume waiter
+    6 finish waiter
+    6 start rival
+    9 finish rival
+    10 replenish due=10
+    13 replenish due=13
+    13 wake holder
+    13 resume holder
+    14 finish holder
+    23 replenish due=23`)
+})
+
+reservations('a cancelled job leaves its reservation, or its finally might never run', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 1, period: 1000, depleted: 'wait' })
+  const job = scheduler.spawn(function* () {
+    try {
+      yield* work(host, 5)
+    } finally {
+      yield* work(host, 2)
+    }
+  }, { name: 'reserved', reservation })
+  after(3, () => {
+    job.cancel('stop')
+    assert.is(reservation.jobs.size, 0)
+  }, { scheduler })
+  host.run({ until: 100 })
+  assertTrace(trace, `
+    0 release reserved
+    0 start reserved
+    1 deplete reserved
+    3 alarm due=3
+    3 wake reserved
+    3 resume reserved
+    5 cancel reserved error=stop`)
+})
+
+reservations('are charged by async jobs too, and deplete them', async () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 6, depleted: 'wait' })
+  scheduler.spawn(async job => {
+    for (let i = 0; i < 3; i++) {
+      await job.yield()
+      host.advance(1)
+    }
+  }, { name: 'reserved', reservation })
+  await host.drain()
+  assertTrace(trace, `
+    0 release reserved
+    0 start reserved
+    2 deplete reserved
+    6 replenish due=6
+    6 wake reserved
+    6 resume reserved
+    7 finish reserved
+    12 replenish due=12`)
+})
+
+reservations('under edf rank by the deadline of the server', () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 6, depleted: 'wait' })
+  scheduler.spawn(() => work(host, 5), { name: 'served', reservation })
+  scheduler.spawn(() => work(host, 3), { name: 'urgent', deadline: 5 })
+  scheduler.spawn(() => work(host, 4), { name: 'lax', deadline: 11 })
+  host.run()
+  assertTrace(trace, `
+    0 release served
+    0 release urgent
+    0 release lax
+    0 start urgent
+    3 finish urgent
+    3 start served
+    5 deplete served
+    5 start lax
+    6 replenish due=6
+    6 wake served
+    9 finish lax
+    9 resume served
+    11 deplete served
+    12 replenish due=12
+    12 wake served
+    12 resume served
+    13 finish served`)
+})
+
+reservations('postponing goes on at once with a later deadline; others keep theirs', () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 6, depleted: 'postpone' })
+  const greedy = scheduler.spawn(() => work(host, 8), { name: 'greedy', reservation })
+  const hard = [0, 4, 8].map(release => {
+    return scheduler.spawn(() => work(host, 2), { name: `hard ${release}`, release, deadline: 7 })
+  })
+  host.run()
+  assertTrace(trace, `
+    0 release greedy
+    0 release hard 0
+    0 start greedy
+    2 preempt greedy by=hard 0
+    2 start hard 0
+    4 finish hard 0
+    4 release hard 4
+    4 start hard 4
+    6 finish hard 4
+    6 resume greedy
+    8 release hard 8
+    8 preempt greedy by=hard 8
+    8 start hard 8
+    10 finish hard 8
+    10 resume greedy
+    14 finish greedy`)
+  assert.equal(hard.map(({ missed }) => missed), [false, false, false])
+  assert.is(greedy.cost, 8)
+})
+
+reservations('that lose their capacity: jobs that wait move in their queues, and what they lent goes', () => {
+  const { host, scheduler, trace } = world()
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 50 })
+  const mutex = new Mutex('mutex')
+  const user = (name, options) => scheduler.spawn(() => mutex.use(() => work(host, 4)), { name, ...options })
+  user('holder', { priority: 0 })
+  user('reserved 1', { reservation, release: 1 })
+  user('plain', { priority: 1, release: 1 })
+  user('reserved 2', { reservation, release: 1 })
+  scheduler.spawn(() => work(host, 1), { name: 'rival', priority: 2, release: 1 })
+  after(2, () => reservation.replenish(-2), { scheduler })
+  host.run({ until: 30 })
+  const ran = executions(trace.records)
+  assert.equal(Object.fromEntries([...ran].map(([job, intervals]) => [job.name, intervals])), {
+    holder: [[0, 2], [3, 5]],
+    rival: [[2, 3]],
+    plain: [[5, 9]],
+    'reserved 1': [[9, 13]],
+    'reserved 2': [[13, 17]]
+  })
+})
+
+reservations('the share of a job that never rests is its capacity in every period, whatever the others want', () => forSeeds(100, random => {
+  const { host, scheduler, trace } = world({ slice: random.pick([1, 3, Infinity]), round: random.pick([1, 5]) })
+  const period = random.integer(2, 12)
+  const capacity = random.integer(1, period)
+  const reservation = new Reservation({ scheduler, capacity, period, depleted: 'wait' })
+  const reserved = scheduler.spawn(() => work(host, 1000), { name: 'reserved', reservation })
+  for (let i = random.integer(1, 4); i > 0; i--) {
+    scheduler.spawn(() => work(host, 1000), { priority: random.integer(-9, 9), release: random.integer(0, 20) })
+  }
+  let cost
+  after(10 * period, () => {
+    cost = reserved.cost
+    scheduler.pause()
+  }, { scheduler })
+  host.run({ turns: 10000 })
+  assert.is(cost, 10 * capacity, trace.gantt())
+}))
+
+reservations.run()
+
+// ---------------------------------------------------------------------------------------------------- timeline
+
+const alarms = suite('the timeline')
+
+alarms('what is due happens by kind, then by time, then by creation', () => {
+  const { host, scheduler, log, trace } = world()
+  scheduler.spawn(() => { host.advance(10) }, { name: 'long', deadline: 3 })
+  scheduler.spawn(() => {}, { name: 'late', release: 2, priority: 1 })
+  scheduler.spawn(() => {}, { name: 'early', release: 1 })
+  after(5, () => log.push('third'), { scheduler })
+  after(4, () => log.push('first'), { scheduler })
+  after(4, () => log.push('second'), { scheduler })
+  seam.at(scheduler, 6, time => log.push(`replenished at ${time}`), { replenishment: true })
+  host.run()
+  assert.equal(log, ['replenished at 10', 'first', 'second', 'third'])
+  assertTrace(trace, `
+    0 release long
+    0 start long
+    10 stall long ms=10
+    10 finish long
+    10 replenish due=6
+    10 alarm due=4
+    10 alarm due=4
+    10 alarm due=5
+    10 release early
+    10 release late
+    10 miss long
+    10 start late
+    10 finish late
+    10 start early
+    10 finish early`.replace('10 stall long ms=10\n', ''))
+})
+
+alarms('keep their times, without drift, and catch up after a long step', () => {
+  const { host, scheduler, log } = world()
+  const alarm = every(10, time => log.push(`${alarm.time - 10} at ${time}`), { scheduler })
+  scheduler.spawn(() => { host.advance(4) }, { release: 18 })
+  scheduler.spawn(() => { host.advance(33) }, { release: 35 })
+  after(75, () => alarm.cancel(), { scheduler })
+  host.run()
+  assert.equal(log, ['10 at 10', '20 at 22', '30 at 30', '40 at 68', '50 at 68', '60 at 68', '70 at 70'])
+})
+
+alarms('never fire early, on hosts whose timers do and whose clock is coarse', () => {
+  for (const options of [{ early: 1 }, { early: 0.3, resolution: 1 }, { resolution: 5 }, { start: 1e9, early: 3 }]) {
+    const { host, scheduler, log } = world({ host: virtualHost(options) })
+    const began = scheduler.now()
+    for (const ms of [0, 0.1, 1, 2.5, 7, 1000]) after(ms, time => log.push([ms, time - began >= ms]), { scheduler })
+    host.run()
+    assert.equal(log, [0, 0.1, 1, 2.5, 7, 1000].map(ms => [ms, true]))
+  }
+})
+
+alarms('need one timer of the host, for the earliest; cancelling that arms the next', () => {
+  const { host, scheduler } = world()
+  const timers = () => host.timers.map(({ time }) => time)
+  const late = after(30, () => {}, { scheduler })
+  assert.equal(timers(), [30])
+  const early = after(10, () => {}, { scheduler })
+  after(20, () => {}, { scheduler })
+  assert.equal(timers(), [10])
+  assert.is(early.cancel(), true)
+  assert.equal(timers(), [20])
+  assert.is(late.cancel(), true)
+  assert.is(late.cancel(), false)
+  assert.equal(timers(), [20])
+  host.run()
+  assert.equal([timers(), host.time], [[], 20])
+})
+
+alarms('say whether they were still to happen when cancelled', () => {
+  const { host, scheduler, log } = world()
+  const fired = after(1, () => log.push('fired'), { scheduler })
+  const self = after(2, () => log.push(self.cancel()), { scheduler })
+  host.run()
+  assert.equal([fired.cancel(), log], [false, ['fired', false]])
+})
+
+alarms('may make and cancel alarms; one that sets itself anew for now waits for the next reading', () => {
+  const { host, scheduler, log } = world()
+  const doomed = after(5, () => log.push('never'), { scheduler })
+  after(3, () => {
+    log.push('first')
+    doomed.cancel()
+    after(0, () => log.push(`again at ${host.time}`), { scheduler })
+    after(2, () => log.push(`later at ${host.time}`), { scheduler })
+  }, { scheduler })
+  let count = 0
+  const repeat = () => {
+    if (++count < 5) after(0, repeat, { scheduler })
+  }
+  after(6, repeat, { scheduler })
+  scheduler.spawn(() => log.push(`job at ${host.time}, ${count}`), { release: 6 })
+  host.run()
+  assert.equal(log, ['first', 'again at 3', 'later at 5', 'job at 6, 1'])
+  assert.is(count, 5)
+})
+
+alarms('that throw disturb nobody', () => {
+  const { host, scheduler, log } = world()
+  after(1, () => { throw new Error('thrown') }, { scheduler })
+  after(1, () => log.push('next'), { scheduler })
+  scheduler.spawn(() => { log.push('job') }, { release: 1 })
+  host.run()
+  assert.equal([log, host.errors.map(({ message }) => message)], [['next', 'job'], ['thrown']])
+})
+
+alarms('run outside jobs, between the budgets of whoever runs', () => {
+  const { host, scheduler, log } = world({ budget: 2 })
+  scheduler.spawn(() => work(host, 6), { name: 'job' })
+  every(3, () => log.push(`${host.time} ${scheduler.current}`), { scheduler, ref: false })
+  host.run()
+  assert.equal(log, ['3 null', '6 null'])
+})
+
+alarms('without a reference let the process end', () => {
+  const { host, scheduler } = world()
+  const quiet = every(10, () => {}, { scheduler, ref: false })
+  assert.equal(host.timers, [{ time: 10, ref: false }])
+  const loud = after(30, () => {}, { scheduler })
+  assert.equal(host.timers, [{ time: 10, ref: true }])
+  assert.is(host.run(), 30)
+  assert.equal(host.timers, [{ time: 40, ref: false }])
+  assert.is(loud.cancel(), false)
+  after(100, () => {}, { scheduler }).cancel()
+  assert.equal(host.timers, [{ time: 40, ref: false }])
+  quiet.cancel()
+  assert.equal(host.timers, [])
+})
+
+alarms('do not fire while the scheduler is paused; afterwards they catch up', () => {
+  const { host, scheduler, log } = world()
+  every(10, time => log.push(time), { scheduler, ref: false })
+  after(15, () => scheduler.pause(), { scheduler })
+  host.run({ until: 42 })
+  assert.equal([log, host.timers], [[10], []])
+  scheduler.resume()
+  host.run({ until: 50 })
+  assert.equal(log, [10, 42, 42, 42, 50])
+})
+
+alarms('may pause the scheduler: then nothing runs before it is resumed', () => {
+  const { host, scheduler, log } = world()
+  after(5, () => scheduler.pause(), { scheduler })
+  scheduler.spawn(function* () {
+    log.push(host.time)
+    yield
+    log.push(host.time)
+  }, { release: 5 })
+  after(5, () => log.push('alarm'), { scheduler })
+  host.run({ until: 10 })
+  assert.equal(log, [])
+  scheduler.resume()
+  host.run()
+  assert.equal(log, ['alarm', 10, 10])
+})
+
+alarms('may pause the scheduler between two rounds: the job that ran then runs no more', () => {
+  const { host, scheduler } = world({ host: virtualHost({ turn: 1 }), round: 2 })
+  const job = scheduler.spawn(() => work(host, 10))
+  after(3.5, () => scheduler.pause(), { scheduler }) // falls into the turn of the event loop
+  host.run({ until: 20 })
+  assert.is(job.cost, 2)
+})
+
+alarms('begin the next period of a loop: its deadline counts from there, and can be missed anew', () => {
+  const { host, scheduler } = world({ policy: edf })
+  const trace = record(scheduler, { except: ['round', 'alarm'] })
+  class NextPeriod extends seam.Waitable {
+    begin(job) {
+      const finished = scheduler.now()
+      // A period is renewed when it is over: between its end and the next one there is nothing to miss.
+      const conclude = () => {
+        if (finished > job.absoluteDeadline && !job.missed) return void seam.at(scheduler, finished, conclude)
+        seam.renew(job, job.release + 10)
+        seam.at(scheduler, job.release, () => this.wake())
+      }
+      seam.at(scheduler, finished, conclude)
+    }
+  }
+  const loop = scheduler.spawn(function* () {
+    for (const ms of [4, 1, 5]) {
+      yield* execute(host, ms)
+      yield new NextPeriod()
+    }
+  }, { name: 'loop', deadline: 3 })
+  const rival = scheduler.spawn(function* () {
+    yield sleep(19)
+    yield* execute(host, 4)
+  }, { name: 'rival', deadline: 24 })
+  host.run()
+  assert.equal([loop.release, loop.absoluteDeadline, loop.missed, rival.missed], [30, 33, false, true])
+  assertTrace(trace, `
+    0 release loop
+    0 release rival
+    0 start loop
+    4 block loop on=NextPeriod
+    4 miss loop
+    4 start rival
+    4 block rival on=sleep(19)
+    10 wake loop
+    10 resume loop
+    11 block loop on=NextPeriod
+    20 wake loop
+    20 resume loop
+    23 wake rival
+    24 miss loop
+    25 block loop on=NextPeriod
+    25 miss rival
+    25 resume rival
+    29 finish rival
+    30 wake loop
+    30 resume loop
+    30 finish loop`)
+})
+
+alarms('in the past fire at the next reading', () => {
+  const { host, scheduler, log } = world({ host: virtualHost({ start: 100 }) })
+  seam.at(scheduler, 50, time => log.push(time))
+  seam.at(scheduler, -Infinity, time => log.push(time))
+  host.run()
+  assert.equal(log, [100, 100])
+})
+
+alarms('that set themselves anew in the past keep nobody from firing', () => {
+  const { host, scheduler, log } = world()
+  let count = 0
+  const again = () => { if (++count < 50) seam.at(scheduler, 0, again) }
+  seam.at(scheduler, 1, again)
+  after(2, () => log.push(count), { scheduler })
+  host.after(0, () => host.advance(3))
+  host.run()
+  assert.ok(log[0] <= 2, `${log[0]} others came first`)
+})
+
+alarms.run()
+
+// --------------------------------------------------------------------------------------------------- waitables
+
+const waitables = suite('waitables')
+
+waitables('act when they are waited for, once, and then repeat their outcome', async () => {
+  const { host, scheduler, log } = world()
+  const nap = sleep(5)
+  let begun = 0
+  class Counted extends seam.Waitable {
+    begin() {
+      begun++
+      this.wake(begun)
+    }
+  }
+  const counted = new Counted()
+  const failing = timeout(1, sleep(9))
+  scheduler.spawn(function* () {
+    yield nap
+    log.push(host.time)
+    yield nap
+    log.push(host.time)
+    log.push(yield counted, yield counted, begun)
+    for (let i = 0; i < 2; i++) {
+      try {
+        yield failing
+      } catch (error) {
+        log.push(`${error.name} at ${host.time}`)
+      }
+    }
+  }, { release: 3 })
+  host.run()
+  assert.equal(log, [8, 8, 1, 1, 1, 'TimeoutError at 9', 'TimeoutError at 9'])
+})
+
+waitables('can be delegated to, which types the outcome', () => {
+  const { host, scheduler } = world()
+  const channel = new Channel()
+  const job = scheduler.spawn(function* () { return (yield* channel.receive()) + (yield* timeout(5, channel.receive())) })
+  scheduler.spawn(function* () {
+    yield* channel.send(1)
+    yield* channel.send(2)
+  })
+  job.then(value => assert.is(value, 3))
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+waitables('can be awaited outside jobs and in async jobs', async () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  const outside = async () => {
+    await sleep(2, { scheduler })
+    log.push(`outside at ${host.time}`)
+    log.push(await channel.receive())
+  }
+  outside()
+  scheduler.spawn(async job => {
+    await sleep(5)
+    await job.yield()
+    log.push(`job at ${host.time}`)
+    await channel.send('message')
+  })
+  await host.drain()
+  assert.equal(log, ['outside at 2', 'job at 5', 'message'])
+})
+
+waitables('begin anew after the last who waited has left', () => {
+  const { host, scheduler, log } = world()
+  const nap = sleep(10)
+  const first = scheduler.spawn(function* () { yield nap }, { name: 'first' })
+  after(4, () => first.cancel(), { scheduler })
+  after(5, () => assert.equal(host.timers, [{ time: 6, ref: true }]), { scheduler })
+  scheduler.spawn(function* () {
+    yield nap
+    log.push(host.time)
+  }, { release: 6 })
+  host.run()
+  assert.equal(log, [16])
+})
+
+waitables('shared by several who wait: all are told; one may leave', () => {
+  const { host, scheduler, log } = world()
+  const nap = sleep(10)
+  const { begin } = nap
+  nap.begin = () => {
+    log.push('begun')
+    begin.call(nap)
+  }
+  const jobs = ['a', 'b', 'c'].map(name => scheduler.spawn(function* () {
+    yield nap
+    log.push(name)
+  }, { name }))
+  after(5, () => jobs[0].cancel(), { scheduler })
+  host.run()
+  assert.equal(log, ['begun', 'b', 'c'])
+})
+
+waitables('can be made of jobs and promises, and of nothing else', async () => {
+  const { host, scheduler, log } = world()
+  const { of } = seam.Waitable
+  const nap = sleep(1)
+  assert.is(of(nap), nap)
+  assert.equal([of(1), of({}), of(null), of(function* () {}())], [null, null, null, null])
+  const child = scheduler.spawn(function* () {
+    yield sleep(3)
+    return 'child'
+  })
+  scheduler.spawn(function* () {
+    log.push(yield choice(child, sleep(5)))
+    log.push(yield choice(sleep(5), child))
+    log.push(yield timeout(5, Promise.resolve('promise')))
+    try {
+      yield timeout(5, new Promise(() => {}))
+    } catch (error) {
+      log.push(`${error.name} at ${host.time}`)
+    }
+  })
+  await host.drain()
+  assert.equal(log, [{ index: 0, value: 'child' }, { index: 1, value: 'child' }, 'promise', 'TimeoutError at 8'])
+})
+
+waitables('made of a job: its failure is heard by whoever waits, and not reported', () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(`reported ${error.message}`) })
+  const failing = message => scheduler.spawn(function* () {
+    yield sleep(1)
+    throw new Error(message)
+  })
+  scheduler.spawn(function* () {
+    for (const waitable of [choice(failing('choice'), sleep(9)), timeout(9, failing('timeout'))]) {
+      try {
+        yield waitable
+      } catch (error) {
+        log.push(error.message)
+      }
+    }
+  })
+  failing('nobody')
+  host.run()
+  assert.equal(log, ['choice', 'timeout', 'reported nobody'])
+})
+
+waitables('that fail in begin throw at the yield', () => {
+  const { host, scheduler, log } = world()
+  class Broken extends seam.Waitable {
+    begin() { throw new Error('broken') }
+  }
+  scheduler.spawn(function* () {
+    try {
+      yield new Broken()
+    } catch (error) {
+      log.push(error.message)
+    }
+  })
+  host.run()
+  assert.equal(log, ['broken'])
+})
+
+waitables('timeout lets go of what it waited for', () => {
+  const { host, scheduler, log } = world()
+  const [a, b] = [new Channel('a'), new Channel('b')]
+  scheduler.spawn(function* () {
+    try {
+      yield timeout(5, choice(a.receive(), timeout(9, b.send(1))))
+    } catch (error) {
+      log.push(`${error instanceof TimeoutError} at ${host.time}`)
+    }
+  })
+  host.run()
+  assert.equal([log, a.receivers.size, b.senders.size, host.timers], [['true at 5'], 0, 0, []])
+})
+
+waitables('of those who await outside jobs rank like jobs without deadline and priority', async () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  channel.receive().then(value => log.push(`outside ${value}`))
+  await microtasks()
+  const receiver = (name, options) => scheduler.spawn(function* () {
+    log.push(`${name} ${yield channel.receive()}`)
+  }, options)
+  // Under fp the deadlines decide nothing.
+  receiver('low', { priority: -1, deadline: 5 })
+  receiver('high', { priority: 1, deadline: 100 })
+  receiver('middle', { priority: 0.5, deadline: 10 })
+  scheduler.spawn(function* () {
+    for (let i = 1; i <= 4; i++) yield channel.send(i)
+  }, { priority: -2 })
+  await host.drain()
+  assert.equal(log.sort(), ['high 1', 'low 4', 'middle 2', 'outside 3'])
+})
+
+waitables('act on the scheduler of the running job, outside on the one given', () => {
+  const first = world()
+  const second = world()
+  assert.is(seam.here({ scheduler: second.scheduler }), second.scheduler)
+  assert.throws(() => seam.here({ scheduler: {} }), /scheduler must be a Scheduler, got an object/)
+  first.scheduler.spawn(function* () {
+    first.log.push(seam.here() === first.scheduler)
+    yield sleep(1)
+    first.log.push(first.host.time, second.host.timers.length)
+  })
+  first.host.run()
+  assert.equal(first.log, [true, 1, 0])
+})
+
+waitables('and others may write into the trace', () => {
+  const { host, scheduler, trace } = world()
+  const job = scheduler.spawn(() => { seam.emit(scheduler, 'lend', job, { to: 'somebody' }) }, { name: 'job' })
+  host.run()
+  trace.stop()
+  seam.emit(scheduler, 'lend', null)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    0 lend job to=somebody
+    0 finish job`)
+})
+
+waitables.run()
+
+// ---------------------------------------------------------------------------------------------- closed schedulers
+
+const closed = suite('closed schedulers')
+
+/** Two jobs that wait for messages of each other. */
+function stuck(scheduler) {
+  const [there, back] = [new Channel('there'), new Channel('back')]
+  const pass = (name, from, to) => scheduler.spawn(function* () {
+    yield from.receive()
+    yield to.send(1)
+  }, { name })
+  return [pass('ping', back, there), pass('pong', there, back)]
+}
+
+closed('idle() rejects with a DeadlockError that names the jobs, when nothing can wake them', async () => {
+  const { host, scheduler } = world({ closed: true })
+  const jobs = stuck(scheduler)
+  const error = rejection(scheduler.idle())
+  host.run()
+  assert.instance(await error, DeadlockError)
+  assert.is((await error).message, 'deadlock: nothing can wake ping, pong')
+  assert.equal((await error).jobs, jobs)
+})
+
+closed('onError is told, once, whoever asks for idleness', async () => {
+  const { host, scheduler, log } = world({ closed: true, onError: (error, job) => log.push(`${error.name} ${job}`) })
+  stuck(scheduler)
+  const idle = rejection(scheduler.idle())
+  host.run()
+  await idle
+  assert.instance(await rejection(scheduler.idle()), DeadlockError)
+  assert.equal(log, ['DeadlockError null'])
+})
+
+closed('an alarm, a release, a promise and a hold may still wake them', async () => {
+  const wakers = [
+    ({ scheduler }, wake) => after(5, wake, { scheduler }),
+    ({ host, scheduler }, wake) => {
+      after(5, wake, { scheduler, ref: false })
+      host.after(6, () => {}) // keeps the process alive for as long
+    },
+    ({ scheduler }, wake) => scheduler.spawn(() => wake(), { release: 5 }),
+    ({ host, scheduler }, wake) => scheduler.spawn(function* () {
+      yield new Promise(resolve => host.after(5, resolve))
+      wake()
+    }),
+    ({ host, scheduler }, wake) => scheduler.spawn(async () => {
+      await new Promise(resolve => host.after(5, resolve))
+      wake()
+    }),
+    ({ host, scheduler }, wake) => {
+      const release = seam.hold(scheduler)
+      host.after(5, () => {
+        wake()
+        release()
+      })
+    }
+  ]
+  for (const prepare of wakers) {
+    const run = world({ closed: true, onError(error) { run.log.push(error.message) } })
+    const { host, scheduler, log } = run
+    const waitable = new seam.Waitable()
+    scheduler.spawn(function* () { yield waitable }, { name: 'waiter' })
+    prepare(run, () => waitable.wake())
+    scheduler.idle().then(() => log.push(`idle at ${host.time}`), error => log.push(error.message))
+    await host.drain()
+    assert.equal(log, ['idle at 5'])
+  }
+})
+
+closed('the end of the last hold is when the deadlock is noticed', async () => {
+  const { host, scheduler, log } = world({ closed: true })
+  stuck(scheduler)
+  const [first, last] = [seam.hold(scheduler), seam.hold(scheduler)]
+  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
+  for (const time of [1, 2, 3]) host.after(time, first) // which counts once
+  host.after(5, last)
+  await host.drain()
+  assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
+})
+
+closed('async jobs hold it only while they are away', async () => {
+  const away = (host, ms) => new Promise(resolve => host.after(ms, resolve))
+  const ends = [
+    async ({ host }) => { await away(host, 5) },
+    async ({ host }, job) => {
+      await away(host, 5)
+      await job.yield()
+    },
+    async ({ host }, job) => {
+      host.after(5, () => job.cancel())
+      await away(host, 50)
+    }
+  ]
+  for (const end of ends) {
+    const run = world({ closed: true })
+    const { host, scheduler, log } = run
+    stuck(scheduler)
+    scheduler.spawn(async job => end(run, job), { name: 'away' })
+    scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
+    await host.drain({ until: 20 })
+    assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
+  }
+})
+
+closed('deadlines wake nobody: the deadlock is noticed before they are missed', async () => {
+  const { host, scheduler, log } = world({ closed: true })
+  for (const job of stuck(scheduler)) job.deadline = 1000
+  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
+  await host.drain()
+  assert.equal(log, ['deadlock: nothing can wake ping, pong at 0'])
+})
+
+closed('deadlines at which jobs abort do wake them', async () => {
+  const { host, scheduler, log } = world({ closed: true })
+  scheduler.spawn(function* () { yield new Channel().receive() }, { deadline: 5, miss: 'abort' })
+  scheduler.idle().then(() => log.push('idle'), error => log.push(error.message))
+  await host.drain()
+  assert.equal(log, ['idle'])
+})
+
+closed('after the jobs have been cancelled, it is idle', async () => {
+  const { host, scheduler } = world({ closed: true })
+  const jobs = stuck(scheduler)
+  const first = rejection(scheduler.idle())
+  host.run()
+  await first
+  for (const job of jobs) job.cancel()
+  host.run()
+  await scheduler.idle()
+})
+
+closed('an open scheduler waits in silence', async () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(error) })
+  const jobs = stuck(scheduler)
+  scheduler.idle().then(() => log.push('idle'), error => log.push(error))
+  await host.drain()
+  assert.equal([log, jobs.map(({ state }) => state)], [[], ['waiting', 'waiting']])
+})
+
+closed.run()
+
+// ---------------------------------------------------------------------------------------- channels and choice
+
+const channels = suite('channels and choice')
+
+channels('sender and receiver meet; whoever comes first waits', () => {
+  const { host, scheduler, trace } = world()
+  const channel = new Channel('channel')
+  const receiver = scheduler.spawn(function* () {
+    const first = yield channel.receive()
+    yield sleep(2)
+    return [first, yield channel.receive()]
+  }, { name: 'receiver', priority: 1 })
+  scheduler.spawn(function* () {
+    yield channel.send('a')
+    yield channel.send('b')
+  }, { name: 'sender' })
+  let result
+  receiver.then(value => { result = value })
+  host.run()
+  assertTrace(trace, `
+    0 release receiver
+    0 release sender
+    0 start receiver
+    0 block receiver on=channel.receive()
+    0 start sender
+    0 wake receiver
+    0 preempt sender by=receiver
+    0 resume receiver
+    0 block receiver on=sleep(2)
+    0 resume sender
+    0 block sender on=channel.send()
+    2 alarm due=2
+    2 wake receiver
+    2 resume receiver
+    2 wake sender
+    2 finish receiver
+    2 resume sender
+    2 finish sender`)
+  return receiver.then(value => assert.equal(value, ['a', 'b']))
+})
+
+channels('the most eligible who waits is served first', () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  const receivers = [1, 3, 2].map(priority => scheduler.spawn(function* () {
+    log.push([priority, yield channel.receive()])
+  }, { priority }))
+  scheduler.spawn(function* () {
+    receivers[0].priority = 5
+    for (const value of ['a', 'b', 'c']) yield channel.send(value)
+  })
+  host.run()
+  assert.equal(log, [[1, 'a'], [3, 'b'], [2, 'c']])
+})
+
+channels('a choice commits one branch, the first that is ready, and lets go of the others', () => {
+  const { host, scheduler, log } = world()
+  const [a, b, c] = ['a', 'b', 'c'].map(name => new Channel(name))
+  scheduler.spawn(function* () { yield c.send('of c') })
+  scheduler.spawn(function* () { yield b.send('of b') })
+  scheduler.spawn(function* () {
+    for (let i = 0; i < 2; i++) {
+      log.push(yield choice(a.receive(), b.receive(), c.receive()))
+      log.push(a.receivers.size + b.receivers.size + c.receivers.size)
+    }
+  })
+  host.run()
+  assert.equal(log, [{ index: 1, value: 'of b' }, 0, { index: 2, value: 'of c' }, 0])
+})
+
+channels('a choice that waits commits with whoever comes, once', () => {
+  const { host, scheduler, log } = world()
+  const [a, b] = [new Channel('a'), new Channel('b')]
+  scheduler.spawn(function* () { log.push(yield choice(a.receive(), b.send('sent'))) }, { priority: 1 })
+  scheduler.spawn(function* () {
+    log.push(`received ${yield b.receive()}`)
+    try {
+      yield timeout(1, a.send('lost'))
+    } catch (error) {
+      log.push(error.name)
+    }
+  })
+  host.run()
+  assert.equal(log, [{ index: 1, value: undefined }, 'received sent', 'TimeoutError'])
+})
+
+channels('two choices that could meet twice meet once', () => {
+  const { host, scheduler } = world()
+  const [a, b] = [new Channel('a'), new Channel('b')]
+  const left = scheduler.spawn(function* () { return yield choice(a.send('left a'), b.receive()) })
+  const right = scheduler.spawn(function* () { return yield choice(b.send('right b'), a.receive()) })
+  host.run()
+  assert.equal([left.state, right.state], ['done', 'done'])
+  assert.equal([a, b].map(({ senders, receivers }) => senders.size + receivers.size), [0, 0])
+  return Promise.all([left, right]).then(results => {
+    assert.equal(results, [{ index: 1, value: 'right b' }, { index: 0, value: undefined }])
+  })
+})
+
+channels('a choice never meets itself', () => {
+  const { host, scheduler } = world()
+  const channel = new Channel()
+  const both = () => choice(channel.send('mine'), channel.receive())
+  const alone = scheduler.spawn(function* () { return yield both() })
+  host.run()
+  assert.is(alone.state, 'waiting')
+  const other = scheduler.spawn(function* () { return yield both() })
+  host.run()
+  assert.equal([alone.state, other.state, channel.senders.size, channel.receivers.size], ['done', 'done', 0, 0])
+  return Promise.all([alone, other]).then(results => {
+    assert.equal(results, [{ index: 1, value: 'mine' }, { index: 0, value: undefined }])
+  })
+})
+
+channels('every branch follows its job: raised, it is served first everywhere', () => {
+  for (const chosen of [0, 1, 2]) {
+    const { host, scheduler, log } = world()
+    const all = ['a', 'b', 'c'].map(name => new Channel(name))
+    const waits = (name, priority) => scheduler.spawn(function* () {
+      const { index } = yield choice(...all.map(channel => channel.receive()))
+      log.push(`${name} by ${index}`)
+    }, { name, priority })
+    waits('middle', 2)
+    const raised = waits('raised', 1)
+    waits('high', 3)
+    scheduler.spawn(function* () {
+      raised.priority = 4
+      yield all[chosen].send()
+      yield all[2 - chosen].send()
+    })
+    host.run({ until: 1 })
+    assert.equal(log, [`raised by ${chosen}`, `high by ${2 - chosen}`])
+  }
+})
+
+channels('cancelling a job in a choice empties all queues; the messages go to others', () => {
+  const { host, scheduler, log } = world()
+  const [a, b] = [new Channel('a'), new Channel('b')]
+  const job = scheduler.spawn(function* () { yield choice(a.receive(), b.send(1), timeout(9, a.receive())) })
+  scheduler.spawn(function* () {
+    job.cancel()
+    log.push(a.receivers.size + b.senders.size)
+    yield a.send('message')
+  }, { release: 1 })
+  scheduler.spawn(function* () { log.push(yield a.receive()) }, { release: 2 })
+  host.run()
+  assert.equal([log, host.timers], [[0, 'message'], []])
+})
+
+/**
+ * Jobs that send and receive on a few channels, alone or in choices, with timeouts, changes of priority and
+ * cancellations. Every message is a number of its own: what was sent must have been received, once.
+ */
+function network(random) {
+  const budget = random.pick([1, 2, 'auto'])
+  const slice = random.pick([1, Infinity])
+  const { host, scheduler, trace } = world({ policy: random.pick([edf, fp]), budget, slice, round: random.pick([1, 5]) })
+  const all = Array.from({ length: random.integer(1, 3) }, (_, i) => new Channel(`c${i}`))
+  const sent = []
+  const received = []
+  let messages = 0
+
+  function* act() {
+    const branches = Array.from({ length: random.integer(1, 3) }, () => {
+      const channel = random.pick(all)
+      const branch = random.chance(0.5) ? channel.send(++messages) : channel.receive()
+      // A job may be cancelled between a meeting and its next step, so it is the sides that keep the accounts.
+      const { wake } = branch
+      branch.wake = value => {
+        if (branch.role === 'senders') sent.push(branch.value)
+        else received.push(value)
+        wake.call(branch, value)
+      }
+      return branch
+    })
+    const waitable = branches.length === 1 && random.chance(0.5) ? branches[0] : choice(...branches)
+    try {
+      yield random.chance(0.8) ? timeout(random.integer(1, 20), waitable) : waitable
+    } catch (error) {
+      if (!(error instanceof TimeoutError)) throw error
+    }
+  }
+
+  const jobs = Array.from({ length: random.integer(2, 7) }, (_, i) => scheduler.spawn(function* () {
+    for (let steps = random.integer(1, 6); steps > 0; steps--) {
+      yield* work(host, random.integer(0, 2))
+      yield act()
+    }
+  }, { name: `job ${i}`, deadline: random.integer(5, 40), priority: random.integer(0, 3), release: random.integer(0, 5) }))
+  for (const job of jobs) {
+    if (random.chance(0.2)) after(random.integer(0, 30), () => job.cancel('no'), { scheduler })
+    if (random.chance(0.3)) after(random.integer(0, 30), () => { job.priority = random.integer(0, 5) }, { scheduler })
+  }
+  host.run({ turns: 10000 })
+  for (const job of jobs) job.cancel('the end')
+  host.run({ turns: 10000 })
+  return { sent, received, jobs, all, trace }
+}
+
+const ascending = (a, b) => a - b
+
+channels('1000 random networks: no message is lost or duplicated, nobody is left behind', () => forSeeds(1000, random => {
+  const { sent, received, jobs, all, trace } = network(random)
+  assert.equal(received.sort(ascending), sent.sort(ascending), trace.text())
+  assert.equal(jobs.filter(({ state }) => state !== 'done' && state !== 'cancelled'), [])
+  assert.equal(all.map(({ senders, receivers }) => senders.size + receivers.size), all.map(() => 0))
+}))
+
+channels('the same seed gives the same schedule', () => forSeeds(50, async random => {
+  const { seeded } = await import('./support/seeded.mjs')
+  const first = network(seeded(random.seed)).trace
+  const second = network(seeded(random.seed)).trace
+  assert.ok(first.records.length > 0)
+  assertTrace(first, second)
+}))
+
+channels.run()

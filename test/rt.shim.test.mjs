@@ -1,0 +1,1490 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DeadlineError, Scheduler, Task, edf, fp } from '../rt.mjs'
+import { assertTrace, record } from './support/trace.mjs'
+import { execute, virtualHost } from './support/virtual-host.mjs'
+
+/** A scheduler that reads its clock at every point, without rotation or rounds, unless the options say otherwise. */
+function world(options = {}) {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  /** @type {any[]} */
+  const log = []
+  return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
+}
+
+/** An async job's `execute`. */
+async function toil(host, job, ms, step = 1) {
+  for (; ms > step; ms -= step) {
+    host.advance(step)
+    await job.yield()
+  }
+  host.advance(ms)
+}
+
+/** A promise settled by hand. */
+function deferred() {
+  let resolve, reject
+  const promise = new Promise((...both) => { [resolve, reject] = both })
+  return { promise, resolve, reject }
+}
+
+const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
+
+// ----------------------------------------------------------------------------------------------- async jobs
+
+const jobs = suite('async jobs')
+
+jobs('get the job, then the arguments; what they return is the result', async () => {
+  const { host, scheduler } = world()
+  const job = scheduler.spawn(async (self, a, b) => [self.name, self.state, a + b], { name: 'sum' }, 2, 3)
+  await host.drain()
+  assert.equal(await job, ['sum', 'running', 5])
+  assert.is(job.state, 'done')
+})
+
+jobs('start when they are dispatched, not when they are spawned', async () => {
+  const { host, scheduler, log } = world()
+  scheduler.spawn(async () => { log.push('job') })
+  log.push('spawned')
+  await host.drain()
+  assert.equal(log, ['spawned', 'job'])
+})
+
+jobs('adopt a promise, a thenable and a job that they return', async () => {
+  const { host, scheduler, log } = world()
+  const jobs = [
+    scheduler.spawn(async () => Promise.resolve(1)),
+    scheduler.spawn(async () => ({ then: done => done(2) })),
+    scheduler.spawn(async () => scheduler.spawn(function* () { yield; return 3 })),
+    scheduler.spawn(() => ({ then: done => done({ then: again => again(4) }) }))
+  ]
+  scheduler.spawn(function* () { for (const job of jobs) log.push(yield job) })
+  await host.drain()
+  assert.equal([log, await Promise.all(jobs)], [[1, 2, 3, 4], [1, 2, 3, 4]])
+})
+
+jobs('fail with what they throw, before and after a point', async () => {
+  const { host, scheduler, trace } = world()
+  const early = rejection(scheduler.spawn(async () => { throw new Error('early') }, { name: 'early' }))
+  const late = rejection(scheduler.spawn(async job => {
+    await job.yield()
+    throw new Error('late')
+  }, { name: 'late' }))
+  await host.drain()
+  assert.equal([(await early).message, (await late).message], ['early', 'late'])
+  assertTrace(trace, `
+    0 release early
+    0 release late
+    0 start early
+    0 fail early error=Error
+    0 start late
+    0 fail late error=Error`)
+})
+
+jobs('whose failure nobody has asked for are reported with the job; the others go on', async () => {
+  const { host, scheduler, log } = world({ onError: (error, job) => log.push(`${job.name} ${error.message}`) })
+  scheduler.spawn(async () => { throw new Error('no') }, { name: 'broken' })
+  scheduler.spawn(async job => { await job.yield(); log.push('whole') })
+  await host.drain()
+  assert.equal(log, ['whole', 'broken no'])
+})
+
+jobs('may be the work of tasks: functions and classes, with the task as `this`', async () => {
+  const { host, scheduler } = world()
+  class Add extends Task {
+    offset = 100
+    async run(job, a, b) { await job.yield(); return this.offset + a + b }
+  }
+  const sum = new Add({ name: 'sum', scheduler }).release(1, 2)
+  const product = new Task(async (job, a, b) => a * b, { scheduler }).release(3, 4)
+  await host.drain()
+  assert.equal([await sum, await product, sum.name], [103, 12, 'sum'])
+})
+
+jobs('are charged for all that runs between their points, whatever the budget', async () => {
+  for (const budget of [1, 2, 7, 'auto']) {
+    const { host, scheduler, trace } = world({ budget })
+    const job = scheduler.spawn(async self => toil(host, self, 5), { name: 'job' })
+    await host.drain()
+    assert.equal([job.cost, scheduler.stats().busy], [5, 5])
+    assertTrace(trace, `
+      0 release job
+      0 start job
+      5 finish job`, `a budget of ${budget}`)
+  }
+})
+
+jobs('may be plain functions that return a promise, which get no job', async () => {
+  const { host, scheduler, trace } = world()
+  const job = scheduler.spawn((...args) => {
+    host.advance(1)
+    return Promise.resolve(args)
+  }, { name: 'plain' }, 1, 2)
+  await host.drain()
+  assert.equal(await job, [1, 2])
+  assertTrace(trace, `
+    0 release plain
+    0 start plain
+    1 finish plain`)
+})
+
+jobs('are charged for what nested helpers do, several deep', async () => {
+  const { host, scheduler, trace } = world()
+  const deep = async (job, levels) => {
+    if (levels > 0) return 1 + await deep(job, levels - 1)
+    host.advance(1)
+    await job.yield()
+    host.advance(1)
+    return 0
+  }
+  const job = scheduler.spawn(async self => await deep(self, 4) + await deep(self, 4), { name: 'job' })
+  await host.drain()
+  assert.is(await job, 8)
+  assert.is(job.cost, 4)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    4 finish job`)
+})
+
+jobs('stay inside the scheduler while their calls return, however deep', async () => {
+  const { host, scheduler, trace } = world()
+  const deep = async (job, levels) => {
+    if (levels === 0) return job.yield()
+    await deep(job, levels - 1)
+  }
+  const job = scheduler.spawn(async self => {
+    for (let i = 0; i < 3; i++) {
+      await deep(self, 25)
+      host.advance(1)
+    }
+  }, { name: 'job' })
+  await host.drain()
+  assert.is(job.cost, 3)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 finish job`)
+})
+
+jobs('stay inside the scheduler however many points they pass within a budget', async () => {
+  const { host, scheduler, trace } = world({ budget: 1000 })
+  const job = scheduler.spawn(async self => {
+    for (let i = 0; i < 300; i++) await self.yield()
+    host.advance(1)
+  }, { name: 'job' })
+  await host.drain()
+  assert.is(job.cost, 1)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 finish job`)
+})
+
+jobs('are preempted by a generator job, and preempt one, at the next point', async () => {
+  const { host, scheduler, trace } = world()
+  scheduler.spawn(async job => toil(host, job, 4), { name: 'low', priority: 1 })
+  scheduler.spawn(execute(host, 4), { name: 'middle', priority: 2, release: 1 })
+  scheduler.spawn(async job => toil(host, job, 2), { name: 'high', priority: 3, release: 3 })
+  await host.drain()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    1 release middle
+    1 preempt low by=middle
+    1 start middle
+    3 release high
+    3 preempt middle by=high
+    3 start high
+    5 finish high
+    5 resume middle
+    7 finish middle
+    7 resume low
+    10 finish low`)
+})
+
+jobs('hand over at the next point to a more eligible job that they spawn, within their budget', async () => {
+  const { host, scheduler, trace } = world({ budget: 100 })
+  scheduler.spawn(async job => {
+    host.advance(1)
+    await job.yield()
+    scheduler.spawn(execute(host, 1), { name: 'child', priority: 1 })
+    host.advance(1)
+    await job.yield()
+    host.advance(1)
+  }, { name: 'parent' })
+  await host.drain()
+  assertTrace(trace, `
+    0 release parent
+    0 start parent
+    1 release child
+    2 preempt parent by=child
+    2 start child
+    3 finish child
+    3 resume parent
+    4 finish parent`)
+})
+
+jobs('are ordered with generator jobs by their deadlines', async () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  scheduler.spawn(async job => toil(host, job, 2), { name: 'second', deadline: 20 })
+  scheduler.spawn(execute(host, 2), { name: 'third', deadline: 30 })
+  scheduler.spawn(execute(host, 2), { name: 'first', deadline: 10 })
+  scheduler.spawn(async job => toil(host, job, 2), { name: 'fourth', deadline: 40 })
+  scheduler.spawn(async job => toil(host, job, 1), { name: 'urgent', deadline: 5, release: 3 })
+  await host.drain()
+  assertTrace(trace, `
+    0 release second
+    0 release third
+    0 release first
+    0 release fourth
+    0 start first
+    2 finish first
+    2 start second
+    3 release urgent
+    3 preempt second by=urgent
+    3 start urgent
+    4 finish urgent
+    4 resume second
+    5 finish second
+    5 start third
+    7 finish third
+    7 start fourth
+    9 finish fourth`)
+})
+
+jobs('rotate with their equals at the end of a slice', async () => {
+  const { host, scheduler, trace } = world({ slice: 2 })
+  scheduler.spawn(async job => toil(host, job, 4), { name: 'a' })
+  scheduler.spawn(execute(host, 4), { name: 'g' })
+  scheduler.spawn(async job => toil(host, job, 3), { name: 'b' })
+  await host.drain()
+  assertTrace(trace, `
+    0 release a
+    0 release g
+    0 release b
+    0 start a
+    2 preempt a by=g
+    2 start g
+    4 preempt g by=b
+    4 start b
+    6 preempt b by=a
+    6 resume a
+    8 finish a
+    8 resume g
+    10 finish g
+    10 resume b
+    11 finish b`)
+})
+
+jobs('count their points as yields, passed or not', async () => {
+  const { host, scheduler } = world({ budget: 3 })
+  scheduler.spawn(async job => { for (let i = 0; i < 10; i++) await job.yield() })
+  await host.drain()
+  assert.is(scheduler.stats().yields, 10)
+})
+
+jobs('let rounds end and timers fire between their points', async () => {
+  const { host, scheduler, log } = world({ round: 3 })
+  scheduler.spawn(async job => {
+    for (let i = 1; i <= 7; i++) {
+      host.advance(1)
+      log.push(`step ${i}`)
+      await job.yield()
+    }
+  })
+  host.after(2, () => log.push('timer of 2'))
+  host.after(5, () => log.push('timer of 5'))
+  await host.drain()
+  assert.equal(log, ['step 1', 'step 2', 'step 3', 'timer of 2', 'step 4', 'step 5', 'step 6', 'timer of 5', 'step 7'])
+  assert.is(scheduler.stats().rounds, 3)
+  assert.is(host.maxPosts, 1)
+})
+
+jobs('end the round at the next point when input is pending', async () => {
+  const { host, scheduler, log } = world({ budget: 1 })
+  scheduler.spawn(async job => {
+    for (let i = 1; i <= 3; i++) {
+      log.push(i)
+      if (i === 1) host.hasInput = true
+      await job.yield()
+    }
+  })
+  host.after(0, () => {
+    log.push('input')
+    host.hasInput = false
+  })
+  await host.drain()
+  assert.equal(log, [1, 'input', 2, 3])
+})
+
+jobs('stop at the next point while the scheduler is paused', async () => {
+  const { host, scheduler, log } = world()
+  scheduler.spawn(async job => {
+    log.push(1)
+    scheduler.pause()
+    await job.yield()
+    log.push(2)
+  })
+  await host.drain()
+  assert.equal(log, [1])
+  scheduler.resume()
+  await host.drain()
+  assert.equal(log, [1, 2])
+})
+
+jobs('overrun, stall and miss like any other', async () => {
+  const { host, scheduler, trace } = world({ slice: 3 })
+  const job = scheduler.spawn(async self => {
+    await toil(host, self, 2)
+    await self.yield()
+    host.advance(4)
+  }, { name: 'job', wcet: 1, deadline: 5 })
+  await host.drain()
+  assert.is(job.missed, true)
+  assert.is(job.lateness, 1)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    2 overrun job
+    6 stall job ms=4
+    6 finish job
+    6 miss job`)
+})
+
+jobs('asked to abort at their deadline are thrown a DeadlineError at the next point', async () => {
+  const { host, scheduler, log } = world()
+  const job = scheduler.spawn(async self => {
+    try {
+      await toil(host, self, 10)
+    } finally {
+      log.push(`out at ${host.time}`)
+    }
+  }, { deadline: 3, miss: 'abort' })
+  const error = rejection(job)
+  await host.drain()
+  assert.instance(await error, DeadlineError)
+  assert.is(job.state, 'cancelled')
+  assert.equal(log, ['out at 4'])
+})
+
+jobs('refuse job.yield() in a generator, from outside and after the end', async () => {
+  const { host, scheduler } = world()
+  const generator = scheduler.spawn(function* () {
+    yield
+    generator.yield()
+  })
+  const failed = rejection(generator)
+  assert.throws(() => generator.yield(), /in a generator write `yield`/)
+  const ended = scheduler.spawn(async job => { await job.yield() }, { name: 'ended' })
+  await host.drain()
+  assert.match((await failed).message, 'in a generator write `yield`')
+  assert.match((await rejection(ended.yield())).message, 'ended has ended')
+})
+
+jobs('are no async generators', () => {
+  const { scheduler } = world()
+  assert.throws(() => scheduler.spawn(async function* () {}), /work must be a generator function, not an async one/)
+  assert.is(scheduler.stats().jobs, 0)
+})
+
+jobs.run()
+
+// --------------------------------------------------------------------------------------------- foreign awaits
+
+const foreign = suite('foreign awaits')
+
+foreign('take the job out of the scheduler, uncharged, until its next job.yield()', async () => {
+  const { host, scheduler, trace, log } = world()
+  const { promise, resolve } = deferred()
+  const job = scheduler.spawn(async self => {
+    host.advance(1)
+    log.push(await promise)
+    log.push(self.state, scheduler.current)
+    host.advance(10)
+    await self.yield()
+    log.push(self.state, scheduler.current.name)
+    host.advance(2)
+  }, { name: 'job' })
+  host.after(5, () => resolve('value'))
+  await host.drain()
+  assert.equal(log, ['value', 'waiting', null, 'running', 'job'])
+  assert.is(job.cost, 3)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 block job on=null
+    15 wake job
+    15 resume job
+    17 finish job`)
+})
+
+foreign('let other jobs run meanwhile; the job comes back by its standing', async () => {
+  const { host, scheduler, trace } = world({ round: 3 })
+  const { promise, resolve } = deferred()
+  scheduler.spawn(async job => {
+    await promise
+    await job.yield()
+    await toil(host, job, 2)
+  }, { name: 'away', priority: 2 })
+  scheduler.spawn(execute(host, 2), { name: 'low' })
+  scheduler.spawn(function* () {
+    host.advance(1)
+    resolve() // promises are heard when the stack is empty: here, when the round ends
+    yield* execute(host, 4)
+  }, { name: 'middle', priority: 1 })
+  await host.drain()
+  assertTrace(trace, `
+    0 release away
+    0 release low
+    0 release middle
+    0 start away
+    0 block away on=null
+    0 start middle
+    3 wake away
+    3 preempt middle by=away
+    3 resume away
+    5 finish away
+    5 resume middle
+    7 finish middle
+    7 start low
+    9 finish low`)
+})
+
+foreign('may be followed by the end at once, which is not dispatched', async () => {
+  const { host, scheduler, trace } = world()
+  const value = deferred()
+  const error = deferred()
+  const job = scheduler.spawn(async () => value.promise, { name: 'job' })
+  const failing = rejection(scheduler.spawn(async () => { await error.promise }, { name: 'failing' }))
+  host.after(3, () => value.resolve('done'))
+  host.after(4, () => error.reject(new Error('broken')))
+  await host.drain()
+  assert.is(await job, 'done')
+  assert.is((await failing).message, 'broken')
+  assertTrace(trace, `
+    0 release job
+    0 release failing
+    0 start job
+    0 block job on=null
+    0 start failing
+    0 block failing on=null
+    3 finish job
+    4 fail failing error=Error`)
+})
+
+foreign('of an async job keep idle() waiting', async () => {
+  const { host, scheduler, log } = world()
+  const { promise, resolve } = deferred()
+  scheduler.spawn(async () => { await promise })
+  scheduler.idle().then(() => log.push(`idle at ${host.time}`))
+  host.after(7, resolve)
+  await host.drain()
+  assert.equal(log, ['idle at 7'])
+})
+
+foreign('may end in the same promise for many jobs: the policy orders their return', async () => {
+  const { host, scheduler, log } = world()
+  const { promise, resolve } = deferred()
+  for (const priority of [1, 3, 2]) {
+    scheduler.spawn(async job => {
+      await promise
+      await job.yield()
+      log.push(priority)
+    }, { priority })
+  }
+  host.after(1, resolve)
+  await host.drain()
+  assert.equal(log, [3, 2, 1])
+})
+
+foreign('miss deadlines like other waits; a job that asked to abort ends at once', async () => {
+  const { host, scheduler, trace } = world()
+  const error = rejection(scheduler.spawn(async () => { await deferred().promise },
+    { name: 'job', deadline: 4, miss: 'abort' }))
+  await host.drain()
+  assert.instance(await error, DeadlineError)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    0 block job on=null
+    4.001 miss job
+    4.001 cancel job error=DeadlineError`)
+})
+
+foreign.run()
+
+// --------------------------------------------------------------------------------- several threads of one job
+
+const concurrent = suite('several job.yield() at once')
+
+concurrent('share one point; all go on when the job is resumed', async () => {
+  const { host, scheduler, log, trace } = world()
+  const thread = async (job, name) => {
+    for (let i = 1; i <= 3; i++) {
+      log.push(name + i)
+      host.advance(1)
+      await job.yield()
+    }
+  }
+  const job = scheduler.spawn(async self => {
+    await Promise.all([thread(self, 'a'), thread(self, 'b')])
+    return 'both'
+  }, { name: 'job' })
+  await host.drain()
+  assert.is(await job, 'both')
+  assert.is(job.cost, 6)
+  assert.equal(log, ['a1', 'b1', 'a2', 'b2', 'a3', 'b3'])
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    6 finish job`)
+})
+
+concurrent('give both sides the reason of a cancellation', async () => {
+  const { host, scheduler, log } = world()
+  const thread = async (job, name) => {
+    try {
+      await toil(host, job, 10)
+    } catch (error) {
+      log.push(`${name} ${error}`)
+      throw error
+    }
+  }
+  const job = scheduler.spawn(async self => Promise.all([thread(self, 'a'), thread(self, 'b')]))
+  const error = rejection(job)
+  scheduler.spawn(function* () { job.cancel('stop') }, { priority: 1, release: 3 })
+  await host.drain()
+  assert.is(await error, 'stop')
+  assert.equal(log, ['a stop', 'b stop'])
+})
+
+concurrent('while one side is away in a foreign await, the other runs on', async () => {
+  const { host, scheduler, log } = world()
+  const { promise, resolve } = deferred()
+  const job = scheduler.spawn(async self => {
+    const away = promise.then(() => log.push(`back at ${host.time}`))
+    await toil(host, self, 4)
+    log.push(`worked until ${host.time}`)
+    await away
+  })
+  host.after(9, resolve)
+  await host.drain()
+  assert.equal(log, ['worked until 4', 'back at 9'])
+  assert.is(job.cost, 4)
+  assert.is(job.finished, 9)
+})
+
+concurrent.run()
+
+// -------------------------------------------------------------------------------------------------- cancelling
+
+const cancelling = suite('cancelling async jobs')
+
+cancelling('before the start: the function is never called', async () => {
+  const { host, scheduler, log } = world()
+  const job = scheduler.spawn(async () => { log.push('called') })
+  const later = scheduler.spawn(async () => { log.push('called') }, { release: 5 })
+  assert.is(job.cancel('no'), true)
+  assert.is(later.cancel('later'), true)
+  assert.equal([await rejection(job), await rejection(later)], ['no', 'later'])
+  await host.drain()
+  assert.equal(log, [])
+  assert.equal(host.timers, [])
+})
+
+cancelling('at a point: the reason is thrown there, once; finally may await', async () => {
+  const { host, scheduler, trace, log } = world()
+  const job = scheduler.spawn(async self => {
+    try {
+      await toil(host, self, 10)
+    } catch (error) {
+      log.push(error.message)
+      await toil(host, self, 2)
+      throw error
+    }
+  }, { name: 'job' })
+  const error = rejection(job)
+  scheduler.spawn(function* () { job.cancel(new Error('enough')) }, { name: 'canceller', priority: 1, release: 3 })
+  await host.drain()
+  assert.is((await error).message, 'enough')
+  assert.equal(log, ['enough'])
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    3 release canceller
+    3 preempt job by=canceller
+    3 start canceller
+    3 finish canceller
+    3 resume job
+    5 cancel job error=Error`)
+})
+
+cancelling('by itself: at its next point, not before', async () => {
+  const { host, scheduler, log } = world({ budget: 100 })
+  const job = scheduler.spawn(async self => {
+    self.cancel('mine')
+    log.push('on')
+    await self.yield()
+    log.push('never')
+  })
+  assert.is(await Promise.race([rejection(job), host.drain().then(() => 'hangs')]), 'mine')
+  assert.equal(log, ['on'])
+})
+
+cancelling('one that catches the reason goes on to its result', async () => {
+  const { host, scheduler } = world()
+  const job = scheduler.spawn(async self => {
+    try {
+      await toil(host, self, 10)
+    } catch {
+      await toil(host, self, 2)
+      return 'result'
+    }
+  })
+  scheduler.spawn(function* () { job.cancel() }, { priority: 1, release: 3 })
+  await host.drain()
+  assert.is(await job, 'result')
+  assert.equal([job.state, job.cost], ['done', 5])
+})
+
+cancelling('in a foreign await: it rejects at once, and its code at the next job.yield()', async () => {
+  const { host, scheduler, trace, log } = world()
+  const { promise, resolve } = deferred()
+  const job = scheduler.spawn(async self => {
+    await promise
+    log.push(`on at ${host.time}`)
+    await self.yield().catch(error => log.push(error))
+  }, { name: 'job' })
+  job.catch(error => log.push(`rejected ${error} at ${host.time}`))
+  host.after(2, () => job.cancel('gone'))
+  host.after(8, resolve)
+  await host.drain()
+  assert.equal(log, ['rejected gone at 2', 'on at 8', 'gone'])
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    0 block job on=null
+    2 cancel job error=gone`)
+})
+
+cancelling('by a signal: with its reason; nobody is left listening after the end', async () => {
+  const { host, scheduler } = world()
+  const controller = new AbortController()
+  const listeners = countListeners(controller.signal)
+  const stopped = rejection(scheduler.spawn(async job => toil(host, job, 10), { signal: controller.signal }))
+  const done = scheduler.spawn(async job => toil(host, job, 1), { signal: controller.signal, priority: 1 })
+  assert.is(listeners.count, 2)
+  scheduler.spawn(function* () { controller.abort('signalled') }, { priority: 2, release: 4 })
+  await host.drain()
+  assert.is(await stopped, 'signalled')
+  assert.is(done.state, 'done')
+  assert.is(listeners.count, 0)
+})
+
+cancelling('is never reported as unhandled', async () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(error) })
+  const job = scheduler.spawn(async self => toil(host, self, 10))
+  scheduler.spawn(function* () { job.cancel() }, { priority: 1, release: 3 })
+  await host.drain()
+  assert.is(job.state, 'cancelled')
+  assert.equal(log, [])
+})
+
+/** @param {EventTarget} target counts the listeners on it from now on */
+function countListeners(target) {
+  const listeners = new Set()
+  const { addEventListener, removeEventListener } = target
+  target.addEventListener = function (type, listener, ...rest) {
+    listeners.add(listener)
+    addEventListener.call(this, type, listener, ...rest)
+  }
+  target.removeEventListener = function (type, listener, ...rest) {
+    listeners.delete(listener)
+    removeEventListener.call(this, type, listener, ...rest)
+  }
+  return { get count() { return listeners.size } }
+}
+
+cancelling.run()
+
+// ---------------------------------------------------------------------------------------------------- rt.yield
+
+const yielding = suite('rt.yield() in any async function')
+
+yielding('goes on in the next round, then in the same one, without a job', async () => {
+  const { host, scheduler, log } = world()
+  const helper = async () => {
+    log.push(`0 ${scheduler.current}`)
+    await scheduler.yield()
+    log.push(`1 ${scheduler.current.name}`)
+    host.advance(1)
+    await scheduler.yield()
+    log.push(`2 ${scheduler.current.name}`)
+    host.advance(1)
+    return 'result'
+  }
+  const result = helper()
+  assert.equal(log, ['0 null'])
+  await host.drain()
+  assert.is(await result, 'result')
+  assert.equal(log, ['0 null', '1 continuation', '2 continuation'])
+  assert.is(scheduler.stats().rounds, 1)
+  assert.is(scheduler.stats().busy, 2)
+})
+
+yielding('ends the round in time and lets timers fire', async () => {
+  const { host, scheduler, log } = world({ round: 2 })
+  const helper = async () => {
+    for (let i = 1; i <= 4; i++) {
+      await scheduler.yield()
+      host.advance(1)
+      log.push(i)
+    }
+  }
+  host.after(1, () => log.push('timer'))
+  helper()
+  await host.drain()
+  assert.equal(log, [1, 2, 'timer', 3, 4])
+})
+
+yielding('takes turns with other continuations, first in, first out', async () => {
+  for (const budget of [1, 5, 'auto']) {
+    const { host, scheduler, log } = world({ budget })
+    const helper = async name => {
+      for (let i = 1; i <= 3; i++) {
+        await scheduler.yield()
+        log.push(name + i)
+      }
+    }
+    helper('a')
+    helper('b')
+    helper('c')
+    await host.drain()
+    assert.equal(log, ['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'a3', 'b3', 'c3'], `a budget of ${budget}`)
+  }
+})
+
+yielding('goes before tasks of equal standing, behind those of better', async () => {
+  const { host, scheduler, log } = world()
+  scheduler.postTask(() => log.push('equal'))
+  scheduler.postTask(() => log.push('background'), { priority: 'background' })
+  scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
+  const helper = async () => {
+    for (let i = 1; i <= 2; i++) {
+      await scheduler.yield()
+      log.push(i)
+    }
+  }
+  helper()
+  await host.drain()
+  assert.equal(log, ['blocking', 1, 2, 'equal', 'background'])
+})
+
+yielding('takes a priority and a deadline', async () => {
+  const urgent = world({ policy: edf })
+  const byDeadline = async deadline => {
+    await urgent.scheduler.yield({ deadline })
+    urgent.log.push(deadline)
+  }
+  for (const deadline of [30, 10, 20]) byDeadline(deadline)
+  await urgent.host.drain()
+  assert.equal(urgent.log, [10, 20, 30])
+
+  const important = world({ policy: fp })
+  const byPriority = async priority => {
+    await important.scheduler.yield({ priority })
+    important.log.push(priority)
+  }
+  for (const priority of [0.5, 'background', 'user-blocking', 7, 'user-visible']) byPriority(priority)
+  await important.host.drain()
+  assert.equal(important.log, [7, 'user-blocking', 0.5, 'user-visible', 'background'])
+})
+
+yielding('in a helper of an async job is that job\'s own point', async () => {
+  const { host, scheduler, trace } = world()
+  const helper = async () => {
+    host.advance(1)
+    await scheduler.yield()
+    host.advance(1)
+  }
+  const job = scheduler.spawn(async () => {
+    await helper()
+    await helper()
+  }, { name: 'job' })
+  await host.drain()
+  assert.is(job.cost, 4)
+  assert.is(scheduler.stats().jobs, 1)
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    4 finish job`)
+})
+
+yielding('inherits deadline and priority of the running generator job', async () => {
+  for (const policy of [edf, fp]) {
+    const { host, scheduler, log } = world({ policy })
+    const helper = async name => {
+      await scheduler.yield()
+      log.push(name)
+    }
+    const calls = (name, options) => scheduler.spawn(function* () { helper(name) }, options)
+    calls('middle', { deadline: 20, priority: 2 })
+    calls('last', { deadline: 30, priority: 1 })
+    calls('first', { deadline: 10, priority: 3 })
+    const rival = scheduler.spawn(function* () { log.push('rival') }, { deadline: 25, priority: 1.5 })
+    await host.drain()
+    assert.is(rival.state, 'done')
+    assert.equal(log, ['first', 'middle', 'rival', 'last'], policy.name)
+  }
+})
+
+yielding('with other options in an async job leaves it waiting until its next job.yield()', async () => {
+  const { host, scheduler, trace } = world()
+  scheduler.spawn(async job => {
+    host.advance(1)
+    await scheduler.yield({ priority: -1 })
+    host.advance(1)
+    await job.yield()
+    host.advance(1)
+  }, { name: 'job', priority: 1 })
+  scheduler.spawn(execute(host, 2), { name: 'other' })
+  await host.drain()
+  assertTrace(trace, `
+    0 release job
+    0 release other
+    0 start job
+    1 release continuation
+    1 block job on=null
+    1 start other
+    3 finish other
+    3 start continuation
+    4 wake job
+    4 finish continuation
+    4 resume job
+    5 finish job`)
+})
+
+yielding('rejects with the reason of its signal, before or while it waits', async () => {
+  const { host, scheduler } = world()
+  assert.is(await rejection(scheduler.yield({ signal: AbortSignal.abort('before') })), 'before')
+  const controller = new AbortController()
+  const listeners = countListeners(controller.signal)
+  const waiting = rejection(scheduler.yield({ signal: controller.signal }))
+  assert.is(listeners.count, 1)
+  controller.abort('meanwhile')
+  assert.is(await waiting, 'meanwhile')
+  assert.is(listeners.count, 0)
+  await host.drain()
+  await scheduler.idle()
+})
+
+yielding('rejects when the job that it belongs to is cancelled', async () => {
+  const { host, scheduler, log } = world()
+  const job = scheduler.spawn(async () => {
+    try {
+      await toil(host, scheduler, 10)
+    } finally {
+      log.push('out')
+    }
+  })
+  const error = rejection(job)
+  scheduler.spawn(function* () { job.cancel('stop') }, { priority: 1, release: 3 })
+  await host.drain()
+  assert.is(await error, 'stop')
+  assert.equal(log, ['out'])
+})
+
+yielding('refuses wrong options at the call', () => {
+  const { scheduler } = world()
+  assert.throws(() => scheduler.yield(null), /options must be an object, got null/)
+  assert.throws(() => scheduler.yield({ deadline: 0 }), /deadline must be a number > 0, got 0/)
+  assert.throws(() => scheduler.yield({ deadline: NaN }), /deadline must be a number > 0, got NaN/)
+  assert.throws(() => scheduler.yield({ priority: 'urgent' }), /priority must be .*, got "urgent"/)
+  assert.throws(() => scheduler.yield({ priority: Infinity }), /priority must be a finite number, got Infinity/)
+  assert.throws(() => scheduler.yield({ signal: {} }), /signal must be an AbortSignal/)
+  assert.is(scheduler.stats().jobs, 0)
+})
+
+yielding.run()
+
+// ------------------------------------------------------------------------------------- Prioritized Task Scheduling
+
+/** What `TaskController` and `TaskSignal` are in a browser. */
+class TaskController extends AbortController {
+  constructor({ priority = 'user-visible' } = {}) {
+    super()
+    this.signal.priority = priority
+  }
+
+  setPriority(priority) {
+    const { priority: previousPriority } = this.signal
+    if (priority === previousPriority) return
+    this.signal.priority = priority
+    this.signal.dispatchEvent(Object.assign(new Event('prioritychange'), { previousPriority }))
+  }
+}
+
+const PRIORITIES = ['user-blocking', 'user-visible', 'background']
+
+const tasks = suite('postTask')
+
+tasks('resolves with what the callback returns: values, promises, thenables and jobs are adopted', async () => {
+  const { host, scheduler } = world()
+  const results = Promise.all([
+    scheduler.postTask(() => 1),
+    scheduler.postTask(async () => 2),
+    scheduler.postTask(() => Promise.resolve(3)),
+    scheduler.postTask(() => ({ then: done => done(4) })),
+    scheduler.postTask(() => scheduler.postTask(() => 5)),
+    scheduler.postTask(() => {})
+  ])
+  await host.drain()
+  assert.equal(await results, [1, 2, 3, 4, 5, undefined])
+})
+
+tasks('rejects with what the callback throws or its promise rejects with', async () => {
+  const { host, scheduler } = world()
+  const errors = Promise.all([
+    rejection(scheduler.postTask(() => { throw new Error('thrown') })),
+    rejection(scheduler.postTask(async () => { throw new Error('async') })),
+    rejection(scheduler.postTask(() => Promise.reject(new Error('returned'))))
+  ])
+  await host.drain()
+  assert.equal((await errors).map(({ message }) => message), ['thrown', 'async', 'returned'])
+})
+
+tasks('calls its callback later, without arguments', async () => {
+  const { host, scheduler, log } = world()
+  scheduler.postTask((...args) => log.push(args))
+  scheduler.postTask(async (...args) => log.push(args))
+  assert.equal(log, [])
+  await host.drain()
+  assert.equal(log, [[], []])
+})
+
+tasks('drives a generator function, point by point', async () => {
+  const { host, scheduler, log } = world()
+  const result = scheduler.postTask(function* () {
+    log.push('one')
+    scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
+    yield
+    log.push('two')
+    return yield Promise.resolve('result')
+  })
+  await host.drain()
+  assert.is(await result, 'result')
+  assert.equal(log, ['one', 'blocking', 'two'])
+})
+
+tasks('returns a job, with the name of its callback', async () => {
+  const { host, scheduler } = world()
+  const job = scheduler.postTask(function encode() {}, { priority: 'background' })
+  assert.equal([job.name, job.priority, job.state], ['encode', -1, 'ready'])
+  assert.is(scheduler.postTask(() => {}).name, 'task')
+  await host.drain()
+  assert.is(job.state, 'done')
+})
+
+tasks('run by priority, in the order posted within one; the default is user-visible', async () => {
+  const { host, scheduler, log } = world()
+  const post = (name, priority) => scheduler.postTask(() => log.push(name), { priority })
+  post('bg1', 'background')
+  post('uv1', 'user-visible')
+  post('ub1', 'user-blocking')
+  post('default1')
+  post('bg2', 'background')
+  post('ub2', 'user-blocking')
+  post('default2')
+  post('uv2', 'user-visible')
+  await host.drain()
+  assert.equal(log, ['ub1', 'ub2', 'uv1', 'default1', 'default2', 'uv2', 'bg1', 'bg2'])
+})
+
+tasks('take any finite priority; the names are 1, 0 and -1', async () => {
+  const { host, scheduler, log } = world()
+  const order = [0, 'background', 1, 'user-visible', -1, 2, 'user-blocking', -2]
+  for (const priority of order) scheduler.postTask(() => log.push(priority), { priority })
+  await host.drain()
+  assert.equal(log, [2, 1, 'user-blocking', 0, 'user-visible', 'background', -1, -2])
+})
+
+tasks('that post tasks: a more important one goes before those that wait', async () => {
+  const { host, scheduler, log } = world()
+  scheduler.postTask(() => {
+    log.push('first')
+    scheduler.postTask(() => log.push('visible'))
+    scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
+  })
+  scheduler.postTask(() => log.push('second'))
+  await host.drain()
+  assert.equal(log, ['first', 'blocking', 'second', 'visible'])
+})
+
+tasks('keep their order under edf; a deadline outranks every priority', async () => {
+  const { host, scheduler, log } = world({ policy: edf })
+  for (const priority of [...PRIORITIES].reverse()) scheduler.postTask(() => log.push(priority), { priority })
+  scheduler.postTask(() => log.push('deadline'), { priority: 'background', deadline: 50 })
+  await host.drain()
+  assert.equal(log, ['deadline', ...PRIORITIES])
+})
+
+tasks('with a delay start when it ends, not before; a delay of 0 is none', async () => {
+  const { host, scheduler, log } = world()
+  const post = delay => scheduler.postTask(() => log.push(`${delay} at ${host.time}`), { delay })
+  const job = post(20)
+  post(5)
+  post(0)
+  post(2.5)
+  assert.is(job.state, 'pending')
+  await host.drain()
+  assert.equal(log, ['0 at 0', '2.5 at 2.5', '5 at 5', '20 at 20'])
+})
+
+tasks('whose delays have ended run by priority, then in the order in which the delays ended', async () => {
+  const { host, scheduler, log } = world()
+  const post = (name, delay, priority) => scheduler.postTask(() => log.push(name), { delay, priority })
+  post('bg 5', 5, 'background')
+  post('uv 9', 9)
+  post('uv 8', 8)
+  post('uv 8 again', 8)
+  post('ub 10', 10, 'user-blocking')
+  post('ub 11', 11, 'user-blocking')
+  scheduler.postTask(() => host.advance(10.5)) // all but the last delay end during this one
+  scheduler.postTask(() => log.push('uv 0'))
+  await host.drain()
+  assert.equal(log, ['ub 10', 'uv 0', 'uv 8', 'uv 8 again', 'uv 9', 'bg 5', 'ub 11'])
+})
+
+tasks('that have ended let the process end', async () => {
+  const { host, scheduler } = world()
+  scheduler.postTask(() => {}, { delay: 10, deadline: 1000 })
+  assert.equal(host.timers, [{ time: 10, ref: true }])
+  assert.is(await host.drain(), 10)
+  assert.equal(host.timers, [])
+})
+
+tasks('with wrong arguments are refused at the call; nothing is registered', () => {
+  const { host, scheduler } = world()
+  for (const fn of [undefined, null, {}, 'x', 1]) {
+    assert.throws(() => scheduler.postTask(fn), /fn must be a function, got/)
+  }
+  const refused = (options, pattern, kind) => {
+    assert.throws(() => scheduler.postTask(() => {}, options), error => {
+      return error instanceof kind && pattern.test(error.message)
+    }, `${JSON.stringify(options)}`)
+  }
+  refused(null, /options must be an object, got null/, TypeError)
+  refused({ priority: 'urgent' }, /priority must be .*got "urgent"/, TypeError)
+  refused({ priority: '' }, /priority must be .*got ""/, TypeError)
+  refused({ priority: 'toString' }, /priority must be .*got "toString"/, TypeError)
+  refused({ priority: NaN }, /priority must be a finite number, got NaN/, RangeError)
+  refused({ delay: -1 }, /delay must be a number >= 0, got -1/, RangeError)
+  refused({ delay: NaN }, /delay must be a number >= 0, got NaN/, RangeError)
+  refused({ delay: Infinity }, /delay must be a finite number, got Infinity/, RangeError)
+  refused({ delay: '5' }, /delay must be a number >= 0, got "5"/, TypeError)
+  refused({ deadline: 0 }, /deadline must be a number > 0, got 0/, RangeError)
+  refused({ signal: {} }, /signal must be an AbortSignal, got an object/, TypeError)
+  refused({ signal: 'inherit' }, /signal must be an AbortSignal, got "inherit"/, TypeError)
+  assert.throws(() => scheduler.postTask(async function* () {}), /async/)
+  assert.is(scheduler.stats().jobs, 0)
+  assert.equal([host.posts, host.timers], [0, []])
+})
+
+tasks.run()
+
+// --------------------------------------------------------------------------------------------------- signals
+
+const signals = suite('postTask with a signal')
+
+signals('aborted before: rejects with its reason and never calls the callback', async () => {
+  const { host, scheduler, log } = world()
+  const standard = await rejection(scheduler.postTask(() => log.push('called'), { signal: AbortSignal.abort() }))
+  assert.equal([standard instanceof DOMException, standard.name], [true, 'AbortError'])
+  const reason = new Error('why')
+  const delayed = scheduler.postTask(() => log.push('called'), { signal: AbortSignal.abort(reason), delay: 10 })
+  assert.is(await rejection(delayed), reason)
+  assert.equal([host.posts, host.timers, log], [0, [], []])
+  await host.drain()
+  assert.equal(log, [])
+})
+
+signals('aborted while the task is queued: it leaves the queue at once', async () => {
+  const { host, scheduler, log, trace } = world()
+  const controller = new TaskController()
+  const { signal } = controller
+  const first = rejection(scheduler.postTask(() => log.push('first'), { signal }))
+  const second = rejection(scheduler.postTask(() => log.push('second'), { signal }))
+  scheduler.postTask(() => log.push('third'))
+  controller.abort()
+  assert.equal([(await first).name, (await second).name], ['AbortError', 'AbortError'])
+  await host.drain()
+  assert.equal(log, ['third'])
+  assertTrace(trace, `
+    0 release task
+    0 release task
+    0 release task
+    0 cancel task error=AbortError
+    0 cancel task error=AbortError
+    0 start task
+    0 finish task`)
+})
+
+signals('aborted by another task, or during the delay: the callback is never called, its timer goes', async () => {
+  const { host, scheduler, log } = world()
+  const controller = new TaskController()
+  const { signal } = controller
+  const queued = rejection(scheduler.postTask(() => log.push('queued'), { signal }))
+  const delayed = rejection(scheduler.postTask(() => log.push('delayed'), { signal, delay: 50 }))
+  scheduler.postTask(() => controller.abort('by a task'), { priority: 'user-blocking' })
+  assert.is(await host.drain(), 0)
+  assert.equal([await queued, await delayed, log], ['by a task', 'by a task', []])
+})
+
+signals('aborted while its own callback runs: rejects, although the callback ends', async () => {
+  const { host, scheduler, log } = world()
+  const sync = new TaskController()
+  const callback = rejection(scheduler.postTask(() => {
+    sync.abort()
+    log.push('on')
+    return 'result'
+  }, { signal: sync.signal }))
+  const wait = new TaskController()
+  const later = rejection(scheduler.postTask(async () => {
+    await new Promise(resolve => host.after(5, resolve))
+    wait.abort('from within')
+    log.push('on')
+  }, { signal: wait.signal }))
+  await host.drain()
+  assert.equal([(await callback).name, await later, log], ['AbortError', 'from within', ['on', 'on']])
+})
+
+signals('aborted after the end: nothing happens, nobody listens any more', async () => {
+  const { host, scheduler } = world()
+  const controller = new TaskController()
+  const listeners = countListeners(controller.signal)
+  const done = scheduler.postTask(() => 'result', { signal: controller.signal })
+  const delayed = scheduler.postTask(() => 'later', { signal: controller.signal, delay: 5 })
+  assert.is(listeners.count, 4) // each listens for aborts and for changes of priority
+  await host.drain()
+  assert.is(listeners.count, 0)
+  controller.abort()
+  controller.setPriority('background')
+  assert.equal([await done, await delayed, done.state], ['result', 'later', 'done'])
+})
+
+signals('of another task is left alone', async () => {
+  const { host, scheduler } = world()
+  const mine = new TaskController()
+  const other = new TaskController()
+  const task = scheduler.postTask(() => 'mine', { signal: mine.signal })
+  const aborted = rejection(scheduler.postTask(() => 'other', { signal: other.signal }))
+  other.abort()
+  await host.drain()
+  assert.equal([await task, (await aborted).name], ['mine', 'AbortError'])
+})
+
+signals('gives its priority to the tasks', async () => {
+  const { host, scheduler, log } = world()
+  for (const priority of [...PRIORITIES].reverse()) {
+    const { signal } = new TaskController({ priority })
+    scheduler.postTask(() => log.push(priority), { signal })
+  }
+  await host.drain()
+  assert.equal(log, PRIORITIES)
+})
+
+signals('without a priority leaves the default', async () => {
+  const { host, scheduler, log } = world()
+  scheduler.postTask(() => log.push('plain'), { signal: new AbortController().signal })
+  scheduler.postTask(() => log.push('background'), { priority: 'background' })
+  scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
+  await host.drain()
+  assert.equal(log, ['blocking', 'plain', 'background'])
+})
+
+signals('changing its priority moves the tasks that are queued, in their order', async () => {
+  const { host, scheduler, log } = world()
+  const controllers = Array.from({ length: 5 }, () => new TaskController({ priority: 'background' }))
+  controllers.forEach(({ signal }, i) => {
+    scheduler.postTask(() => log.push(`${i}a`), { signal })
+    scheduler.postTask(() => log.push(`${i}b`), { signal })
+  })
+  scheduler.postTask(() => log.push('visible'))
+  controllers[2].setPriority('user-blocking')
+  controllers[4].setPriority('user-blocking')
+  controllers[4].setPriority('background')
+  await host.drain()
+  assert.equal(log, ['2a', '2b', 'visible', '0a', '0b', '1a', '1b', '3a', '3b', '4a', '4b'])
+})
+
+signals('changing its priority from within a task moves the others behind what is more important', async () => {
+  const { host, scheduler, log } = world()
+  const controller = new TaskController()
+  const { signal } = controller
+  scheduler.postTask(() => {
+    log.push('one')
+    controller.setPriority('background')
+  }, { signal })
+  scheduler.postTask(() => log.push('two'), { signal })
+  scheduler.postTask(() => log.push('visible'))
+  await host.drain()
+  assert.equal(log, ['one', 'visible', 'two'])
+})
+
+signals('changing its priority during the delay counts when the delay ends', async () => {
+  const { host, scheduler, log } = world()
+  const controller = new TaskController({ priority: 'background' })
+  scheduler.postTask(() => log.push('delayed'), { signal: controller.signal, delay: 10 })
+  host.after(5, () => {
+    controller.setPriority('user-blocking')
+    scheduler.postTask(() => host.advance(10))
+    scheduler.postTask(() => log.push('visible'))
+  })
+  await host.drain()
+  assert.equal(log, ['delayed', 'visible'])
+})
+
+signals('does not change a priority given as an option, but still aborts', async () => {
+  const { host, scheduler, log } = world()
+  const controller = new TaskController({ priority: 'user-blocking' })
+  const { signal } = controller
+  const post = (name, options) => scheduler.postTask(() => log.push(name), options)
+  post('visible', {})
+  post('fixed', { signal, priority: 'background' })
+  controller.setPriority('user-visible')
+  controller.setPriority('user-blocking')
+  await host.drain()
+  assert.equal(log, ['visible', 'fixed'])
+
+  const aborted = rejection(post('aborted', { signal, priority: 'user-blocking' }))
+  controller.abort()
+  assert.is((await aborted).name, 'AbortError')
+})
+
+signals('shared by two tasks: a change of priority during the first reaches the second', async () => {
+  const { host, scheduler, trace } = world()
+  const controller = new TaskController({ priority: 'user-blocking' })
+  scheduler.postTask(async function first() {
+    host.advance(1)
+    controller.setPriority('background')
+    host.advance(1)
+    await scheduler.yield()
+    host.advance(1)
+  }, { signal: controller.signal })
+  scheduler.postTask(function second() { host.advance(1) }, { signal: controller.signal })
+  scheduler.postTask(function visible() { host.advance(1) })
+  await host.drain()
+  assertTrace(trace, `
+    0 release first
+    0 release second
+    0 release visible
+    0 start first
+    2 preempt first by=visible
+    2 start visible
+    3 finish visible
+    3 resume first
+    4 finish first
+    4 start second
+    5 finish second`)
+})
+
+signals.run()
+
+// --------------------------------------------------------------------------------------------- yield in tasks
+
+const continuations = suite('yield in tasks')
+
+/** A task that yields three times, then two tasks of each priority, posted in this order. */
+function postAround({ scheduler, log }, options, pause = () => scheduler.yield()) {
+  scheduler.postTask(async () => {
+    log.push('y0')
+    for (let i = 1; i <= 3; i++) {
+      await pause()
+      log.push(`y${i}`)
+    }
+  }, options)
+  for (const [name, priority] of [['ub', 'user-blocking'], ['uv', 'user-visible'], ['bg', 'background']]) {
+    for (const i of [1, 2]) scheduler.postTask(() => log.push(`${name}${i}`), { priority })
+  }
+}
+
+const ORDERS = {
+  'user-blocking': 'y0 y1 y2 y3 ub1 ub2 uv1 uv2 bg1 bg2',
+  'user-visible': 'ub1 ub2 y0 y1 y2 y3 uv1 uv2 bg1 bg2',
+  background: 'ub1 ub2 uv1 uv2 y0 y1 y2 y3 bg1 bg2'
+}
+
+continuations('inherits the priority of the task: before its equals, behind what is more important', async () => {
+  for (const budget of [1, 2, 'auto']) {
+    for (const priority of PRIORITIES) {
+      for (const options of [{ priority }, { signal: new TaskController({ priority }).signal }]) {
+        const run = world({ budget })
+        postAround(run, options)
+        await run.host.drain()
+        assert.is(run.log.join(' '), ORDERS[priority])
+      }
+    }
+    const run = world({ budget })
+    postAround(run)
+    await run.host.drain()
+    assert.is(run.log.join(' '), ORDERS['user-visible'])
+  }
+})
+
+continuations('yields to what is more important and was posted meanwhile', async () => {
+  const { host, scheduler, log } = world({ budget: 100 })
+  scheduler.postTask(async () => {
+    log.push('y0')
+    scheduler.postTask(() => log.push('visible'))
+    scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
+    await scheduler.yield()
+    log.push('y1')
+  })
+  await host.drain()
+  assert.equal(log, ['y0', 'blocking', 'y1', 'visible'])
+})
+
+continuations('follows a changing priority of the signal', async () => {
+  const { host, scheduler, log } = world()
+  const controller = new TaskController()
+  scheduler.postTask(async () => {
+    log.push('y0')
+    const subtasks = [1, 2].map(i => scheduler.postTask(() => log.push(`uv${i}`)))
+    for (const i of [1, 2]) {
+      await scheduler.yield()
+      log.push(`y${i}`)
+    }
+    controller.setPriority('background')
+    for (const i of [3, 4]) {
+      await scheduler.yield()
+      log.push(`y${i}`)
+    }
+    await Promise.all(subtasks)
+  }, { signal: controller.signal })
+  await host.drain()
+  assert.is(log.join(' '), 'y0 y1 y2 uv1 uv2 y3 y4')
+})
+
+continuations('rejects when the signal of the task has been aborted, or is meanwhile', async () => {
+  const { host, scheduler, log } = world()
+  const yielder = (controller, before) => scheduler.postTask(async () => {
+    before()
+    try {
+      await scheduler.yield()
+      log.push('on')
+    } catch (error) {
+      log.push(error)
+      throw error
+    }
+  }, { signal: controller.signal })
+
+  const first = new TaskController()
+  const task = rejection(yielder(first, () => first.abort('before')))
+  await host.drain()
+  assert.is(await task, 'before')
+
+  const second = new TaskController()
+  const abort = () => second.abort('meanwhile')
+  const other = rejection(yielder(second, () => scheduler.postTask(abort, { priority: 'user-blocking' })))
+  await host.drain()
+  assert.is(await other, 'meanwhile')
+  assert.equal(log, ['before', 'meanwhile'])
+})
+
+continuations('of several tasks take turns where a task may be rotated', async () => {
+  const { host, scheduler, log } = world({ slice: 1 })
+  for (const name of ['a', 'b']) {
+    scheduler.postTask(async () => {
+      for (let i = 1; i <= 3; i++) {
+        host.advance(1)
+        log.push(name + i)
+        await scheduler.yield()
+      }
+    })
+  }
+  await host.drain()
+  assert.is(log.join(' '), 'a1 b1 a2 b2 a3 b3')
+})
+
+continuations('after a foreign await belongs to no task: it has no priority to inherit', async () => {
+  const { host, scheduler, log } = world()
+  scheduler.postTask(async () => {
+    await new Promise(resolve => host.after(5, resolve))
+    scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
+    scheduler.postTask(() => log.push('visible'))
+    await scheduler.yield()
+    log.push('continuation')
+  }, { priority: 'background' })
+  await host.drain()
+  assert.equal(log, ['blocking', 'continuation', 'visible'])
+  assert.is(scheduler.stats().jobs, 4)
+})
+
+continuations('after a function that is no job any more still settles', async () => {
+  const { host, scheduler, log } = world()
+  const value = scheduler.postTask(() => {
+    scheduler.yield().then(() => log.push('after a value'))
+    return 'value'
+  })
+  const job = scheduler.postTask(() => {
+    scheduler.yield().then(() => log.push('after a job'))
+    return scheduler.postTask(() => 'adopted')
+  })
+  await host.drain()
+  assert.equal([value.state, job.state], ['done', 'done'])
+  assert.equal([await value, await job], ['value', 'adopted'])
+  assert.equal(log.sort(), ['after a job', 'after a value'])
+})
+
+continuations.run()
+
+// ---------------------------------------------------------------------------------------------------- interop
+
+const interop = suite('code written for `scheduler`')
+
+/** Knows the Prioritized Task Scheduling API, and nothing of this project. */
+async function renderThumbnails(scheduler, images, { signal, visit }) {
+  const done = await Promise.allSettled(images.map(image => scheduler.postTask(async () => {
+    const tiles = []
+    for (let tile = 0; tile < image.tiles; tile++) {
+      tiles.push(visit(`${image.name}${tile}`))
+      await scheduler.yield()
+    }
+    return tiles.length
+  }, { signal, priority: image.isVisible ? 'user-visible' : 'background', delay: image.delay })))
+  return done.map(({ status, value, reason }) => status === 'fulfilled' ? value : reason.name)
+}
+
+const IMAGES = [
+  { name: 'a', tiles: 3, isVisible: false },
+  { name: 'b', tiles: 2, isVisible: true },
+  { name: 'c', tiles: 2, isVisible: true },
+  { name: 'd', tiles: 2, isVisible: true, delay: 50 },
+  { name: 'e', tiles: 1, isVisible: false, delay: 20 }
+]
+
+interop('runs on a Scheduler as it is', async () => {
+  const { host, scheduler, log } = world()
+  const controller = new AbortController()
+  const visit = tile => {
+    log.push(`${tile}@${host.time}`)
+    host.advance(10)
+    if (tile === 'd0') controller.abort()
+    return tile
+  }
+  const result = renderThumbnails(scheduler, IMAGES, { signal: controller.signal, visit })
+  await host.drain()
+  assert.equal(log, ['b0@0', 'b1@10', 'c0@20', 'c1@30', 'a0@40', 'd0@50'])
+  assert.equal(await result, ['AbortError', 2, 2, 'AbortError', 'AbortError'])
+})
+
+interop('feature-detects it as the global object', () => {
+  const { scheduler } = world()
+  assert.equal(['postTask', 'yield'].map(name => typeof scheduler[name]), ['function', 'function'])
+  assert.is(scheduler.postTask(() => {}) instanceof Promise, false) // a job: thenable, and more
+  for (const name of ['then', 'catch', 'finally']) assert.type(scheduler.postTask(() => {})[name], 'function')
+})
+
+interop.run()
