@@ -1,0 +1,134 @@
+import { getEventListeners, setMaxListeners } from 'node:events'
+import { Scheduler } from '../rt.mjs'
+import { figure, heading, table, target } from './support.mjs'
+
+if (globalThis.gc === undefined) {
+  console.error('heap needs the collector: node --expose-gc bench/heap.mjs, or npm run bench -- heap')
+  process.exit(2)
+}
+
+const scheduler = new Scheduler()
+const controller = new AbortController()
+setMaxListeners(0, controller.signal)
+const neverSettles = new Promise(() => {})
+const ignore = () => {}
+const anHour = 3_600_000
+
+function nothing() {}
+
+function* nothingToYield() {}
+
+function* yields(times) {
+  for (let i = 0; i < times; i++) yield
+}
+
+function* waitsForPromises(times) {
+  for (let i = 0; i < times; i++) yield Promise.resolve(i)
+}
+
+function* waitsFor(waitable) {
+  yield waitable
+}
+
+async function asyncYields(job, times) {
+  for (let i = 0; i < times; i++) await job.yield()
+}
+
+function fails() {
+  throw new Error('on purpose')
+}
+
+/** Spawns in batches, as a page would: the queue stays short, the number of jobs does not. */
+async function inBatches(times, spawn) {
+  for (let i = 0; i < times; i += 1000) {
+    for (let k = 0; k < 1000; k++) spawn(i + k)
+    await scheduler.idle()
+  }
+}
+
+const cases = [
+  ['yields of one job', 10_000_000, times => scheduler.spawn(yields, undefined, times)],
+  ['yields of 100 jobs', 10_000_000, async times => {
+    for (let i = 0; i < 100; i++) scheduler.spawn(yields, undefined, times / 100)
+    await scheduler.idle()
+  }],
+  ['jobs, functions', 1_000_000, times => inBatches(times, () => scheduler.spawn(nothing))],
+  ['jobs, generator functions', 1_000_000, times => inBatches(times, () => scheduler.spawn(nothingToYield))],
+  ['jobs, deadline in an hour', 1_000_000, times =>
+    inBatches(times, () => scheduler.spawn(nothingToYield, { deadline: anHour }))],
+  ['jobs, results awaited', 200_000, times => inBatches(times, () => scheduler.spawn(nothing).then(ignore))],
+  ['jobs that fail, handled', 100_000, times => inBatches(times, () => scheduler.spawn(fails).catch(ignore))],
+  ['waits on promises', 1_000_000, times => scheduler.spawn(waitsForPromises, undefined, times)],
+  ['jobs that wait for a job', 200_000, times =>
+    inBatches(times, () => scheduler.spawn(waitsFor, undefined, scheduler.spawn(nothing)))],
+  ['yields of an async job', 1_000_000, times => scheduler.spawn(asyncYields, undefined, times)],
+  ['await scheduler.yield()', 1_000_000, async times => {
+    for (let i = 0; i < times; i++) await scheduler.yield()
+  }],
+  ['jobs cancelled before they start', 200_000, times =>
+    inBatches(times, () => scheduler.spawn(nothing).cancel())],
+  ['jobs cancelled before their release', 200_000, times =>
+    inBatches(times, () => scheduler.spawn(nothing, { release: scheduler.now() + anHour }).cancel())],
+  ['jobs cancelled in a wait for a job', 200_000, async times => {
+    const awaited = scheduler.spawn(waitsFor, undefined, new Promise(ignore))
+    for (let i = 0; i < times; i += 1000) {
+      const jobs = Array.from({ length: 1000 }, () => scheduler.spawn(waitsFor, undefined, awaited))
+      await new Promise(setImmediate)
+      for (const job of jobs) job.cancel()
+      await new Promise(setImmediate)
+    }
+    awaited.cancel()
+    await scheduler.idle()
+  }],
+  ['jobs cancelled in a wait for a promise', 200_000, times =>
+    cancelledWaits(times, () => new Promise(ignore))],
+  ['the same, one promise that never settles', 100_000, times => cancelledWaits(times, () => neverSettles)],
+  ['jobs that listen to one abort signal', 200_000, times =>
+    inBatches(times, () => scheduler.spawn(nothing, { signal: controller.signal }))],
+  ['jobs aborted by their own signals', 100_000, times => inBatches(times, () => {
+    const own = new AbortController()
+    scheduler.spawn(nothing, { signal: own.signal })
+    own.abort()
+  })]
+]
+
+async function cancelledWaits(times, promise) {
+  for (let i = 0; i < times; i += 1000) {
+    const jobs = Array.from({ length: 1000 }, () => scheduler.spawn(waitsFor, undefined, promise()))
+    await new Promise(setImmediate)
+    for (const job of jobs) job.cancel()
+    await scheduler.idle()
+  }
+}
+
+/** Heap in use after everything that can be collected was. */
+async function heapUsed() {
+  for (let turn = 0; turn < 3; turn++) {
+    await new Promise(setImmediate)
+    globalThis.gc()
+  }
+  return process.memoryUsage().heapUsed
+}
+
+heading('what yields and jobs leave behind in the heap', 'after forced collections')
+
+const outcomes = []
+for (const [name, times, run] of cases) {
+  // The first thousands make code and tables that stay; they are not what a leak looks like.
+  await run(times / 20)
+  const before = await heapUsed()
+  await run(times)
+  const after = await heapUsed()
+  outcomes.push({ name, times, before, growth: after - before })
+}
+table(
+  ['what', 'times', 'before, kB', 'growth, kB', 'bytes each'],
+  outcomes.map(({ name, times, before, growth }) =>
+    [name, figure(times), before / 1000, growth / 1000, Math.max(0, growth / times)])
+)
+// No object takes less than 16 bytes; what is below this is tables and code.
+const each = ({ growth, times }) => growth / times
+const worst = outcomes.reduce((left, right) => each(right) > each(left) ? right : left)
+target(`largest growth: ${worst.name}`, each(worst), { most: 4, unit: ' bytes each' })
+const listeners = getEventListeners(controller.signal, 'abort')
+target('listeners left on the abort signal', listeners.length, { most: 0 })

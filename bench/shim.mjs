@@ -1,0 +1,113 @@
+import { rt, Scheduler } from '../rt.mjs'
+import { cpuTime, heading, median, peer, quantile, table, target } from './support.mjs'
+
+const duration = 200 // ms of each turn
+const passes = 5
+
+// The polyfill looks for `self`, which Node does not have.
+globalThis.self ??= globalThis
+await peer('scheduler-polyfill/dist/scheduler-polyfill.js')
+const polyfill = globalThis.scheduler
+
+/** What one turn counts: preemptions of async code, yields of the generator jobs beside it. */
+let count = 0
+let beside = 0
+let ends = 0
+
+/** Looks at the clock every 64 preemptions: some variants keep every timer from ending the turn. */
+const goesOn = () => (++count & 63) !== 0 || performance.now() < ends
+
+async function loop(next) {
+  while (goesOn()) await next()
+}
+
+async function asyncJob(job) {
+  while (goesOn()) await job.yield()
+}
+
+function* generatorJob() {
+  while ((++beside & 63) !== 0 || performance.now() < ends) yield
+}
+
+const rotating = new Scheduler({ slice: Number.MIN_VALUE, budget: 1 })
+const rtYield = () => rt.yield()
+const immediate = () => new Promise(resolve => setImmediate(resolve))
+
+const twoJobs = 'two async jobs'
+const twoRotatingJobs = 'two async jobs that rotate at every yield'
+const twoFunctions = 'two async functions, `await rt.yield()`'
+const variants = [
+  ['`await null`', () => [loop(() => null)]],
+  ['setImmediate as a promise', () => [loop(immediate)]],
+  ['one async job, `await job.yield()`', () => [rt.spawn(asyncJob)]],
+  [twoJobs, () => [rt.spawn(asyncJob), rt.spawn(asyncJob)]],
+  [twoRotatingJobs, () => [rotating.spawn(asyncJob), rotating.spawn(asyncJob)]],
+  ['two async jobs, one generator job', () => [
+    rt.spawn(asyncJob), rt.spawn(asyncJob), rt.spawn(generatorJob)
+  ]],
+  [twoFunctions, () => [loop(rtYield), loop(rtYield)]],
+  ['`await rt.yield()`, one generator job', () => [loop(rtYield), rt.spawn(generatorJob)]],
+  ...polyfill === undefined ? [] : [
+    ['two async functions, scheduler-polyfill yield', () => {
+      const polyfillYield = () => polyfill.yield()
+      return [loop(polyfillYield), loop(polyfillYield)]
+    }]
+  ]
+]
+
+async function turn(start) {
+  const fired = { timeouts: 0, intervals: 0 }
+  let timeout
+  const again = () => {
+    fired.timeouts++
+    timeout = setTimeout(again, 1)
+  }
+  count = beside = 0
+  const cpuStarted = cpuTime()
+  const started = performance.now()
+  ends = started + duration
+  timeout = setTimeout(again, 1)
+  const interval = setInterval(() => { fired.intervals++ }, 10)
+  await Promise.all(start())
+  const elapsed = performance.now() - started
+  clearTimeout(timeout)
+  clearInterval(interval)
+  return {
+    rate: count / 1000 / elapsed,
+    // Other processes take no part in this one.
+    cpuRate: count / 1000 / (cpuTime() - cpuStarted),
+    beside: beside / 1000 / elapsed,
+    ...fired
+  }
+}
+
+heading('how often async code can be preempted', `${passes} turns of ${duration} ms`)
+
+const turns = new Map(variants.map(([name]) => [name, []]))
+for (let pass = 0; pass <= passes; pass++) {
+  for (const [name, start] of variants) {
+    const outcome = await turn(start)
+    // The first turn of each is its warm-up.
+    if (pass > 0) turns.get(name).push(outcome)
+  }
+}
+
+const summary = name => {
+  const outcomes = turns.get(name)
+  const of = property => outcomes.map(outcome => outcome[property])
+  return [
+    median(of('cpuRate')), quantile(of('cpuRate'), 0.01), median(of('rate')), median(of('beside')),
+    median(of('timeouts')), median(of('intervals'))
+  ]
+}
+table(
+  ['what is awaited', 'million per CPU second, median', '1st percentile', 'per second of wall time',
+    'generator yields, million', 'setTimeout 1 ms fired', 'setInterval 10 ms fired'],
+  variants.map(([name]) => [name, ...summary(name)])
+)
+for (const name of [twoJobs, twoRotatingJobs, twoFunctions]) {
+  target(name, summary(name)[0], { least: 2, unit: ' million/s' })
+}
+
+// The polyfill's MessageChannel would keep the process alive.
+process.exit()

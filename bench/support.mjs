@@ -1,0 +1,246 @@
+import { cpus, availableParallelism } from 'node:os'
+import { relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Bench } from 'tinybench'
+
+/**
+ * One thing to measure. `run` performs `operations` operations; it returns a promise where `async` is set.
+ * `setup` and `teardown` stand around its turn in each pass, unmeasured.
+ * @typedef {object} Variant
+ * @property {string} name
+ * @property {number} operations
+ * @property {() => unknown} run
+ * @property {boolean} [async]
+ * @property {() => void} [setup]
+ * @property {() => void} [teardown]
+ *
+ * @typedef {{ name: string, median: number, p99: number, ratio: number }} Row ns per operation
+ */
+
+/**
+ * CPU time of this process in ms: unlike wall time, it leaves out what other processes took.
+ * @returns {number}
+ */
+export function cpuTime() {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+/**
+ * A scheduler's host without an event loop: `drain()` runs the posted rounds here and now, so that what is
+ * measured is the scheduler alone. No work on this host may wait for time: `after` never fires.
+ * @param {() => number} [now]
+ */
+export function synchronousHost(now = performance.now.bind(performance)) {
+  const posted = []
+  return {
+    now,
+    post(fn) {
+      posted.push(fn)
+    },
+    after: () => () => {},
+    drain() {
+      while (posted.length > 0) posted.shift()()
+    }
+  }
+}
+
+/**
+ * A clock that stands still while this process is not running, so that what other processes take is no stall.
+ * For work that never waits: what is not CPU time in a gap counts as taken by others.
+ * @returns {() => number} ms
+ */
+export function undisturbedClock() {
+  const wall = performance.now.bind(performance)
+  let latest = wall()
+  let sampledWall = latest
+  let sampledCpu = cpuTime()
+  let taken = 0
+  return () => {
+    const time = wall()
+    if (time - latest > 0.05) {
+      const cpu = cpuTime()
+      taken += Math.max(0, time - sampledWall - (cpu - sampledCpu))
+      sampledWall = time
+      sampledCpu = cpu
+    }
+    latest = time
+    return time - taken
+  }
+}
+
+/**
+ * Random numbers in [0, 1) that are the same in every run (mulberry32).
+ * @param {number} seed
+ * @returns {() => number}
+ */
+export function seededRandom(seed) {
+  let state = seed
+  return () => {
+    state = (state + 0x6D2B79F5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/**
+ * @param {number[]} values in any order, at least one
+ * @param {number} fraction 0.5 is the median
+ * @returns {number}
+ */
+export function quantile(values, fraction) {
+  const sorted = Float64Array.from(values).sort()
+  const position = fraction * (sorted.length - 1)
+  const below = Math.floor(position)
+  const above = Math.min(below + 1, sorted.length - 1)
+  return sorted[below] + (sorted[above] - sorted[below]) * (position - below)
+}
+
+export const median = values => quantile(values, 0.5)
+
+/**
+ * Measures the variants in turns, and states each one's ratio to the floor as the median of the ratios within
+ * a pass: shared machines change speed in mid-run, neighbours in time share that fate, so it cancels out.
+ * @param {Variant[]} variants the first one is the floor, unless `floor` names another
+ * @param {{ passes?: number, time?: number, clock?: () => number, floor?: string }} [options] time in ms, for
+ *   each variant in each pass
+ * @returns {Promise<Row[]>}
+ */
+export async function measure(variants, options = {}) {
+  const { passes = 9, time = 30, clock = cpuTime, floor = variants[0].name } = options
+  const samples = new Map(variants.map(({ name }) => [name, []]))
+  for (let pass = 0; pass < passes; pass++) {
+    for (let turn = 0; turn < variants.length; turn++) {
+      const variant = variants[(turn + pass) % variants.length]
+      samples.get(variant.name).push(await sample(variant, time, clock))
+    }
+  }
+  const floors = samples.get(floor).map(median)
+  return variants.map(({ name }) => {
+    const medians = samples.get(name).map(median)
+    return {
+      name,
+      median: median(medians),
+      p99: quantile(samples.get(name).flat(), 0.99),
+      ratio: median(medians.map((value, pass) => value / floors[pass]))
+    }
+  })
+}
+
+async function sample({ name, operations, run, async = false, setup, teardown }, time, clock) {
+  setup?.()
+  // What earlier variants left behind must not be collected at this one's expense. A forced collection throws
+  // away compiled code as well, so that every pass needs its warm-up.
+  globalThis.gc?.()
+  const bench = new Bench({
+    now: clock, retainSamples: true, throws: true, time, iterations: 2, warmupTime: time / 2,
+    warmupIterations: 2
+  })
+  bench.add(name, run, { async })
+  if (async) await bench.run()
+  else bench.runSync()
+  teardown?.()
+  return bench.tasks[0].result.latency.samples.map(ms => ms * 1e6 / operations)
+}
+
+/**
+ * The measured ratio between two variants of one table.
+ * @param {Row[]} rows
+ * @param {string} name
+ * @param {string} to
+ * @returns {number}
+ */
+export const ratio = (rows, name, to) => find(rows, name).ratio / find(rows, to).ratio
+
+/**
+ * @param {Row[]} rows
+ * @param {string} name
+ * @returns {Row}
+ */
+export function find(rows, name) {
+  const row = rows.find(candidate => candidate.name === name)
+  if (row === undefined) throw new Error(`no variant is named '${name}'`)
+  return row
+}
+
+/**
+ * Prints the heading of a bench: what is measured, and on what.
+ * @param {string} question
+ * @param {string} [conditions]
+ */
+export function heading(question, conditions = '') {
+  const name = process.argv[1].match(/([^/\\]+)\.mjs$/)[1]
+  const versions = `Node ${process.versions.node} (V8 ${process.versions.v8.split('-')[0]})`
+  const processor = `${cpus()[0].model.trim()}, ${availableParallelism()} cores`
+  const machine = `${process.platform} ${process.arch}, ${processor}`
+  console.log(`## ${name}: ${question}\n\n${versions}, ${machine}${conditions && `; ${conditions}`}\n`)
+}
+
+/**
+ * Prints a Markdown table, the first column to the left, numbers to the right.
+ * @param {string[]} columns
+ * @param {(string | number)[][]} rows
+ */
+export function table(columns, rows) {
+  const cells = [columns, ...rows].map(row => row.map(cell => typeof cell === 'number' ? figure(cell) : cell))
+  const widths = columns.map((_, column) => Math.max(4, ...cells.map(row => row[column].length)))
+  const line = row => `| ${row.map((cell, column) => pad(cell, column, widths[column])).join(' | ')} |`
+  const rule = widths.map((width, column) => column === 0 ? '-'.repeat(width) : '-'.repeat(width - 1) + ':')
+  console.log([line(cells[0]), line(rule), ...cells.slice(1).map(line)].join('\n') + '\n')
+}
+
+const pad = (cell, column, width) => column === 0 ? cell.padEnd(width) : cell.padStart(width)
+
+/**
+ * Prints what `measure` found.
+ * @param {string} subject the heading of the first column
+ * @param {string} unit such as 'ns per yield'
+ * @param {Row[]} rows
+ * @param {number} [scale] the unit in ns
+ */
+export function printRows(subject, unit, rows, scale = 1) {
+  const floor = rows.find(row => row.ratio === 1) ?? rows[0]
+  table(
+    [subject, `${unit}, median`, 'p99', `ratio to ${floor.name}`],
+    rows.map(row => [row.name, row.median / scale, row.p99 / scale, row.ratio])
+  )
+}
+
+/**
+ * Prints a measured value beside what it should be.
+ * @param {string} claim
+ * @param {number} value
+ * @param {{ most?: number, least?: number, unit?: string }} bound
+ */
+export function target(claim, value, { most, least, unit = '' }) {
+  const met = most === undefined ? value >= least : value <= most
+  const bound = most === undefined ? `at least ${figure(least)}` : `at most ${figure(most)}`
+  console.log(`- ${claim}: **${figure(value)}${unit}** (target: ${bound}${unit}, ${met ? 'met' : 'not met'})`)
+}
+
+/**
+ * Three significant digits, grouped by thousands.
+ * @param {number} value
+ * @returns {string}
+ */
+export function figure(value) {
+  if (!Number.isFinite(value)) return String(value)
+  if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ')
+  return String(Number(value.toPrecision(3)))
+}
+
+/**
+ * A package that a comparison needs and this one does not: imported from bench/peers, if it is there.
+ * @param {string} path of the module, below bench/peers/node_modules
+ * @returns {Promise<any>} undefined where it is not installed
+ */
+export async function peer(path) {
+  try {
+    return await import(new URL(`./peers/node_modules/${path}`, import.meta.url))
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error
+    const folder = relative(process.cwd(), fileURLToPath(new URL('./peers', import.meta.url)))
+    console.log(`${path.split('/')[0]}: peer not installed: npm --prefix ${folder} install\n`)
+  }
+}

@@ -1,0 +1,88 @@
+import { edf, fp, Scheduler } from '../rt.mjs'
+import { figure, heading, measure, printRows, synchronousHost } from './support.mjs'
+
+const switches = 20_000
+
+/** Counts how often the one after the other ran, so that no variant is paid for switches that it left out. */
+let latest = 0
+let counted = 0
+
+function* player(me) {
+  for (let i = 0; i < switches / 2; i++) {
+    if (latest !== me) {
+      latest = me
+      counted++
+    }
+    yield
+  }
+}
+
+function* deepPlayer(me, depth) {
+  yield depth === 1 ? player(me) : deepPlayer(me, depth - 1)
+}
+
+function variant(name, run) {
+  return {
+    name,
+    operations: switches,
+    run() {
+      latest = counted = 0
+      run()
+      if (counted < switches - 1) throw new Error(`${name}: only ${counted} of ${switches} switches`)
+    }
+  }
+}
+
+function byHand() {
+  const one = player(1)
+  const other = player(2)
+  while (!one.next().done) other.next()
+}
+
+// A slice that has always passed, and a clock that is read at every point: every yield hands over.
+const everyYield = { slice: Number.MIN_VALUE, budget: 1 }
+
+function scheduled(options, work = player, ...args) {
+  const host = synchronousHost(options.now)
+  const scheduler = new Scheduler({ ...everyYield, ...options, host })
+  return () => {
+    scheduler.spawn(work, undefined, 1, ...args)
+    scheduler.spawn(work, undefined, 2, ...args)
+    host.drain()
+  }
+}
+
+/** A clock that costs nothing: what remains is the dispatcher. */
+let ticks = 0
+const ticking = () => ++ticks
+
+function readClock() {
+  const now = performance.now.bind(performance)
+  let latest = 0
+  for (let i = 0; i < switches; i++) latest = now()
+  return latest
+}
+
+const onDefaultHost = new Scheduler(everyYield)
+async function onEventLoop() {
+  latest = counted = 0
+  const one = onDefaultHost.spawn(player, undefined, 1)
+  const other = onDefaultHost.spawn(player, undefined, 2)
+  await one
+  await other
+  if (counted < switches - 1) throw new Error(`only ${counted} of ${switches} switches`)
+}
+
+heading('what it costs to hand over between two equal jobs at every yield',
+  `CPU time, ${figure(switches)} switches a run`)
+
+printRows('variant', 'ns per switch', await measure([
+  variant('two bare generators, alternated by hand', byHand),
+  { name: 'performance.now() alone', operations: switches, run: readClock },
+  variant('scheduler, edf', scheduled({ policy: edf })),
+  variant('scheduler, fp', scheduled({ policy: fp })),
+  variant('scheduler, edf, 10 yielded calls deep', scheduled({ policy: edf }, deepPlayer, 10)),
+  variant('scheduler, edf, a clock that costs nothing',
+    scheduled({ policy: edf, now: ticking, round: Infinity })),
+  { name: 'scheduler, edf, default host', operations: switches, run: onEventLoop, async: true }
+]))

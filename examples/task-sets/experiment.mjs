@@ -1,0 +1,257 @@
+import { Scheduler, budget as points, edf, fp } from '../../rt.mjs'
+import { idealSchedule } from './ideal.mjs'
+import { releasesOf } from './task-sets.mjs'
+
+/**
+ * @typedef {import('./task-sets.mjs').TaskSet} TaskSet
+ * @typedef {import('./task-sets.mjs').Release} Release
+ * @typedef {import('./ideal.mjs').Segment} Segment
+ * @typedef {'fcfs' | 'fp' | 'edf'} PolicyName fcfs = plain JavaScript, fp = rate monotonic
+ * @typedef {{ blocking(wcet: number): void, preemptible(wcet: number): Iterator<void> }} Work
+ *   how a job spends its execution time
+ * @typedef {Release & { started: number, finished: number, missed: boolean }} Outcome ms from the run's start
+ * @typedef {{ from: number, to: number }} Round in which the scheduler held the thread
+ * @typedef {{ outcomes: Outcome[], segments: Segment[], rounds: Round[], stats?: object }} Run
+ *   segments and rounds end where `watch` does
+ * @typedef {{ host?: any, work?: Work, slice?: number, round?: number, budget?: number | 'auto',
+ *   watch?: number, signal?: AbortSignal }} RunOptions
+ *   watch: ms for which the schedule is recorded (default 0);
+ *   signal: ends the run early, `outcomes` then has only the jobs that finished
+ */
+
+const schedulers = { fp, edf }
+
+// Time 0 must not come before the last job has been spawned.
+const leadTime = 20
+
+/** The page's or process's own clock and timers. */
+export const wallClock = {
+  now: () => performance.now(),
+  after(ms, fn) {
+    const timer = setTimeout(fn, ms)
+    return () => clearTimeout(timer)
+  }
+}
+
+/**
+ * Work that spins until it has received its execution time on the clock `now`.
+ * @param {() => number} now
+ * @returns {Work}
+ */
+export function spinning(now) {
+  return {
+    blocking(wcet) {
+      const end = now() + wcet
+      while (now() < end);
+    },
+    *preemptible(wcet) {
+      let left = wcet
+      let last = now()
+      for (;;) {
+        const time = now()
+        left -= time - last
+        if (left <= 0) return
+        last = time
+        if (--points.left <= 0) {
+          yield
+          // What passed at the yield went to the scheduler and to other jobs, not to this one.
+          last = now()
+        }
+      }
+    }
+  }
+}
+
+/**
+ * Runs the jobs as plain JavaScript does: each timer's callback works until it is done, in the order the
+ * timers expire. All timers are set beforehand, so that blocking delays neither releases nor deadlines.
+ * @param {Release[]} releases
+ * @param {RunOptions} [options]
+ * @returns {Promise<Run>}
+ */
+export async function runPlain(releases, options = {}) {
+  const { host = wallClock, work = spinning(host.now), watch = 0, signal } = options
+  // Node counts a timer's delay from the beginning of the event loop's turn: begin with a new one.
+  await new Promise(resolve => host.after(0, resolve))
+  const start = host.now() + leadTime
+  /** @type {Run} */
+  const run = { outcomes: [], segments: [], rounds: [] }
+  let unfinished = releases.length
+  await new Promise(resolve => {
+    // Whole delays, in order: of timers that are due together the first that was set fires first.
+    const cancels = releases.map((release, job) => host.after(leadTime + release.release, () => {
+      const started = host.now() - start
+      work.blocking(release.wcet)
+      const finished = host.now() - start
+      run.outcomes.push({ ...release, started, finished, missed: finished > release.deadline })
+      if (started < watch && finished > started) run.segments.push({ job, from: started, to: finished })
+      if (--unfinished === 0) resolve()
+    }))
+    const stop = () => {
+      cancels.forEach(cancel => cancel())
+      resolve()
+    }
+    if (signal?.aborted || unfinished === 0) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+  return run
+}
+
+/**
+ * Runs the jobs on a scheduler of their own, released by its dispatcher.
+ * @param {Release[]} releases
+ * @param {RunOptions & { policy: 'fp' | 'edf' }} options
+ * @returns {Promise<Run>}
+ */
+export async function runScheduled(releases, { policy, host, work, watch = 0, signal, ...dispatching }) {
+  const given = Object.entries({ ...dispatching, host }).filter(([, value]) => value !== undefined)
+  const options = { policy: schedulers[policy], paused: true, ...Object.fromEntries(given) }
+  const scheduler = new Scheduler(options)
+  const { preemptible } = work ?? spinning(host?.now ?? wallClock.now)
+  const start = Math.ceil(scheduler.now() + leadTime)
+  const jobs = releases.map(({ task, wcet, period, release }) => scheduler.spawn(preemptible, {
+    name: `task ${task}`,
+    release: start + release,
+    deadline: period,
+    // Rate monotonic. Under edf a priority would decide ties that belong to the earlier release.
+    priority: policy === 'fp' ? -period : 0
+  }, wcet))
+  const recording = watch > 0 ? record(scheduler, jobs, start, watch) : { segments: [], rounds: [] }
+  const stop = () => jobs.forEach(job => job.cancel())
+  if (signal?.aborted) stop()
+  signal?.addEventListener('abort', stop)
+  scheduler.resume()
+  await scheduler.idle()
+  signal?.removeEventListener('abort', stop)
+  const outcomes = releases.map((release, i) => ({
+    ...release,
+    started: jobs[i].started - start,
+    finished: jobs[i].finished - start,
+    missed: jobs[i].missed
+  })).filter((_, i) => jobs[i].state === 'done')
+  return { outcomes, ...recording, stats: scheduler.stats() }
+}
+
+const begins = new Set(['start', 'resume'])
+const ends = new Set(['preempt', 'block', 'finish', 'cancel', 'fail'])
+
+function record(scheduler, jobs, start, watch) {
+  const indexes = new Map(jobs.map((job, i) => [job, i]))
+  /** @type {Segment[]} */
+  const segments = []
+  /** @type {Round[]} */
+  const rounds = []
+  let running = null
+  let from = 0
+  let firstOfRound = 0
+
+  function close(now) {
+    if (running && now > from) segments.push({ job: indexes.get(running), from, to: now })
+    from = now
+  }
+
+  function closeRound(now, began) {
+    close(now)
+    // A job that runs when a round ends goes on with the next one: when that one began is known only now.
+    const first = segments[firstOfRound]
+    if (first) first.from = Math.max(first.from, began)
+    firstOfRound = segments.length
+    rounds.push({ from: began, to: now })
+  }
+
+  const unsubscribe = scheduler.observe(event => {
+    const now = event.time - start
+    if (event.type === 'round') {
+      closeRound(now, event.start - start)
+      if (now > watch) unsubscribe()
+    } else if (begins.has(event.type)) {
+      close(now)
+      running = event.job
+    } else if (ends.has(event.type) && event.job === running) {
+      close(now)
+      running = null
+    }
+  })
+  return { segments, rounds }
+}
+
+/** Before this time, ms, compiling is what a run mostly measures. */
+export const warmUp = 500
+
+/**
+ * @typedef {object} Result
+ * @property {TaskSet} set
+ * @property {PolicyName} policy
+ * @property {number} seconds
+ * @property {number} jobs that finished
+ * @property {number} misses
+ * @property {number} missRatio
+ * @property {number} idealMisses of the same jobs in the exact schedule
+ * @property {number} idealMissRatio
+ * @property {number} beyond misses, of jobs released after the warm-up, that the exact schedule does not have
+ * @property {number | null} overhead scheduler time / job time, as the scheduler accounts for it; plain
+ *   JavaScript has no scheduler
+ * @property {number | null} inflation time in rounds beyond the execution times of the jobs / these: all that
+ *   scheduling costs, with preemption points and reading the clock
+ * @property {Release[]} releases all planned jobs
+ * @property {Outcome[]} outcomes
+ * @property {Segment[]} segments
+ * @property {Round[]} rounds
+ * @property {object} [stats] the scheduler's
+ */
+
+/**
+ * Runs one task set under one policy, and compares it with the exact schedule.
+ * @param {TaskSet} set
+ * @param {RunOptions & { policy: PolicyName, seconds: number }} options
+ * @returns {Promise<Result>}
+ */
+export async function runSet(set, { policy, seconds, ...options }) {
+  const releases = releasesOf(set, seconds)
+  const run = policy === 'fcfs'
+    ? await runPlain(releases, options)
+    : await runScheduled(releases, { policy, ...options })
+  return { set, policy, seconds, releases, ...compare(releases, run, policy), ...run }
+}
+
+function compare(releases, { outcomes, stats }, policy) {
+  const ideal = idealSchedule(releases, policy)
+  const idealMissed = new Set(releases.filter((job, i) => ideal.finished[i] > job.deadline).map(nameOf))
+  const missed = outcomes.filter(job => job.missed)
+  const worked = outcomes.reduce((sum, { wcet }) => sum + wcet, 0)
+  const idealMisses = outcomes.filter(job => idealMissed.has(nameOf(job))).length
+  return {
+    jobs: outcomes.length,
+    misses: missed.length,
+    missRatio: missed.length / (outcomes.length || 1),
+    idealMisses,
+    idealMissRatio: idealMisses / (outcomes.length || 1),
+    beyond: missed.filter(job => job.release >= warmUp && !idealMissed.has(nameOf(job))).length,
+    overhead: stats ? stats.overhead / stats.busy : null,
+    inflation: stats ? (stats.busy + stats.overhead) / worked - 1 : null
+  }
+}
+
+const nameOf = ({ task, release }) => `${task}@${release}`
+
+/**
+ * Runs every set under every policy, one after the other.
+ * @param {TaskSet[]} sets
+ * @param {RunOptions & { policies: readonly PolicyName[], seconds: number,
+ *   before?(set: TaskSet, policy: PolicyName, done: number, total: number): void | Promise<void> }} options
+ * @returns {AsyncGenerator<Result, void>} ends early, without the run in progress, once `signal` is aborted
+ */
+export async function* runSets(sets, { policies, before, ...options }) {
+  const total = sets.length * policies.length
+  let done = 0
+  for (const set of sets) {
+    for (const policy of policies) {
+      await before?.(set, policy, done, total)
+      if (options.signal?.aborted) return
+      const result = await runSet(set, { ...options, policy })
+      if (options.signal?.aborted) return
+      done++
+      yield result
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import { binLabel, binOf } from './task-sets.mjs'
+
+/**
+ * What the results of an experiment say: figures per utilization bin, and schedules as text.
+ *
+ * @typedef {import('./experiment.mjs').Result} Result
+ * @typedef {import('./experiment.mjs').PolicyName} PolicyName
+ * @typedef {{ missRatio: number, ideal: number, beyond: number,
+ *   overhead: null | { median: number, worst: number }, inflation: null | number }} Figures
+ *   the ratios are means over the sets, the inflation is a median
+ * @typedef {{ label: string, bin: number | null, sets: number, jobs: number,
+ *   figures: Partial<Record<PolicyName, Figures>> }} Row bin is null for the row of all sets
+ */
+
+/** What the policies are called wherever a person reads them. */
+export const policyNames = { fcfs: 'plain JavaScript', fp: 'fixed priority', edf: 'earliest deadline' }
+
+/**
+ * @param {Result[]} results
+ * @returns {Row[]} one per bin that has results, by utilization; the last one is for all sets
+ */
+export function summarize(results) {
+  const bin = ({ set }) => binOf(set.utilization)
+  const bins = [...new Set(results.map(bin))].sort((a, b) => a - b)
+  const rows = bins.map(one => row(binLabel(one), one, results.filter(result => bin(result) === one)))
+  return [...rows, row('all', null, results)]
+}
+
+function row(label, bin, results) {
+  const ofPolicy = policy => results.filter(result => result.policy === policy)
+  const policies = [...new Set(results.map(({ policy }) => policy))]
+  const most = select => Math.max(0, ...policies.map(policy => select(ofPolicy(policy))))
+  return {
+    label,
+    bin,
+    sets: most(of => of.length),
+    jobs: most(of => sum(of.map(({ jobs }) => jobs))),
+    figures: Object.fromEntries(policies.map(policy => [policy, figures(ofPolicy(policy))]))
+  }
+}
+
+function figures(results) {
+  const overheads = results.map(({ overhead }) => overhead).filter(overhead => overhead !== null)
+  const inflations = results.map(({ inflation }) => inflation).filter(inflation => inflation !== null)
+  return {
+    missRatio: mean(results.map(({ missRatio }) => missRatio)),
+    ideal: mean(results.map(({ idealMissRatio }) => idealMissRatio)),
+    beyond: sum(results.map(({ beyond }) => beyond)),
+    overhead: overheads.length ? { median: median(overheads), worst: Math.max(...overheads) } : null,
+    inflation: inflations.length ? median(inflations) : null
+  }
+}
+
+const sum = values => values.reduce((total, value) => total + value, 0)
+const mean = values => sum(values) / (values.length || 1)
+
+/** @param {number[]} values at least one */
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = sorted.length >> 1
+  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/** A ratio as a percentage that keeps small values apart from 0. */
+export function percent(ratio) {
+  const value = ratio * 100
+  if (value === 0) return '0'
+  return value >= 10 ? value.toFixed(1) : value >= 0.1 ? value.toFixed(2) : value.toPrecision(1)
+}
+
+/**
+ * Figure 5 as a Markdown table: miss ratios, measured / ideal, and the misses beyond the ideal ones.
+ * @param {Row[]} rows
+ * @param {readonly PolicyName[]} policies
+ */
+export function missTable(rows, policies) {
+  const scheduled = policies.filter(policy => policy !== 'fcfs')
+  return markdown(
+    ['U', 'sets', 'jobs', ...policies.map(policy => `${policy} misses % (ideal)`),
+      ...scheduled.map(policy => `${policy} beyond`)],
+    rows.map(({ label, sets, jobs, figures }) => [label, sets, jobs,
+      ...policies.map(policy => each(figures[policy], ({ missRatio, ideal }) =>
+        `${percent(missRatio)} (${percent(ideal)})`)),
+      ...scheduled.map(policy => each(figures[policy], ({ beyond }) => beyond))])
+  )
+}
+
+/**
+ * Figure 6 as a Markdown table: scheduler time / job time, and by how much rounds outlast the work in them.
+ * @param {Row[]} rows
+ * @param {readonly PolicyName[]} policies
+ */
+export function overheadTable(rows, policies) {
+  const scheduled = policies.filter(policy => policy !== 'fcfs')
+  return markdown(
+    ['U', 'sets', ...scheduled.flatMap(policy => [`${policy} overhead %, median`, 'worst set', 'inflation'])],
+    rows.map(({ label, sets, figures }) => [label, sets, ...scheduled.flatMap(policy => [
+      each(figures[policy]?.overhead, of => percent(of.median)),
+      each(figures[policy]?.overhead, of => percent(of.worst)),
+      each(figures[policy], of => percent(of.inflation))
+    ])])
+  )
+}
+
+const each = (figures, text) => figures ? text(figures) : ''
+
+function markdown(head, body) {
+  const rows = [head, ...body].map(cells => cells.map(String))
+  const widths = head.map((_, i) => Math.max(...rows.map(cells => cells[i].length)))
+  const line = cells => `| ${cells.map((cell, i) => cell.padStart(widths[i])).join(' | ')} |`
+  const rule = `|${widths.map(width => `${'-'.repeat(width + 1)}:`).join('|')}|`
+  return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n')
+}
+
+/** How to read what `drawSchedule` draws. */
+export const scheduleLegend = '# executes   . waits   % executes past its deadline   ! waits past it'
+
+/**
+ * The schedule of one run as text: a row per task with execution time, by period; a column per
+ * `span / columns` ms.
+ * @param {Result} result of a run that was watched for `span` ms
+ * @param {{ span?: number, columns?: number }} [options]
+ */
+export function drawSchedule({ set, releases, segments, outcomes }, { span = 150, columns = 100 } = {}) {
+  const width = span / columns
+  const shares = set.tasks.map(() => new Float64Array(columns))
+  for (const { job, from, to } of segments) share(shares[releases[job].task], from / width, to / width)
+  const byPeriod = set.tasks.map((_, task) => task).sort((a, b) => set.tasks[a][1] - set.tasks[b][1])
+  const rows = byPeriod.map(task => {
+    const [wcet, period] = set.tasks[task]
+    const jobs = outcomes.filter(job => job.task === task && job.release < span)
+    const cells = Array.from({ length: columns }, (_, i) => {
+      const [from, to] = [i * width, (i + 1) * width]
+      const executes = shares[task][i] >= 0.25
+      const pending = jobs.filter(({ release, finished }) => release < to && finished > from)
+      const late = pending.some(({ deadline }) => deadline <= from)
+      if (executes) return late ? '%' : '#'
+      if (late) return '!'
+      return pending.length ? '.' : ' '
+    })
+    return wcet === 0 ? '' : `${`${wcet}/${period}`.padStart(9)} |${cells.join('')}|`
+  })
+  return [ruler(span, columns), ...rows.filter(row => row)].join('\n')
+}
+
+function share(cells, from, to) {
+  for (let i = Math.floor(from); i < Math.min(to, cells.length); i++) {
+    cells[i] += Math.min(to, i + 1) - Math.max(from, i)
+  }
+}
+
+function ruler(span, columns) {
+  const cell = Math.ceil(columns / 5)
+  const marks = [0, 1, 2, 3, 4].map(i => `${Math.round(i * cell * span / columns)}`.padEnd(cell))
+  return `wcet/T ms |${marks.join('').slice(0, columns)}| ${span} ms`
+}
