@@ -1315,12 +1315,12 @@ const subjectOf = waitable => waitable instanceof Join ? waitable.target.job
 
 /** @param {Activation} a @param {any} value @returns {Waitable} */
 function waitableOf(a, value) {
+  if (value === a.job) throw new TypeError(`${a.job.name} waits for itself`)
   const waitable = Waitable.of(value)
   if (waitable === null) {
     throw new TypeError(
       `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}`)
   }
-  if (waitable instanceof Join && waitable.target === a) throw new TypeError(`${a.job.name} waits for itself`)
   return waitable
 }
 
@@ -1856,6 +1856,8 @@ class Dispatcher {
   rekey(a, change) {
     if (a.state === PENDING) {
       change()
+      if (a.rare !== null) a.rare.rank = null
+      a.standing = this.standingOf(a)
       // The level has changed, by which resources compute their ceilings.
       for (const resource of a.rare?.uses ?? []) {
         resource.detach(a.job)
@@ -2351,7 +2353,8 @@ class Dispatcher {
     if (a.rare !== null && a.rare.server !== null) a.rare.server.charge?.(a.job, elapsed, time)
     if (outcome >= DONE) return false
     const pace = a.pace ??= new Pace()
-    const passed = this.granted - Math.max(0, budget.left)
+    const { left } = budget // which is the job's to write
+    const passed = typeof left === 'number' ? this.granted - Math.max(0, left) : NaN
     if (a.limit === AUTO && !this.cut && passed >= 0) this.tune(pace, passed || 1, elapsed)
     return outcome === POINT && !this.changed && time < this.due && a.cost - pace.turn < this.slice &&
       time < this.roundEnds && elapsed <= this.slice && !this.paused &&
