@@ -29,10 +29,16 @@ export class TimeoutError extends Error {
 }
 
 /** @param {unknown} value */
-const describe = value => typeof value === 'string' ? JSON.stringify(value)
-  : typeof value === 'function' ? `function ${value.name || '(anonymous)'}`
-  : typeof value === 'object' && value !== null ? `an object (${value.constructor?.name ?? 'no constructor'})`
-  : String(value)
+function describe(value) {
+  try {
+    if (typeof value === 'string') return JSON.stringify(value)
+    if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
+    if (typeof value !== 'object' || value === null) return String(value)
+    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
+  } catch {
+    return 'an object' // that cannot be looked at
+  }
+}
 
 /** @param {string} name @param {string} wanted @param {unknown} value @param {boolean} valid @returns {number} */
 function number(name, wanted, value, valid) {
@@ -48,12 +54,18 @@ const interval = (name, value) => number(name, 'a finite number > 0', value, Num
 const timestamp = (name, value) => number(name, 'a finite number', value, Number.isFinite(value))
 /** @param {any} value */
 const times = value => number('count', 'an integer >= 1 or Infinity', value,
-  value >= 1 && (value === Infinity || Number.isSafeInteger(value)))
+  value === Infinity || Number.isSafeInteger(value) && value >= 1)
 
 /** @param {string} name @param {any} value @param {readonly string[]} choices */
 function oneOf(name, value, choices) {
   if (choices.includes(value)) return value
   throw new TypeError(`${name} must be ${choices.map(choice => `'${choice}'`).join(' or ')}, got ${describe(value)}`)
+}
+
+/** @param {string} name @param {any} value @returns {boolean} */
+function flag(name, value) {
+  if (typeof value === 'boolean') return value
+  throw new TypeError(`${name} must be a boolean, got ${describe(value)}`)
 }
 
 /** @param {any} options */
@@ -68,53 +80,97 @@ function callable(name, value) {
   throw new TypeError(`${name} must be a function, got ${describe(value)}`)
 }
 
-/**
- * The task of `work`, with `options` before its own parameters and `defaults` behind them.
- *
- * @param {any} work @param {any} options @param {TaskOptions} [defaults] @returns {Task}
- */
-function taskOf(work, options, defaults = {}) {
-  if (!(work instanceof Task)) return new Task(callable('task', work), { ...defaults, ...given(options) })
-  const own = given(work)
-  if (own.deadline === Infinity) delete own.deadline
-  return new Task(work.run.bind(work), { ...defaults, ...own, ...given(options) })
+/** @param {any} value */
+const isEventTarget = value => typeof value?.addEventListener === 'function' &&
+  typeof value.removeEventListener === 'function'
+
+/** @param {any} signal @returns {AbortSignal | undefined} */
+function signalOf(signal) {
+  if (signal === undefined) return undefined
+  try {
+    if (typeof signal.aborted === 'boolean' && isEventTarget(signal)) return signal
+  } catch {} // what cannot be looked at is none
+  throw new TypeError(`signal must be an AbortSignal, got ${describe(signal)}`)
 }
 
-/** Parameters of a task that are set. @param {any} source @returns {any} */
-function given(source) {
-  /** @type {any} */
-  const found = {}
-  for (const name of ['name', 'deadline', 'priority', 'period', 'wcet', 'budget', 'miss', 'onMiss', 'onOverrun',
-    'reservation', 'uses', 'scheduler']) {
-    if (source[name] !== undefined) found[name] = source[name]
-  }
-  return found
-}
-
-/** Calls `end` when the signal is aborted. @param {any} signal @param {() => void} end @returns {() => void} ends it */
+/** Calls `end` when the signal is aborted. @param {AbortSignal | undefined} signal @param {() => void} end @returns {() => void} ends it */
 function follow(signal, end) {
   if (signal === undefined) return () => {}
-  if (typeof signal?.aborted !== 'boolean' || typeof signal.addEventListener !== 'function') {
-    throw new TypeError(`signal must be an AbortSignal, got ${describe(signal)}`)
-  }
   signal.addEventListener('abort', end)
   return () => signal.removeEventListener('abort', end)
 }
 
+const PARAMETERS = /** @type {const} */ (['name', 'deadline', 'priority', 'period', 'wcet', 'budget', 'miss', 'onMiss',
+  'onOverrun', 'reservation', 'uses', 'scheduler'])
+
+/** The parameters of a task that are set. @param {any} source @returns {TaskOptions} */
+function parametersOf(source) {
+  /** @type {any} */
+  const found = {}
+  for (const name of PARAMETERS) {
+    const value = source[name]
+    if (value !== undefined) found[name] = value
+  }
+  return found
+}
+
+/**
+ * Releases the jobs of some work. A task remains itself: its parameters are read at each release, and those that were
+ * given as options come before them.
+ */
+class Source {
+  /** @param {string} name of the parameter @param {any} work @param {TaskOptions} given */
+  constructor(name, work, given) {
+    const isTask = work instanceof Task
+    const run = isTask ? work.run : work
+    if (typeof run !== 'function') throw new TypeError(`${name} must be a Task or a function, got ${describe(work)}`)
+    if (/** @type {any} */ (run)[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
+      throw new TypeError(`${name} must be a generator function, not an async one, got ${describe(work)}`)
+    }
+    const checked = new Task(run, isTask ? { ...parametersOf(work), ...given } : given)
+    this.task = isTask ? work : checked
+    this.scheduler = here(checked)
+    this.options = isTask ? given : {}
+    this.given = given
+  }
+
+  /** Whether nobody has said a word about deadlines. */
+  get lacksDeadline() {
+    return this.given.deadline === undefined && this.task.deadline === Infinity
+  }
+
+  /** @template {keyof TaskOptions} N @param {N} name @returns {TaskOptions[N]} */
+  parameter(name) {
+    return this.given[name] ?? this.task[name]
+  }
+
+  /** @param {import('./rt.mjs').JobOptions & TaskOptions} own @param {any[]} [args] @param {Task} [task] */
+  release(own, args = [], task = this.task) {
+    return this.scheduler.spawn(task, { ...this.options, ...own }, ...args)
+  }
+}
+
+/** Has an error reported as that of a callback, where it must not disturb whoever comes by. @param {Scheduler} scheduler @param {unknown} error */
+function report(scheduler, error) {
+  seam.at(scheduler, scheduler.now(), () => { throw error })
+}
+
 // ----------------------------------------------------------------------------------------------- 1 alarms
 
-const GENERATORS = ['GeneratorFunction', 'AsyncFunction']
+const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction']
 
 /**
  * What an alarm does: calls a callback in the dispatcher, or releases a job whose deadline counts from the alarm's time.
  *
- * @param {any} work @param {any} options @param {Scheduler} scheduler
- * @returns {(time: number) => void}
+ * @param {any} work @param {any} options
+ * @returns {{ scheduler: Scheduler, activate: (time: number) => void }}
  */
-function activationOf(work, options, scheduler) {
-  if (!(work instanceof Task) && !GENERATORS.includes(callable('work', work)[Symbol.toStringTag])) return work
-  const task = taskOf(work, options)
-  return time => { scheduler.spawn(task, { release: time }) }
+function activationOf(work, options) {
+  if (typeof work === 'function' && !RELEASED.includes(work[Symbol.toStringTag])) {
+    return { scheduler: here(options), activate: work }
+  }
+  const source = new Source('work', work, parametersOf(options))
+  return { scheduler: source.scheduler, activate: time => { source.release({ release: time }) } }
 }
 
 /** A time at which something happens, once or again and again. Made by `after`, `at` and `every`. */
@@ -134,12 +190,14 @@ export class Alarm {
    * @param {(time: number) => void} work @param {(time: number) => number | undefined} next when it fires again
    * @param {{ ref?: boolean, signal?: AbortSignal }} options
    */
-  constructor(scheduler, time, work, next, { ref = true, signal }) {
-    if (typeof ref !== 'boolean') throw new TypeError(`ref must be a boolean, got ${describe(ref)}`)
+  constructor(scheduler, time, work, next, options) {
+    if (!(scheduler instanceof Scheduler)) throw new TypeError('alarms are made by after(), at() and every()')
+    const { ref = true } = options
+    const signal = signalOf(options.signal)
     this.#scheduler = scheduler
     this.#work = work
     this.#next = next
-    this.#ref = ref
+    this.#ref = flag('ref', ref)
     this.#unfollow = follow(signal, () => { this.cancel() })
     if (signal?.aborted) this.cancel()
     else this.#set(time)
@@ -191,8 +249,8 @@ export class Alarm {
  */
 export function after(ms, work, options = {}) {
   duration('ms', ms)
-  const scheduler = here(optionsOf(options))
-  return new Alarm(scheduler, scheduler.now() + ms, activationOf(work, options, scheduler), once, options)
+  const { scheduler, activate } = activationOf(work, optionsOf(options))
+  return new Alarm(scheduler, scheduler.now() + ms, activate, once, options)
 }
 
 /**
@@ -206,8 +264,8 @@ export function after(ms, work, options = {}) {
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
-  const scheduler = here(optionsOf(options))
-  return new Alarm(scheduler, time, activationOf(work, options, scheduler), once, options)
+  const { scheduler, activate } = activationOf(work, optionsOf(options))
+  return new Alarm(scheduler, time, activate, once, options)
 }
 
 const once = () => undefined
@@ -226,43 +284,50 @@ const once = () => undefined
 export function every(period, work, options = {}) {
   interval('period', period)
   const { phase = period, count = Infinity, catchUp = 'skip' } = optionsOf(options)
-  const scheduler = here(options)
-  const cycle = new Cycle(scheduler, scheduler.now() + duration('phase', phase), period, times(count),
-    oneOf('catchUp', catchUp, ['skip', 'all']))
-  const activate = activationOf(work, options, scheduler)
-  return new Alarm(scheduler, cycle.time, () => activate(cycle.fired), () => cycle.advance(), options)
+  duration('phase', phase)
+  oneOf('catchUp', catchUp, ['skip', 'all'])
+  let left = times(count)
+  const { scheduler, activate } = activationOf(work, options)
+  const cycle = new Cycle(scheduler.now() + phase, period)
+  const advance = () => {
+    cycle.advance(catchUp === 'all' ? -Infinity : scheduler.now())
+    return --left > 0 ? cycle.time : undefined
+  }
+  return new Alarm(scheduler, cycle.time, () => activate(cycle.latest), advance, options)
 }
 
 /** Times `origin + index * period`: multiplied, not added up, so that hours do not drift. */
 class Cycle {
+  /** Of the next time. */
   index = 0
-  /** The time for which it fired last. */
-  fired = NaN
+  /** The time that was taken last. */
+  latest = NaN
 
-  /**
-   * @param {Scheduler} scheduler @param {number} origin @param {number} period @param {number} left
-   * @param {'skip' | 'all'} catchUp
-   */
-  constructor(scheduler, origin, period, left, catchUp) {
-    this.scheduler = scheduler
+  /** @param {number} origin @param {number} period */
+  constructor(origin, period) {
     this.origin = origin
     this.period = period
-    this.left = left
-    this.catchUp = catchUp
   }
 
-  get time() { return this.origin + this.index * this.period }
+  /** @param {number} index */
+  timeOf(index) { return this.origin + index * this.period }
 
-  /** It fires: for the latest time that has come, or for the next. @returns {number | undefined} when it fires again */
-  advance() {
-    if (this.catchUp === 'skip') {
-      const now = this.scheduler.now()
-      const latest = Math.floor((now - this.origin) / this.period)
-      if (latest > this.index) this.index = latest
-    }
-    this.fired = this.time
+  /** The next time. */
+  get time() { return this.timeOf(this.index) }
+
+  /** Takes the next time, or the latest that has come by `now`. @param {number} now */
+  advance(now) {
+    this.index = Math.max(this.index, this.indexAt(now))
+    this.latest = this.time
     this.index++
-    return --this.left > 0 ? this.time : undefined
+  }
+
+  /** @param {number} now @returns {number} the index of the latest time that has come */
+  indexAt(now) {
+    const index = Math.floor((now - this.origin) / this.period)
+    // The quotient may have been rounded across a whole number.
+    if (this.timeOf(index) > now) return index - 1
+    return this.timeOf(index + 1) <= now ? index + 1 : index
   }
 }
 
@@ -275,9 +340,10 @@ class Moment extends Waitable {
   /** @type {{ cancel(): boolean } | null} */
   #entry = null
 
-  /** @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} [options] */
+  /** @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options */
   constructor(timeOf, options) {
     super()
+    here(optionsOf(options)) // only at `begin` is it known which, but a wrong one is refused here
     this.#timeOf = timeOf
     this.#options = options
   }
@@ -297,7 +363,7 @@ class Moment extends Waitable {
  * @param {{ scheduler?: Scheduler }} [options]
  * @throws {TypeError | RangeError} naming the parameter
  */
-export function sleep(ms, options) {
+export function sleep(ms, options = {}) {
   duration('ms', ms)
   return new Moment(scheduler => scheduler.now() + ms, options)
 }
@@ -309,7 +375,7 @@ export function sleep(ms, options) {
  * @param {{ scheduler?: Scheduler }} [options]
  * @throws {TypeError | RangeError} naming the parameter
  */
-export function until(time, options) {
+export function until(time, options = {}) {
   timestamp('time', time)
   return new Moment(() => time, options)
 }
@@ -317,6 +383,7 @@ export function until(time, options) {
 /** Waits for something, and for a time at the longest. */
 class Timeout extends Waitable {
   #ms
+  #subject
   #awaited
   #options
   /** @type {{ cancel(): boolean } | null} */
@@ -324,16 +391,27 @@ class Timeout extends Waitable {
   /** @type {{ job: Job | null, woken: () => void } | null} */
   #waiter = null
 
-  /** @param {number} ms @param {InstanceType<typeof Waitable>} awaited @param {{ scheduler?: Scheduler }} [options] */
-  constructor(ms, awaited, options) {
+  /** @param {number} ms @param {any} subject @param {{ scheduler?: Scheduler }} options */
+  constructor(ms, subject, options) {
     super()
+    const awaited = Waitable.of(subject)
+    if (awaited === null) {
+      throw new TypeError(`awaited must be a promise, a job or a waitable, got ${describe(subject)}`)
+    }
+    here(optionsOf(options))
     this.#ms = ms
+    this.#subject = subject
     this.#awaited = awaited
     this.#options = options
   }
 
   /** @param {Job | null} job */
   begin(job) {
+    const subject = this.#subject
+    if (subject instanceof Job) {
+      if (subject === job) throw new TypeError(`${job.name} waits for itself`)
+      subject.catch(() => {}) // its failure is handled here
+    }
     const scheduler = here(this.#options)
     const waiter = this.#waiter = { job, woken: () => this.#hear() }
     if (this.#awaited.enlist(waiter)) return this.#hear()
@@ -368,13 +446,9 @@ class Timeout extends Waitable {
  * @returns {Timeout} fails with a TimeoutError
  * @throws {TypeError | RangeError} naming the parameter
  */
-export function timeout(ms, awaited, options) {
+export function timeout(ms, awaited, options = {}) {
   duration('ms', ms)
-  const waitable = Waitable.of(awaited)
-  if (waitable === null) {
-    throw new TypeError(`timeout() waits for a promise, a job or a waitable, got ${describe(awaited)}`)
-  }
-  return new Timeout(ms, waitable, options)
+  return new Timeout(ms, awaited, options)
 }
 
 // ---------------------------------------------------------------------------------------------- 3 releases
@@ -404,45 +478,69 @@ class Samples {
   }
 }
 
+/** How far behind their periods jobs are released, start and finish. */
+class Jitter {
+  release = new Samples()
+  start = new Samples()
+  finish = new Samples()
+}
+
 /** @param {Job} job @param {() => void} fn called when it has ended, in the dispatcher */
 function whenEnded(job, fn) {
-  const join = /** @type {InstanceType<typeof Waitable>} */ (Waitable.of(job))
-  if (join.enlist({ job: null, woken: fn })) fn()
+  seam.ended(job, fn)
 }
+
+/** @typedef {'skip' | 'queue' | 'abort'} Excess */
 
 /** Releases a job every period (RTSJ: a periodic thread's release parameters). Made by `periodic`. */
 class Periodic {
-  #scheduler
-  #task
+  #source
   #excess
   #cycle
+  #count
   #alarm
+  #unfollow
   /** The latest job, while it lives. @type {Job | null} */
   #job = null
-  /** Times at which jobs are due that wait for their predecessor. @type {number[]} */
-  #backlog = []
+  /** That job, once it has turned out to go from period to period itself. @type {Loop | null} */
+  #loop = null
+  #cancelled = false
   #released = 0
-  #skipped = 0
-  #jitter = { release: new Samples(), start: new Samples(), finish: new Samples() }
+  /** Periods of which the jobs wait for their predecessor. */
+  #behind = 0
+  #jitter = new Jitter()
 
-  /** @internal @param {Scheduler} scheduler @param {Task} task @param {'skip' | 'queue' | 'abort'} excess @param {Cycle} cycle @param {any} options */
-  constructor(scheduler, task, excess, cycle, options) {
-    this.#scheduler = scheduler
-    this.#task = task
+  /**
+   * @internal
+   * @param {Source} source @param {Excess} excess @param {Cycle} cycle @param {number} count
+   * @param {{ ref?: boolean, signal?: AbortSignal }} options
+   */
+  constructor(source, excess, cycle, count, { ref, signal }) {
+    const { scheduler } = source
+    this.#source = source
     this.#excess = excess
     this.#cycle = cycle
-    this.#alarm = new Alarm(scheduler, cycle.time, () => this.#due(cycle.fired), () => cycle.advance(), options)
+    this.#count = count
+    signalOf(signal)
+    this.#alarm = new Alarm(scheduler, cycle.time, () => this.#due(), () => {
+      cycle.advance(excess === 'queue' ? -Infinity : scheduler.now())
+      return cycle.time
+    }, { ref })
+    this.#unfollow = follow(signal, () => { this.#cancel(signal?.reason) })
+    if (signal?.aborted) this.cancel()
   }
 
   /** Jobs released so far. */
   get jobs() { return this.#released }
-  /** Periods for which no job was released because the previous one still ran. */
-  get skipped() { return this.#skipped }
+  /** Periods that have begun and for which there was no job. */
+  get skipped() {
+    return this.#loop === null ? this.#cycle.index - this.#released - this.#behind : this.#loop.missed
+  }
 
   /**
    * How far behind their periods jobs were released, started and finished: ms, over the last 1000.
    *
-   * @returns {Record<'release' | 'start' | 'finish', { count: number, min: number, mean: number, p99: number, max: number }>}
+   * @returns {Record<'release' | 'start' | 'finish', ReturnType<Samples['summary']>>}
    */
   jitter() {
     const { release, start, finish } = this.#jitter
@@ -451,43 +549,88 @@ class Periodic {
 
   /** Releases no more jobs; a loop is cancelled, other jobs run to their ends. @returns {boolean} whether it went on */
   cancel() {
-    this.#backlog.length = 0
-    const job = this.#job
-    const looped = job !== null && loops.has(job) && job.cancel()
-    return this.#alarm.cancel() || looped
+    return this.#cancel()
   }
 
-  /** @param {number} time */
-  #due(time) {
-    const job = this.#job
-    if (job === null) return this.#release(time)
-    if (loops.has(job)) return void this.#alarm.cancel() // it keeps its periods itself
+  /** @param {unknown} [reason] */
+  #cancel(reason) {
+    const wasLooping = this.#loop !== null && this.#job !== null && this.#job.cancel(reason)
+    const wasBehind = this.#behind > 0
+    this.#cancelled = true
+    this.#behind = 0
+    this.#unfollow()
+    return this.#alarm.cancel() || wasLooping || wasBehind
+  }
+
+  /** A period begins. */
+  #due() {
     if (this.#excess === 'queue') {
-      this.#backlog.push(time)
-    } else if (this.#excess === 'abort') {
-      job.cancel(new DOMException('The next period has begun', 'AbortError'))
-      this.#release(time)
-    } else {
-      this.#skipped++
+      this.#behind++
+      if (this.#released + this.#behind >= this.#count) this.#alarm.cancel()
+      if (this.#job === null) this.#releaseNext()
+      return
     }
+    if (this.#job !== null && this.#excess === 'skip') return
+    if (this.#released + 1 >= this.#count) this.#alarm.cancel()
+    this.#job?.cancel(new DOMException('The next period has begun', 'AbortError'))
+    this.#release(this.#cycle.latest)
+  }
+
+  #releaseNext() {
+    if (this.#behind === 0) return
+    const time = this.#cycle.timeOf(this.#cycle.index - this.#behind)
+    this.#behind--
+    this.#release(time)
   }
 
   /** @param {number} time */
   #release(time) {
-    const released = this.#scheduler.now() - time
+    const source = this.#source
+    const lag = source.scheduler.now() - time
+    const deadline = source.lacksDeadline ? this.#cycle.period : undefined
+    const job = this.#job = source.release(deadline === undefined ? { release: time } : { release: time, deadline })
     this.#released++
-    const job = this.#job = this.#scheduler.spawn(this.#task, { release: time })
-    whenEnded(job, () => {
-      if (job.started !== undefined) {
-        this.#jitter.release.add(released)
-        this.#jitter.start.add(job.started - time)
-        this.#jitter.finish.add(/** @type {number} */ (job.finished) - time)
-      }
-      if (this.#job !== job) return
-      this.#job = null
-      const next = this.#backlog.shift()
-      if (next !== undefined) this.#release(next)
-    })
+    beginnings.set(job, () => this.#beginLoop(job, lag))
+    whenEnded(job, () => this.#ended(job, time, lag))
+  }
+
+  /** @param {Job} job @param {number} time @param {number} lag ms, of its release */
+  #ended(job, time, lag) {
+    const { release, start, finish } = this.#jitter
+    const loop = loops.get(job)
+    if (loop !== undefined) {
+      if (job.state === 'done') finish.add(/** @type {number} */ (job.finished) - loop.time)
+    } else if (job.started !== undefined) {
+      release.add(lag)
+      start.add(job.started - time)
+      finish.add(/** @type {number} */ (job.finished) - time)
+    }
+    if (this.#job !== job) return
+    this.#job = null
+    try {
+      this.#releaseNext()
+    } catch (error) {
+      report(this.#source.scheduler, error)
+    }
+    if (this.#job === null && this.#alarm.time === undefined) this.#unfollow()
+  }
+
+  /**
+   * The job keeps its periods itself from now on.
+   *
+   * @param {Job} job @param {number} lag
+   * @returns {Loop}
+   */
+  #beginLoop(job, lag) {
+    const isLatest = this.#job === job
+    const left = isLatest && !this.#cancelled ? this.#count - 1 : 0
+    const loop = new Loop(new Cycle(job.release, this.#cycle.period), left, this.#jitter)
+    this.#jitter.release.add(lag)
+    this.#jitter.start.add(/** @type {number} */ (job.started) - job.release)
+    if (!isLatest) return loop
+    this.#behind = 0
+    this.#alarm.cancel()
+    return this.#loop = loop
   }
 }
 
@@ -495,58 +638,153 @@ class Periodic {
  * A periodic task: a job every period, or one job that loops with `yield nextPeriod()`.
  *
  * @param {Work} task
- * @param {AlarmOptions & { phase?: number, count?: number, excess?: 'skip' | 'queue' | 'abort' }} options `period` is
- *   the task's by default, `deadline` the period; `phase`: ms until the first release, default 0; `count`: the number of
- *   periods, default Infinity; `excess`: what happens when the previous job still runs at a release: 'skip' (default)
- *   leaves the period out, 'queue' releases the job when the previous one has ended, 'abort' cancels the previous one
+ * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` is the task's by
+ *   default, `deadline` the period; `phase`: ms until the first release, default 0; `count`: the number of jobs, or of
+ *   the periods of a loop, default Infinity; `excess`: what happens when the previous job still runs at a release:
+ *   'skip' (default) leaves the period out, 'queue' releases the job when the previous one has ended, 'abort' cancels
+ *   the previous one
  * @returns {Periodic} `{ cancel(), jobs, skipped, jitter() }`
  * @throws {TypeError | RangeError} naming the parameter
  */
-export function periodic(task, options) {
-  const { phase = 0, count = Infinity, excess = 'skip' } = optionsOf(options ?? {})
-  const period = interval('period', options?.period ?? (task instanceof Task ? task.period : undefined))
+export function periodic(task, options = {}) {
+  const { period = task instanceof Task ? task.period : undefined, phase = 0, count = Infinity, excess = 'skip' } =
+    optionsOf(options)
+  interval('period', period)
+  duration('phase', phase)
+  times(count)
   oneOf('excess', excess, ['skip', 'queue', 'abort'])
-  const released = taskOf(task, { ...options, period }, { deadline: period })
-  const scheduler = here(options)
-  const cycle = new Cycle(scheduler, scheduler.now() + duration('phase', phase), period, times(count),
-    excess === 'queue' ? 'all' : 'skip')
-  return new Periodic(scheduler, released, excess, cycle, options ?? {})
+  const source = new Source('task', task, { ...parametersOf(options), period })
+  return new Periodic(source, excess, new Cycle(source.scheduler.now() + phase, period), count, options)
 }
 
-/** Which period the jobs are in that loop over their periods. @type {WeakMap<Job, { origin: number, index: number }>} */
+/** Jobs of periodic tasks, and what makes each a loop. @type {WeakMap<Job, () => Loop>} */
+const beginnings = new WeakMap()
+/** Jobs that loop over their periods. @type {WeakMap<Job, Loop>} */
 const loops = new WeakMap()
 
-class NextPeriod extends Waitable {
+/** How a job goes from period to period. */
+class Loop {
+  /** Of the present period. */
+  index = 0
+  missed = 0
+
+  /** @param {Cycle} cycle @param {number} left periods after the present one @param {Jitter | null} jitter */
+  constructor(cycle, left, jitter) {
+    this.cycle = cycle
+    this.left = left
+    this.jitter = jitter
+  }
+
+  /** @param {Job} job @returns {Loop} */
+  static of(job) {
+    const known = loops.get(job)
+    if (known !== undefined) return known
+    const begin = beginnings.get(job)
+    if (begin === undefined && job.period === Infinity) {
+      throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
+    }
+    const loop = begin === undefined ? new Loop(new Cycle(job.release, job.period), Infinity, null) : begin()
+    loops.set(job, loop)
+    return loop
+  }
+
+  /** When the present period began. */
+  get time() { return this.cycle.timeOf(this.index) }
+
+  /** @param {number} finished @returns {number} the index of the first period that begins then, or later */
+  after(finished) {
+    const latest = this.cycle.indexAt(finished)
+    return Math.max(this.index + 1, this.cycle.timeOf(latest) === finished ? latest : latest + 1)
+  }
+}
+
+/** Waits for the beginning of a job's next period. */
+class Beginning extends Waitable {
+  #scheduler
+  #job
+  #loop
   /** @type {{ cancel(): boolean } | null} */
   #entry = null
 
-  /** @param {Job | null} job */
-  begin(job) {
-    if (job === null) throw new TypeError('nextPeriod() is for jobs')
-    const { period } = job
-    if (period === Infinity) throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
-    const scheduler = here()
-    const loop = loops.get(job) ?? { origin: job.release, index: 0 }
-    loops.set(job, loop)
-    const index = Math.max(loop.index + 1, Math.ceil((scheduler.now() - loop.origin) / period))
-    const time = loop.origin + index * period
-    const missed = index - loop.index - 1
-    this.#entry = seam.at(scheduler, time, () => {
-      loop.index = index
-      seam.renew(job, time)
-      this.wake(missed)
-    })
+  /** @param {Scheduler} scheduler @param {Job} job @param {Loop} loop */
+  constructor(scheduler, job, loop) {
+    super()
+    this.#scheduler = scheduler
+    this.#job = job
+    this.#loop = loop
   }
+
+  begin() {
+    const finished = this.#scheduler.now()
+    // In the dispatcher, when the last budget has been charged to the period that ends.
+    this.#entry = seam.at(this.#scheduler, finished, () => this.#conclude(finished))
+  }
+
   undo() {
     this.#entry?.cancel()
+  }
+
+  /** @param {number} finished */
+  #conclude(finished) {
+    const scheduler = this.#scheduler
+    const loop = this.#loop
+    const index = loop.after(finished)
+    const time = loop.cycle.timeOf(index)
+    const begin = () => {
+      const missed = index - loop.index - 1
+      loop.index = index
+      loop.missed += missed
+      loop.left--
+      loop.jitter?.release.add(scheduler.now() - time)
+      this.wake(missed)
+    }
+    seam.renew(this.#job, time)
+    if (time > scheduler.now()) this.#entry = seam.at(scheduler, time, begin)
+    else begin()
+  }
+}
+
+/** @returns {Generator<any, number, any>} */
+function* passPeriod() {
+  const scheduler = here()
+  const job = scheduler.current
+  if (job === null) throw new TypeError('nextPeriod() is for jobs')
+  const loop = Loop.of(job)
+  loop.jitter?.finish.add(scheduler.now() - loop.time)
+  if (loop.left === 0) {
+    const reason = new DOMException('The last period is over', 'AbortError')
+    job.cancel(reason)
+    yield
+    throw reason // in a critical section, which cancelling spares
+  }
+  const missed = yield new Beginning(scheduler, job, loop)
+  loop.jitter?.start.add(scheduler.now() - loop.time)
+  return missed
+}
+
+/** What `nextPeriod` returns: a call, so that it learns when the job goes on, and not when it was woken. */
+class NextPeriod {
+  #steps = passPeriod()
+
+  /** @param {any} [value] */
+  next(value) { return this.#steps.next(value) }
+  /** @param {any} error */
+  throw(error) { return this.#steps.throw(error) }
+  /** @param {any} [value] */
+  return(value) { return this.#steps.return(value) }
+  [Symbol.iterator]() { return this.#steps }
+
+  /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<never>} */
+  then(onDone, onFailed) {
+    return Promise.reject(new TypeError('nextPeriod() is for generators, which yield it')).then(onDone, onFailed)
   }
 }
 
 /**
  * In a job with a period: waits for the beginning of its next one, from which its deadline then counts (RTSJ:
- * waitForNextPeriod).
+ * waitForNextPeriod). When `periodic` was asked for `count` periods, and they are over, the job is cancelled.
  *
- * @returns {NextPeriod} gives the number of periods that have been missed
+ * @returns {NextPeriod} to be yielded; gives the number of periods that have been missed
  */
 export function nextPeriod() {
   return new NextPeriod()
@@ -565,30 +803,31 @@ export function sporadic(task, options) {
   const { interarrival, excess = 'defer' } = optionsOf(options)
   interval('interarrival', interarrival)
   oneOf('excess', excess, ['defer', 'drop'])
-  const released = taskOf(task, options)
-  const scheduler = here(options)
+  const source = new Source('task', task, parametersOf(options))
   let earliest = -Infinity
   return (...args) => {
-    const now = scheduler.now()
+    const now = source.scheduler.now()
     if (now < earliest && excess === 'drop') return null
     const release = Math.max(now, earliest)
+    const job = source.release({ release }, args)
     earliest = release + interarrival
-    return scheduler.spawn(released, { release }, ...args)
+    return job
   }
 }
 
 /**
  * A job per animation frame; none while the page is hidden, none while the previous one still runs.
  *
- * @param {Work} task called with the frame's time
- * @param {TaskOptions & { signal?: AbortSignal }} [options] `deadline`: by default the frame's interval, as measured
+ * @param {Work} task called with the frame's time, which is its release
+ * @param {TaskOptions & { signal?: AbortSignal }} [options] `deadline`: by default the next frame, as far as the
+ *   frames so far tell when that is
  * @returns {{ cancel(): boolean }}
  * @throws {TypeError | RangeError} naming the parameter; TypeError where there are no animation frames
  */
 export function frames(task, options = {}) {
-  const released = taskOf(task, optionsOf(options))
-  const hasDeadline = released.deadline < Infinity
-  const scheduler = here(options)
+  const signal = signalOf(optionsOf(options).signal)
+  const source = new Source('task', task, parametersOf(options))
+  const { scheduler } = source
   const { host } = scheduler
   if (host.frame === undefined) throw new TypeError('there are no animation frames here')
   let interval = 1000 / 60
@@ -601,22 +840,28 @@ export function frames(task, options = {}) {
   const request = () => { cancelFrame = /** @type {Required<import('./rt.mjs').Host>} */ (host).frame(onFrame) }
   const onFrame = (/** @type {number} */ time) => {
     request()
-    if (time - shown > 4) interval = Math.min(time - shown, 1000 / 30)
+    const gap = time - shown
+    // One frame that came late says little about the next.
+    if (gap > 4 && gap < 100) interval = gap < interval ? gap : interval + (gap - interval) / 8
     shown = time
-    if (running !== null) return
-    const release = scheduler.now()
-    const job = running = scheduler.spawn(released, hasDeadline ? { release } : { release, deadline: interval }, time)
-    whenEnded(job, () => { if (running === job) running = null })
+    if (running !== null || host.hidden?.()) return
+    const release = Math.min(time, scheduler.now())
+    const deadline = time + interval - release
+    const job = running = source.release(source.lacksDeadline ? { release, deadline } : { release }, [time])
+    whenEnded(job, () => { running = null })
   }
   const cancel = () => {
-    const going = cancelFrame !== null
-    cancelFrame?.()
+    if (cancelFrame === null) return false
+    cancelFrame()
     cancelFrame = null
     unfollow()
-    return going
+    letGo()
+    return true
   }
-  const unfollow = follow(options.signal, cancel)
-  if (!options.signal?.aborted) request()
+  const letGo = seam.hold(scheduler)
+  const unfollow = follow(signal, cancel)
+  request()
+  if (signal?.aborted) cancel()
   return { cancel }
 }
 
@@ -630,31 +875,33 @@ class Listener {
   /** @type {Set<(event: any) => void>} */
   handlers = new Set()
 
-  /** @param {any} target @param {string} type @param {{ capture: boolean, passive: boolean | undefined }} options */
-  static of(target, type, options) {
+  /** @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive */
+  static of(target, type, capture, passive) {
     let known = listeners.get(target)
     if (known === undefined) listeners.set(target, known = new Map())
-    const key = `${type} ${options.capture} ${options.passive}`
-    let listener = known.get(key)
-    if (listener === undefined) known.set(key, listener = new Listener(target, type, options, known, key))
+    const key = `${type} ${capture} ${passive}`
+    const listener = known.get(key) ?? new Listener(target, type, capture, passive, () => known.delete(key))
+    known.set(key, listener)
     return listener
   }
 
   /**
-   * @param {any} target @param {string} type @param {{ capture: boolean, passive: boolean | undefined }} options
-   * @param {Map<string, Listener>} known @param {string} key
+   * @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive
+   * @param {() => void} forget
    */
-  constructor(target, type, options, known, key) {
-    const { capture, passive } = options
-    const listen = (/** @type {any} */ event) => { for (const handler of [...this.handlers]) handler(event) }
+  constructor(target, type, capture, passive, forget) {
+    const listen = (/** @type {any} */ event) => {
+      // As with listeners: one that is added meanwhile does not get this event, one that is removed neither.
+      for (const handler of [...this.handlers]) if (this.handlers.has(handler)) handler(event)
+    }
     target.addEventListener(type, listen, passive === undefined ? { capture } : { capture, passive })
     this.end = () => {
       target.removeEventListener(type, listen, { capture })
-      known.delete(key)
+      forget()
     }
   }
 
-  /** @param {(event: any) => void} handler @returns {boolean} */
+  /** @param {(event: any) => void} handler @returns {boolean} whether it was there */
   remove(handler) {
     const there = this.handlers.delete(handler)
     if (there && this.handlers.size === 0) this.end()
@@ -668,39 +915,52 @@ class Listener {
  *
  * @param {EventTarget} target
  * @param {string} type
- * @param {Work} task called with the event, or with what `before` returned
+ * @param {Work} task called with the event, or with what `before` returned, unless that is undefined
  * @param {TaskOptions & { before?: (event: any) => any, once?: boolean, passive?: boolean, capture?: boolean,
  *   signal?: AbortSignal }} [options] `before` runs in the listener itself: for preventDefault, and to pick what the job
- *   needs before the event is gone
+ *   needs before the event is gone; when it throws, there is no job
  * @returns {{ cancel(): boolean }}
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function on(target, type, task, options = {}) {
-  if (typeof target?.addEventListener !== 'function' || typeof target.removeEventListener !== 'function') {
-    throw new TypeError(`target must be an EventTarget, got ${describe(target)}`)
-  }
+  if (!isEventTarget(target)) throw new TypeError(`target must be an EventTarget, got ${describe(target)}`)
   if (typeof type !== 'string') throw new TypeError(`type must be a string, got ${describe(type)}`)
-  const { before, once = false, passive, capture = false, signal } = optionsOf(options)
+  const { before, once = false, passive, capture = false } = optionsOf(options)
   if (before !== undefined) callable('before', before)
-  const released = taskOf(task, options)
-  const scheduler = here(options)
+  flag('once', once)
+  flag('capture', capture)
+  if (passive !== undefined) flag('passive', passive)
+  const signal = signalOf(options.signal)
+  if (/** @type {any} */ (options).capacity !== undefined) {
+    throw new TypeError('capacity is not possible here yet: handlers have no reservations of their own')
+  }
+  const source = new Source('task', task, parametersOf(options))
+  const { scheduler } = source
   const { host } = scheduler
 
   const handler = (/** @type {any} */ event) => {
     if (once) cancel()
-    const now = scheduler.now()
-    const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
-    const picked = before?.(event)
-    // A time stamp of 0, or in the future, is none.
-    scheduler.spawn(released, { release: happened > 0 && happened < now ? happened : now }, picked ?? event)
+    try {
+      const now = scheduler.now()
+      const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
+      const picked = before?.(event)
+      // A time stamp of 0, or in the future, is none.
+      const release = happened > 0 && happened < now ? happened : now
+      source.release({ release }, [picked === undefined ? event : picked])
+    } catch (error) {
+      report(scheduler, error)
+    }
   }
   const cancel = () => {
+    if (!listener.remove(handler)) return false
     unfollow()
-    return listener.remove(handler)
+    letGo()
+    return true
   }
-  const unfollow = follow(signal, cancel)
-  const listener = Listener.of(target, type, { capture: Boolean(capture), passive })
+  const listener = Listener.of(target, type, capture, passive)
   listener.handlers.add(handler)
+  const letGo = seam.hold(scheduler)
+  const unfollow = follow(signal, cancel)
   if (signal?.aborted) cancel()
   return { cancel }
 }
@@ -710,27 +970,36 @@ export function on(target, type, task, options = {}) {
  * eligible first.
  *
  * Firing releases one handler only; each releases the next less eligible one when it starts. So the most eligible runs
- * as soon with a thousand others behind it as alone (RTJPerf's priority-inversion test).
+ * as soon with a thousand others behind it as alone (RTJPerf's priority-inversion test). Handlers with a reservation
+ * are released at once: whether they may run is not known from their parameters.
  */
 export class AsyncEvent {
   /** In order of eligibility; replaced, never changed. @type {Handler[]} */
   #handlers = []
   #scheduler
+  /** The policy by which they are in order. */
+  #policy
 
   /** @param {{ scheduler?: Scheduler }} [options] */
   constructor(options = {}) {
     this.#scheduler = here(optionsOf(options))
+    this.#policy = this.#scheduler.policy
   }
 
   /**
    * @param {Work} task called with the arguments of `fire`
-   * @param {TaskOptions} [options]
+   * @param {TaskOptions} [options] with those of the task, they decide about the order from now on
    * @returns {{ cancel(): boolean }}
    * @throws {TypeError | RangeError} naming the parameter
    */
   handle(task, options = {}) {
-    const handler = new Handler(taskOf(task, optionsOf(options)), this.#scheduler)
-    const place = this.#handlers.findIndex(other => other.compare(handler) > 0)
+    const scheduler = this.#scheduler
+    const source = new Source('task', task, parametersOf(optionsOf(options)))
+    const own = source.parameter('scheduler')
+    if (own !== undefined && own !== scheduler) throw new TypeError('scheduler must be that of the event')
+    source.scheduler = scheduler
+    const handler = new Handler(source)
+    const place = this.#handlers.findIndex(other => handler.precedes(other))
     this.#handlers = this.#handlers.toSpliced(place < 0 ? this.#handlers.length : place, 0, handler)
     return {
       cancel: () => {
@@ -744,54 +1013,89 @@ export class AsyncEvent {
 
   /** Releases the handlers, as of now. @param {...any} args */
   fire(...args) {
-    releaseFrom(this.#handlers, 0, this.#scheduler, this.#scheduler.now(), args)
+    const scheduler = this.#scheduler
+    if (scheduler.policy !== this.#policy) this.#rearrange()
+    new Firing(this.#handlers, scheduler, args).pass(0)
+  }
+
+  #rearrange() {
+    this.#policy = this.#scheduler.policy
+    for (const handler of this.#handlers) handler.grade()
+    this.#handlers = this.#handlers.toSorted((a, b) => a.precedes(b) ? -1 : b.precedes(a) ? 1 : 0)
   }
 }
 
+/** Who handles an event, and how eligible the jobs for it are. */
 class Handler {
   cancelled = false
+  /** @type {import('./rt.mjs').Ranked} */
+  rank
 
-  /** @param {Task} task @param {Scheduler} scheduler */
-  constructor(task, scheduler) {
-    this.task = task
-    this.policy = scheduler.policy
-    this.rank = {
-      absoluteDeadline: task.deadline,
-      priority: this.policy.priority?.(task) ?? task.priority
+  /** @param {Source} source */
+  constructor(source) {
+    this.source = source
+    this.isReserved = source.parameter('reservation') !== undefined
+    this.rank = this.grade()
+  }
+
+  grade() {
+    const { source } = this
+    const priority = source.parameter('priority') ?? 0
+    const period = source.parameter('period') ?? Infinity
+    return this.rank = {
+      absoluteDeadline: source.parameter('deadline') ?? Infinity,
+      priority: source.scheduler.policy.priority?.({ priority, period }) ?? priority
     }
   }
 
   /** @param {Handler} other */
-  compare(other) {
-    return this.policy.compare(this.rank, other.rank)
+  precedes(other) {
+    if (this.isReserved !== other.isReserved) return this.isReserved
+    return this.source.scheduler.policy.compare(this.rank, other.rank) < 0
   }
 }
 
-/**
- * @param {Handler[]} handlers @param {number} index @param {Scheduler} scheduler @param {number} release
- * @param {any[]} args
- */
-function releaseFrom(handlers, index, scheduler, release, args) {
-  while (index < handlers.length && handlers[index].cancelled) index++
-  if (index === handlers.length) return
-  const { task } = handlers[index]
-  let passedOn = false
-  const passOn = () => {
-    if (passedOn) return
-    passedOn = true
-    releaseFrom(handlers, index + 1, scheduler, release, args)
+/** One event on its way from handler to handler. */
+class Firing {
+  /** @param {Handler[]} handlers @param {Scheduler} scheduler @param {any[]} args */
+  constructor(handlers, scheduler, args) {
+    this.handlers = handlers
+    this.scheduler = scheduler
+    this.args = args
+    this.release = scheduler.now()
   }
-  const job = scheduler.spawn(new HandlerTask(task, passOn), { release }, ...args)
-  whenEnded(job, passOn) // cancelled before it started
-}
 
-/** A handler's task, which passes the event on when its job starts. */
-class HandlerTask extends Task {
-  /** @param {Task} task @param {() => void} passOn */
-  constructor(task, passOn) {
-    super((...args) => {
+  /** Releases the handler at `index`, or the next that can be. @param {number} index */
+  pass(index) {
+    const { handlers, args, release } = this
+    for (; index < handlers.length; index++) {
+      const { cancelled, isReserved, source } = handlers[index]
+      if (cancelled) continue
+      try {
+        if (!isReserved) return this.#chain(source, index + 1)
+        source.release({ release }, args)
+      } catch (error) {
+        report(this.scheduler, error)
+      }
+    }
+  }
+
+  /** Releases a handler that passes the event on when it starts. @param {Source} source @param {number} next */
+  #chain(source, next) {
+    const { task } = source
+    let passed = false
+    const passOn = () => {
+      if (passed) return
+      passed = true
+      this.pass(next)
+    }
+    const call = (/** @type {any[]} */ args) => {
       passOn()
       return task.run(...args)
-    }, given(task))
+    }
+    const isAsync = /** @type {any} */ (task.run)[Symbol.toStringTag] === 'AsyncFunction'
+    const run = isAsync ? async (/** @type {any[]} */ ...args) => call(args) : (/** @type {any[]} */ ...args) => call(args)
+    const job = source.release({ release: this.release }, this.args, Object.create(task, { run: { value: run } }))
+    whenEnded(job, passOn) // cancelled before it started
   }
 }

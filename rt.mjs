@@ -1418,8 +1418,9 @@ function drive(a) {
       input = error
       throwing = true
     }
-    if (budget.left > 1) {
-      budget.left--
+    const { left } = budget
+    if (typeof left === 'number' && left > 1) {
+      budget.left = left - 1
     } else {
       budget.left = 0
       a.leaf = leaf

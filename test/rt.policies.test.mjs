@@ -336,15 +336,16 @@ ties('rotation: what arrives goes behind the equals that are ready, though these
 ties('an equal that is woken is handed over to at the next point, long before the end of the slice', () => {
   const { host, scheduler, trace } = world(fp)
   const waitable = new seam.Waitable()
-  scheduler.spawn(function* () {
+  scheduler.spawn(executeThen(host, 2, () => waitable.wake(), 2), { name: 'wakes' })
+  const waits = scheduler.spawn(function* () {
+    waits.priority = 0
     yield waitable
     yield* execute(host, 1)
-  }, { name: 'waits' })
-  scheduler.spawn(executeThen(host, 2, () => waitable.wake(), 2), { name: 'wakes' })
+  }, { name: 'waits', priority: 1 })
   host.run()
   assertTrace(trace, `
-    0 release waits
     0 release wakes
+    0 release waits
     0 start   waits
     0 block   waits on=Waitable
     0 start   wakes

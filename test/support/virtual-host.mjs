@@ -11,7 +11,7 @@ const STUCK = 1e5
 /**
  * @typedef {object} VirtualHostOptions
  * @property {number} [start] what the clock shows at first, ms
- * @property {number} [resolution] now() is rounded down to a multiple of this, delays are rounded up; 0 is exact
+ * @property {number} [resolution] now() is rounded down to a multiple of this; 0 is exact
  * @property {number} [turn] ms that pass between a post and its callback
  * @property {number} [early] timers fire this many ms before their time, as setTimeout does now and then
  * @property {number} [read] ms that a call of now() takes
@@ -52,6 +52,14 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
 
   /** @param {Macrotask['kind']} kind */
   const count = kind => tasks.reduce((sum, task) => sum + (task.kind === kind ? 1 : 0), 0)
+
+  // On a coarse clock, re-arming for a rest below any measure would take turns without end: the clock stands
+  // until its next tick.
+  function leastDelay() {
+    if (resolution === 0) return 0
+    const tick = (Math.floor(time / resolution) + 1) * resolution
+    return Math.min(resolution / 16, tick - time)
+  }
 
   /** @param {number} until */
   function next(until) {
@@ -104,11 +112,9 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
     /** @param {number} ms @param {() => void} fn @param {{ ref?: boolean }} [options] */
     after(ms, fn, { ref = true } = {}) {
       if (!Number.isFinite(ms)) throw new RangeError(`ms must be a finite number, got ${ms}`)
-      // Timers are no finer than the clock: waiting for what is due within a tick would take turns without
-      // end. For the same reason a delay no longer than `early` is kept.
-      const whole = resolution > 0 ? Math.ceil(ms / resolution) * resolution : ms
-      const delay = whole > early ? whole - early : Math.max(whole, 0)
-      return add('timer', time + delay, ref, fn)
+      // A delay no longer than `early` is kept: otherwise re-arming for the rest would never end.
+      const delay = ms > early ? ms - early : Math.max(ms, 0)
+      return add('timer', time + (delay > 0 ? Math.max(delay, leastDelay()) : 0), ref, fn)
     },
 
     /** @param {(time: number) => void} fn */
