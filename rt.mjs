@@ -1359,6 +1359,7 @@ function drive(a) {
     let done
     try {
       let step = throwing ? throwInto(leaf, input) : leaf.next(input)
+      const { next } = leaf // looked up once: a call site in which many kinds of generators meet is slow at it
       let yields = 1
       while ((value = step.value) === undefined && !(done = step.done)) {
         const { left } = budget
@@ -1369,11 +1370,11 @@ function drive(a) {
           return POINT
         }
         budget.left = left - 1
-        step = leaf.next()
+        step = next.call(leaf)
         yields++
       }
       if (value !== undefined) done = step.done
-      received += yields
+      received += done ? yields - 1 : yields
     } catch (error) {
       const caller = a.callers?.pop()
       if (caller === undefined) {

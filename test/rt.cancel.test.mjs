@@ -170,6 +170,25 @@ for (const [title, value] of Object.entries(yields)) {
   })
 }
 
+states('a job that cancels itself does not begin what it yields', () => {
+  const { host, scheduler } = setup()
+  const begun = []
+  class Door extends seam.Waitable {
+    begin() { begun.push('waitable') }
+  }
+  const values = [
+    new Door(), { then() { begun.push('thenable') } }, (function* () { begun.push('call') })()
+  ]
+  for (const value of values) {
+    const job = scheduler.spawn(function* () {
+      job.cancel()
+      yield value
+    })
+  }
+  host.run()
+  assert.equal(begun, [])
+})
+
 states('a job that cancels itself and ends without another yield is cancelled', async () => {
   for (const end of [() => 'result', function* () { return 'result' }, function* () { return Promise.resolve() }]) {
     const { host, scheduler } = setup()
@@ -961,7 +980,7 @@ shim('one that awaits something else is out of reach: it ends at once, and its p
   settle()
   await host.drain()
   assert.equal(seen, ['reason', 'reason', null])
-  assert.equal([job.state, host.errors], ['cancelled', []])
+  assert.equal([job.state, await reasonOf(job), host.errors], ['cancelled', 'reason', []])
 })
 
 shim('one that catches the reason goes on, and is done', async () => {

@@ -70,6 +70,7 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
   }
   const frames = {
     requestAnimationFrame(fn) {
+      here.frameRequests++
       if (!callbacks.size) add('frame', latestFrame() + interval, draw)
       callbacks.set(++created, fn)
       return created
@@ -79,6 +80,7 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
   const here = {
     channels: 0,
     mostMessages: 0,
+    frameRequests: 0,
     framesStopped: false,
     log,
     outstanding,
@@ -114,14 +116,27 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
       add('page', when, fn)
     },
 
-    /** Runs what is ready, the earliest first, up to a time. */
+    /** Runs what is ready next, if that is before `until`. */
+    step(until) {
+      const task = next()
+      if (!task || Math.max(time, task.time) > until) return false
+      remove(task)
+      time = Math.max(time, task.time)
+      log.push(`${time} ${task.kind}`)
+      task.fn()
+      return true
+    },
+
     run(until) {
-      for (let task = next(); task && Math.max(time, task.time) <= until; task = next()) {
-        remove(task)
-        time = Math.max(time, task.time)
-        log.push(`${time} ${task.kind}`)
-        task.fn()
-      }
+      while (here.step(until));
+      time = Math.max(time, until)
+    },
+
+    /** The same with the microtasks after every macrotask. */
+    async drain(until) {
+      do {
+        for (let n = 0; n < 100; n++) await undefined
+      } while (here.step(until))
       time = Math.max(time, until)
     },
 
@@ -132,22 +147,37 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
 
 let copies = 0
 
-/**
- * Calls `use` with a copy of the module that has found these globals.
- * @param {object} globals @param {(module: any) => any} use
- */
-async function withGlobals(globals, use) {
+function replaceGlobals(globals) {
   const before = Object.keys(globals).map(name => [name, Object.getOwnPropertyDescriptor(globalThis, name)])
-  try {
-    for (const [name, value] of Object.entries(globals)) {
-      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
-    }
-    return await use(await import(`../rt.mjs?platform-${++copies}`))
-  } finally {
+  for (const [name, value] of Object.entries(globals)) {
+    Object.defineProperty(globalThis, name, { value, configurable: true, writable: true })
+  }
+  return () => {
     for (const [name, descriptor] of before) {
       if (descriptor) Object.defineProperty(globalThis, name, descriptor)
       else delete globalThis[name]
     }
+  }
+}
+
+/**
+ * Calls `use`, which may wait for microtasks only, with a copy of the module that has found these globals.
+ * @param {object} globals @param {(module: any) => any} use
+ */
+async function withGlobals(globals, use) {
+  // While the copy is loaded, timers and immediates are those of the others in this process.
+  const { setImmediate, setTimeout, clearTimeout, ...surroundings } = globals
+  const restore = replaceGlobals(surroundings)
+  try {
+    const module = await import(`../rt.mjs?platform-${++copies}`)
+    const restoreAll = replaceGlobals(globals)
+    try {
+      return await use(module)
+    } finally {
+      restoreAll()
+    }
+  } finally {
+    restore()
   }
 }
 
@@ -212,6 +242,22 @@ for (const engine of Object.keys(PATIENCE)) {
         '16 frame', '16 message', '21 message', '26 message',
         '32 frame', '32 message', '37 message', '42 message'
       ])
+      assert.is(here.frameRequests, 3)
+    })
+  })
+
+  pages(`${engine}: rounds of async jobs wait for the frame too`, () => {
+    return inBrowser({ interval: 16, engine }, async (here, { Scheduler }) => {
+      const scheduler = new Scheduler({ round: 5, budget: 1 })
+      const starts = beginnings(scheduler)
+      scheduler.spawn(async job => {
+        for (;;) {
+          here.advance(1)
+          await job.yield()
+        }
+      })
+      await here.drain(47)
+      assert.equal(starts, [0, 5, 10, 16, 21, 26, 32, 37, 42])
     })
   })
 
@@ -228,6 +274,17 @@ for (const engine of Object.keys(PATIENCE)) {
     })
   }
 }
+
+pages('firefox: between two rounds that are longer than a frame there is one', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 20, budget: 1 })
+    scheduler.spawn(forEver(here))
+    here.run(300)
+    const kinds = here.log.map(entry => entry.split(' ')[1])
+    assert.ok(kinds.length > 15)
+    assert.equal(kinds, kinds.map((_, index) => index % 2 ? 'frame' : 'message'))
+  })
+})
 
 for (const round of [1, 3, 5]) {
   pages(`firefox, rounds of ${round} ms: a display of 120 Hz gets all its frames too`, () => {
@@ -374,6 +431,7 @@ pages('rounds of several schedulers wait for the frame together, and keep their 
     assert.equal(ran, ran.map((_, index) => names[index % 3]))
     assert.ok(ran.length > 50)
     assert.ok(here.log.filter(entry => entry.endsWith('frame')).length > 5)
+    assert.equal(here.log.filter(entry => entry.endsWith('timer')), [])
     assert.equal([here.channels, here.mostMessages], [1, 3])
   })
 })
@@ -435,20 +493,20 @@ pages('hidden says whether somebody sees the page', () => {
   })
 })
 
-pages('unhandled failures and errors of handlers go to reportError', async () => {
-  const reported = []
+pages('what handlers throw goes to reportError', () => {
   const failure = new Error('thrown by a handler')
-  await inBrowser({}, async (here, { Scheduler }) => {
-    globalThis.reportError = error => reported.push(error)
+  return inBrowser({}, (here, { Scheduler }) => {
+    const reported = []
+    const restore = replaceGlobals({ reportError: error => { reported.push(error) } })
     try {
       const scheduler = new Scheduler({ budget: 1, onMiss() { throw failure } })
       scheduler.spawn(execute(here, 3), { deadline: 1 })
       here.run(10)
     } finally {
-      delete globalThis.reportError
+      restore()
     }
+    assert.equal(reported, [failure])
   })
-  assert.equal(reported, [failure])
 })
 
 pages.run()
@@ -478,7 +536,7 @@ timers('a delay is rounded up, never negative, and never so long that it would f
   return inBrowser({}, (here, { defaultHost }) => {
     const { after } = defaultHost()
     const delays = []
-    globalThis.setTimeout = (fn, ms) => delays.push(ms)
+    globalThis.setTimeout = (_, ms) => delays.push(ms)
     for (const ms of [0, 0.1, 1, 1.5, -3, 2 ** 31 - 1.5, 2 ** 31 - 1, 2 ** 31, 1e15]) {
       after(ms, () => {}, { ref: true })
     }
@@ -563,10 +621,10 @@ function inProcess(body) {
   return stdout.split('\n').filter(Boolean)
 }
 
-node('rounds are posted by setImmediate', async () => {
+node('rounds are posted by setImmediate, one at a time', async () => {
   const posted = []
   await withGlobals({ setImmediate: fn => { posted.push(fn) } }, ({ Scheduler }) => {
-    const scheduler = new Scheduler({ round: Infinity })
+    const scheduler = new Scheduler()
     const job = scheduler.spawn(() => 'ran')
     scheduler.spawn(() => 'too')
     assert.is(posted.length, 1)

@@ -169,7 +169,7 @@ policies('fp: a larger priority preempts at the next point, a smaller or an equa
     7 finish  low`)
 })
 
-policies('edf and fp: the smallest difference decides, also between the running job and one that arrives', () => {
+policies('edf and fp: the smallest difference decides between the running job and one that arrives', () => {
   for (const [policy, long, short] of [
     [edf, { deadline: 9.000001 }, { deadline: 8, release: 1 }],
     [fp, { priority: 1.5 }, { priority: 1.500001, release: 1 }]

@@ -1100,14 +1100,16 @@ for (const [title, made] of Object.entries(past)) {
   })
 }
 
-deadlock('a promise whose waiter was cancelled wakes nobody any more', async () => {
+deadlock('a promise whose waiter was cancelled, job or async job, wakes nobody any more', async () => {
   const { host, scheduler } = closed()
   const job = scheduler.spawn(function* () {
     yield* outcomeOf(new Promise(() => {}))
     yield new seam.Waitable()
   }, { name: 'job' })
+  const away = scheduler.spawn(async () => { await new Promise(() => {}) })
   await host.drain()
   job.cancel()
+  away.cancel()
   let answer
   scheduler.idle().catch(error => { answer = error.message })
   await host.drain()

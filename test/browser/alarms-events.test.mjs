@@ -1,0 +1,81 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+
+const origins = /** @type {const} */ (['isolated', 'plain'])
+
+/** Clicks into the text field, which the two handlers of the document notice. */
+async function focus(browser) {
+  await browser.click('input')
+  await browser.evaluate(() => logged(2))
+}
+
+const tests = {
+  async 'keys become jobs by deadline, each released when it was pressed'(browser) {
+    await focus(browser)
+    for (const key of ['r', 't', 'ArrowLeft', 'm']) {
+      await browser.press(key)
+      const expected = key === 'r' ? ['fast', 'once', 'slow'] : ['fast', 'slow']
+      const entries = await browser.evaluate(count => logged(count), expected.length)
+      deepEqual(entries.map(({ name }) => name), expected, key)
+      for (const entry of entries) {
+        const { key: pressed, trusted, released, queued } = entry
+        deepEqual({ pressed, trusted, released, queued }, { pressed: key, trusted: true, released: true, queued: true })
+      }
+    }
+    equal(await browser.evaluate('document.querySelector("input").value'), 'rmt')
+  },
+
+  async 'before prevents the default while that is possible'(browser) {
+    await focus(browser)
+    for (const key of ['a', 'x', 'b']) await browser.press(key)
+    const entries = await browser.evaluate(() => logged(7))
+    deepEqual(entries.filter(({ prevented }) => prevented).map(({ key }) => key), ['x', 'x'])
+    equal(await browser.evaluate('document.querySelector("input").value'), 'ab')
+  },
+
+  async 'before keeps a form from being sent, and picks what its job needs'(browser) {
+    const address = await browser.evaluate('location.href')
+    await focus(browser)
+    await browser.press('v')
+    await browser.evaluate(() => logged(3))
+    await browser.click('button')
+    // The click has a job for each of the document's two handlers.
+    const entries = await browser.evaluate(() => logged(3))
+    deepEqual(entries.find(({ name }) => name === 'submit'), { name: 'submit', target: 'form', value: 'v' })
+    equal(await browser.evaluate('location.href'), address)
+  },
+
+  async 'clicks are handled by deadline, whatever the order of the listeners'(browser) {
+    await browser.click('#pad')
+    deepEqual(await browser.evaluate(() => logged(3)), [
+      { name: 'inner', trusted: true, at: 'pad' }, { name: 'outer', trusted: true, at: '' },
+      { name: 'captured', trusted: true, at: '' }
+    ])
+  },
+
+  async 'a cancelled handler hears no more, those who share its listener do'(browser) {
+    await browser.evaluate(() => { window.end = listen() })
+    const names = async count => (await browser.evaluate(count => logged(count), count)).map(({ name }) => name)
+    await browser.click('#pad')
+    deepEqual(await names(4), ['temporary', 'inner', 'outer', 'captured'])
+    equal(await browser.evaluate('end()'), true)
+    await browser.click('#pad')
+    deepEqual(await names(3), ['inner', 'outer', 'captured'])
+  },
+
+  async 'the jobs that never end went on meanwhile'(browser) {
+    const rounds = () => browser.evaluate('[...rounds]')
+    const before = await rounds()
+    await browser.click('#pad')
+    await browser.evaluate(() => logged(3))
+    const after = await rounds()
+    ok(after.every((count, index) => count > before[index]), `${before} ${after}`)
+  }
+}
+
+export default Object.fromEntries(Object.entries(tests).flatMap(([title, run]) => origins.map(origin => [
+  `${title}${origin === 'plain' ? ', not isolated' : ''}`,
+  async ({ browser, server }) => {
+    await browser.open(`${server[origin]}/test/browser/alarms-events.html`)
+    await run(browser)
+  }
+])))
