@@ -1542,7 +1542,7 @@ accounts('rounds, slices and yields are counted', () => {
   scheduler.spawn(execute(host, 3, 0.125), { name: 'b' })
   host.run()
   const { jobs, rounds: count, slices, yields } = scheduler.stats()
-  assert.equal([jobs, count, slices, yields], [2, 2, 6, 48])
+  assert.equal([jobs, count, slices, yields], [2, 2, 6, 46])
 })
 
 accounts('started, finished, cost and lateness tell of the activation', () => {
