@@ -231,6 +231,36 @@ spins('a job works until it has received its time, and a preemption is no receip
   assert.is(time - 1000 - before, 1.5)
 })
 
+spins('the longest pause inside a job is noticed, one at a preemption point is not', () => {
+  let time = 0
+  let pause = 0
+  const work = spinning(() => {
+    time += 0.25 + pause
+    pause = 0
+    return time
+  })
+  budget.left = 2
+  const job = work.preemptible(100)
+  job.next()
+  pause = 1000
+  budget.left = 2
+  job.next()
+  assert.is(work.longestPause, 0.25)
+  pause = 7
+  work.blocking(1)
+  pause = 3
+  budget.left = 2
+  job.next()
+  assert.is(work.longestPause, 0.25)
+  budget.left = Infinity
+  const readings = [20]
+  pause = 0
+  const disturbed = spinning(() => time += readings.shift() ?? 0.25)
+  readings.unshift(0.25)
+  disturbed.blocking(30)
+  assert.is(disturbed.longestPause, 20)
+})
+
 spins('work of no time ends without a preemption point', () => {
   budget.left = 0
   assert.is(spinning(() => 0).preemptible(0).next().done, true)

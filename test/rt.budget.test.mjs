@@ -10,7 +10,7 @@ const CEILING = 0.1
 // What a Chromium, a Firefox and a Node show, isolated or not; the first is exact.
 const RESOLUTIONS = [0, 0.005, 0.02, 0.1, 1]
 
-/** ms of a job's time after which the price of its points is known: a coarse clock must have ticked some times. */
+/** ms of a job's time after which the price of its points is known: a coarse clock must tick some times. */
 const known = resolution => 20 * resolution + 1
 
 // ms per point
@@ -29,7 +29,8 @@ const kinds = {
 }
 
 /**
- * A job that notes each budget it is granted, and when: its points cost `price(n)` ms until that is undefined.
+ * A job that notes each budget it is granted, and when: its points cost `price(n)` ms, until that is
+ * undefined.
  *
  * @param {ReturnType<typeof virtualHost>} host
  * @param {(n: number) => number | undefined} price
@@ -76,14 +77,14 @@ for (const resolution of RESOLUTIONS) {
     for (const price of [0, 0.000001, ...CHEAP, 0.005, 0.03, 2]) {
       for (const kind of Object.keys(kinds)) {
         let count = 0
-        const granted = pointsOf(budgetsOf((n, host) => host.time < 5 && count++ < 30000 ? price : undefined, {
-          kind, resolution
-        }))
+        const forSome = (n, host) => host.time < 5 && count++ < 30000 ? price : undefined
+        const granted = pointsOf(budgetsOf(forSome, { kind, resolution }))
         assert.is(granted[0], 1)
         for (const [n, points] of granted.entries()) {
           const note = `budget ${n} of ${kind} points at ${price} ms`
           assert.is(points >= 1 && points <= MOST && Number.isInteger(points), true, `${note}: ${points}`)
-          assert.is(n === 0 || points <= 2 * granted[n - 1], true, `${note}: ${points} after ${granted[n - 1]}`)
+          const last = n === 0 ? 1 : granted[n - 1]
+          assert.is(points <= 2 * last, true, `${note}: ${points} after ${last}`)
         }
       }
     }
@@ -98,7 +99,8 @@ for (const resolution of RESOLUTIONS) {
       for (const kind of Object.keys(kinds)) {
         const granted = budgetsOf(steady(price, known(resolution) + 4), { kind, resolution })
         const settled = pointsOf(granted.filter(({ time }) => time > known(resolution)))
-        const note = `${kind} points at ${price} ms, ideally ${ideal(price)}: ${[...new Set(settled)].join(' ')}`
+        const seen = [...new Set(settled)].join(' ')
+        const note = `${kind} points at ${price} ms, ideally ${ideal(price)}: ${seen}`
         assert.is(settled.every(points => points >= 0.75 * ideal(price) - 1), true, note)
         assert.is(settled.every(points => points <= 1.25 * ideal(price) + 1), true, note)
       }
@@ -122,8 +124,9 @@ for (const resolution of RESOLUTIONS) {
         const cheap = Math.ceil(known(resolution) / price)
         for (let phase = 0; phase < 5; phase++) {
           const change = cheap + Math.floor(phase * ideal(price) / 5)
-          const dear = n => n < change ? price : n < change + 2 * ideal(price) + 100 ? 1000 * price : undefined
-          const granted = budgetsOf(dear, { kind, resolution })
+          const end = change + 2 * ideal(price) + 100
+          const rising = n => n < change ? price : n < end ? 1000 * price : undefined
+          const granted = budgetsOf(rising, { kind, resolution })
           const after = granted.filter(({ at }) => at >= change)
           const stalls = lengths(granted).filter((_, n) => granted[n + 1].at > change)
           const longest = Math.max(...stalls)
@@ -266,8 +269,9 @@ auto.run()
 const written = suite('what jobs write to budget.left')
 
 const HOSTILE = [
-  NaN, Infinity, -Infinity, -1, 0, 1, 0.5, 1e9, 2 ** 53, '', 'points', '7', '1e9', true, null, undefined, {}, [], [3],
-  5n, Symbol('points'), () => 4, { valueOf: () => 3 }, { valueOf() { throw new Error('valueOf') } }
+  NaN, Infinity, -Infinity, -1, 0, 1, 0.5, 1e9, 2 ** 53, '', 'points', '7', '1e9', true, null, undefined,
+  {}, [], [3], 5n, Symbol('points'), () => 4, { valueOf: () => 3 },
+  { valueOf() { throw new Error('valueOf') } }
 ]
 
 const PRICE = 2 ** -10

@@ -95,7 +95,8 @@ calls('an error goes through all levels that do not catch it, innermost first', 
   }
   assert.is(await run(level, {}, 0), 'thrown')
   assert.equal(order, [
-    'catch 4', 'finally 4', 'catch 3', 'finally 3', 'catch 2', 'finally 2', 'catch 1', 'finally 1', 'finally 0'
+    'catch 4', 'finally 4', 'catch 3', 'finally 3', 'catch 2', 'finally 2',
+    'catch 1', 'finally 1', 'finally 0'
   ])
 })
 
@@ -185,7 +186,7 @@ calls('after an error that was caught, points are points again', async () => {
 })
 
 for (const limit of [1, 2, 3, 'auto']) {
-  calls(`recursion 100 000 deep, budget ${limit}: the value and the error come back through all of it`, async () => {
+  calls(`recursion 100 000 deep, budget ${limit}: value and error come back through all of it`, async () => {
     const depth = 100000
     function* down(n) {
       if (n === 0) return 0
@@ -239,7 +240,9 @@ calls('mixed with yield*, at any depth', async () => {
     }
   }
   assert.is(await run(level, {}, 0), 78)
-  assert.equal(order, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -11, -10, -9, -8, -7, -6, -5, -4, -3, -2, -1, -0])
+  assert.equal(order, [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, -11, -10, -9, -8, -7, -6, -5, -4, -3, -2, -1, -0
+  ])
 })
 
 calls('errors cross the border between a call and yield* in both directions', async () => {
@@ -311,14 +314,16 @@ calls('a generator object can be spawned, started or not', async () => {
   }
   const begun = work('begun')
   begun.next()
-  const jobs = [scheduler.spawn(work('new')), scheduler.spawn(begun), scheduler.spawn(work('late'), { release: 5 })]
+  const jobs = [
+    scheduler.spawn(work('new')), scheduler.spawn(begun), scheduler.spawn(work('late'), { release: 5 })
+  ]
   await host.drain()
   assert.equal(await Promise.all(jobs), [
     ['new', undefined, undefined], ['begun', undefined, undefined], ['late', undefined, undefined]
   ])
 })
 
-calls('the work of a job is a generator function, a function that returns a generator, or a task', async () => {
+calls('work is a generator function, a function that returns a generator, or a task', async () => {
   function* work(a, b) {
     yield
     return [this === undefined || this instanceof Task, a, b]
@@ -377,7 +382,7 @@ iterators('an error for an iterator without throw goes to its caller, after retu
   assert.equal(closed, ['a', 'b'])
 })
 
-iterators('an error that return() throws takes the place of the first, as in every language construct', async () => {
+iterators('an error that return() throws takes the place of the first', async () => {
   const iterator = {
     next: () => ({ value: 'junk', done: false }),
     return() { throw new RangeError('closing') }
@@ -618,13 +623,17 @@ junk('an async generator function, or a function that returns an async generator
   assert.throws(() => scheduler.spawn(asyncGenerator), error => error instanceof TypeError)
   assert.throws(() => scheduler.spawn(asyncGenerator()), error => error instanceof TypeError)
   assert.is(scheduler.stats().jobs, 0)
-  assert.match((await errorOf(run(() => asyncGenerator()))).message, /is an async generator, which cannot be driven/)
+  const error = await errorOf(run(() => asyncGenerator()))
+  assert.match(error.message, /is an async generator, which cannot be driven/)
 })
 
 junk('what is no work is refused at the call', () => {
   const scheduler = new Scheduler({ host: virtualHost() })
-  for (const work of [undefined, null, 0, 'text', {}, [], Promise.resolve(), new Map(), { next: 1 }, Symbol('work')]) {
-    assert.throws(() => scheduler.spawn(work), error => error instanceof TypeError && /^work must be /.test(error.message))
+  const works = [undefined, null, 0, 'text', {}, [], Promise.resolve(), new Map(), { next: 1 }, Symbol('s')]
+  for (const work of works) {
+    assert.throws(() => scheduler.spawn(work), error => {
+      return error instanceof TypeError && /^work must be /.test(error.message)
+    })
   }
   assert.throws(() => scheduler.spawn(scheduler.spawn(() => {})), error => error instanceof TypeError)
   assert.is(scheduler.stats().jobs, 1)

@@ -190,7 +190,8 @@ states('a job that cancels itself does not begin what it yields', () => {
 })
 
 states('a job that cancels itself and ends without another yield is cancelled', async () => {
-  for (const end of [() => 'result', function* () { return 'result' }, function* () { return Promise.resolve() }]) {
+  const ends = [() => 'result', function* () { return 'result' }, function* () { return Promise.resolve() }]
+  for (const end of ends) {
     const { host, scheduler } = setup()
     const job = scheduler.spawn(() => {
       job.cancel('reason')
@@ -771,7 +772,7 @@ signals('a signal that is aborted later throws its reason into the job', async (
 
 const ends = {
   'done': scheduler => signal => scheduler.spawn(points(1), { signal }),
-  'failed': scheduler => signal => scheduler.spawn(function* () { throw new RangeError('failed') }, { signal }),
+  'failed': scheduler => signal => scheduler.spawn(() => { throw new RangeError('failed') }, { signal }),
   'cancelled, not started': scheduler => signal => {
     const job = scheduler.spawn(points(1), { signal })
     job.cancel()
@@ -959,7 +960,7 @@ shim('one that cancels itself is thrown the reason at its next point', async () 
   assert.equal([seen, job.state], [['still there', 'reason'], 'cancelled'])
 })
 
-shim('one that awaits something else is out of reach: it ends at once, and its points reject from then on', async () => {
+shim('one that awaits something else ends at once, and its points reject from then on', async () => {
   const { host, scheduler } = setup()
   let settle
   const promise = new Promise(resolve => { settle = resolve })
@@ -1001,7 +1002,7 @@ shim('one that catches the reason goes on, and is done', async () => {
   assert.equal([job.state, job.cost, await job], ['done', 3, 'reason'])
 })
 
-shim('a plain function that passed a point and returned another job is cancelled like any that waits', async () => {
+shim('a plain function that passed a point and returned a job is cancelled like any that waits', async () => {
   const { host, scheduler } = setup()
   const child = scheduler.spawn(function* () { yield new seam.Waitable() })
   const job = scheduler.spawn(() => {
@@ -1089,8 +1090,8 @@ accounts('a cancellation is never reported as unhandled, in whatever state it ca
     const jobs = [
       rt.spawn(forever), rt.spawn(forever, { release: rt.now() + 1e6 }), rt.spawn(waits),
       rt.spawn(waits), rt.spawn(async job => { for (;;) await job.yield() }),
-      rt.spawn(async () => { await new Promise(() => {}) }), rt.spawn(forever, { deadline: 1, miss: 'abort' }),
-      rt.spawn(forever, { signal: AbortSignal.abort() }), rt.spawn(forever),
+      rt.spawn(async () => { await new Promise(() => {}) }), rt.spawn(forever),
+      rt.spawn(forever, { deadline: 1, miss: 'abort' }), rt.spawn(forever, { signal: AbortSignal.abort() }),
       rt.postTask(() => {}, { signal: AbortSignal.abort() })
     ]
     jobs[0].cancel()

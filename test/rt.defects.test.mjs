@@ -1,4 +1,4 @@
-// What went wrong in the original implementation of RT.js, and in the schedulers of others: each is a case here.
+// What went wrong in the original implementation of RT.js, and in the schedulers of others: a case for each.
 import { execFile } from 'node:child_process'
 import { getEventListeners, setMaxListeners } from 'node:events'
 import { suite } from 'uvu'
@@ -16,7 +16,7 @@ function setup(options, clock) {
 }
 
 /** The names of the jobs in the order in which they ended. */
-const order = trace => trace.records.filter(({ type }) => type === 'finish').map(({ job }) => job.name).join(' ')
+const order = ({ records }) => records.flatMap(({ type, job }) => type === 'finish' ? job.name : []).join(' ')
 
 /** Runs a module in a Node process of its own, on the platform's own host; it must end by itself. */
 const run = source => new Promise(resolve => {
@@ -170,7 +170,8 @@ sections('to wait inside a section is an error at that yield, and the section en
   const seen = []
   const job = scheduler.spawn(function* () {
     const gate = seam.gate(job, Infinity)
-    for (const waitable of [Promise.resolve(), new seam.Waitable(), scheduler.spawn(() => {}, { name: 'other' })]) {
+    const other = scheduler.spawn(() => {}, { name: 'other' })
+    for (const waitable of [Promise.resolve(), new seam.Waitable(), other]) {
       try {
         yield waitable
       } catch (error) {
@@ -233,7 +234,9 @@ waiting('thenables that are no promises are awaited', async () => {
 
 waiting("one child's end does not wake a parent that waits for another", () => {
   const { host, scheduler, trace } = setup()
-  const children = [3, 1, 2].map(ms => scheduler.spawn(execute(host, ms), { name: `child ${ms}`, deadline: 10 * ms }))
+  const children = [3, 1, 2].map(ms => {
+    return scheduler.spawn(execute(host, ms), { name: `child ${ms}`, deadline: 10 * ms })
+  })
   const parent = scheduler.spawn(function* () {
     for (const child of children) yield child
   }, { name: 'parent', deadline: 5 })
@@ -604,7 +607,8 @@ peers('a task that is aborted while it is queued leaves the queue', async () => 
   const controller = new AbortController()
   setMaxListeners(0, controller.signal)
   let ran = 0
-  const tasks = Array.from({ length: 50 }, () => scheduler.postTask(() => { ran++ }, { signal: controller.signal }))
+  const { signal } = controller
+  const tasks = Array.from({ length: 50 }, () => scheduler.postTask(() => { ran++ }, { signal }))
   const last = scheduler.postTask(() => 'last')
   controller.abort('reason')
   assert.is(tasks.every(({ state }) => state === 'cancelled'), true)

@@ -268,7 +268,7 @@ reading.run()
 
 const preemption = suite('preemption')
 
-/** Runs one job with many points that does something at 2 ms; returns what was left of its budget around that. */
+/** Runs one job with many points that acts at 2 ms; returns what was left of its budget around that. */
 function leftAround(options, act, before = () => {}) {
   const { host, scheduler, trace } = setup({ budget: 100, slice: Infinity, round: Infinity, ...options })
   const seen = {}
@@ -293,7 +293,7 @@ const less = { name: 'other', deadline: 90, priority: 4 }
 const equal = { name: 'other', deadline: 50, priority: 5 }
 
 for (const policy of [edf, fp, rm]) {
-  preemption(`${policy.name}: a more eligible job that the running one spawns preempts it at the next point`, () => {
+  preemption(`${policy.name}: a more eligible job that is spawned preempts at the next point`, () => {
     const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
       scheduler.spawn(execute(host, 1), more)
     })
@@ -310,7 +310,7 @@ for (const policy of [edf, fp, rm]) {
       5 round start=0`)
   })
 
-  preemption(`${policy.name}: a less eligible job that the running one spawns does not even cut its budget`, () => {
+  preemption(`${policy.name}: a less eligible job that is spawned does not even cut the budget`, () => {
     const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
       scheduler.spawn(execute(host, 1), less)
     })
@@ -325,7 +325,7 @@ for (const policy of [edf, fp, rm]) {
       5 round start=0`)
   })
 
-  preemption(`${policy.name}: a job of equal standing that the running one spawns waits for the slice to end`, () => {
+  preemption(`${policy.name}: a job of equal standing that is spawned waits for the slice to end`, () => {
     const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
       scheduler.spawn(execute(host, 1), { ...equal, deadline: 48 })
     })
@@ -361,7 +361,7 @@ for (const policy of [edf, fp, rm]) {
       0 block other on=Waitable
       0 start running`
 
-  preemption(`${policy.name}: a more eligible job that the running one wakes preempts it at the next point`, () => {
+  preemption(`${policy.name}: a more eligible job that is woken preempts at the next point`, () => {
     const { before, after, trace } = woken(more)
     assert.equal([before, after], [99, 0])
     assertTrace(trace, `${beginning(more)}
@@ -374,7 +374,7 @@ for (const policy of [edf, fp, rm]) {
       5 round start=0`)
   })
 
-  preemption(`${policy.name}: a job of equal standing that the running one wakes is handed over to`, () => {
+  preemption(`${policy.name}: a job of equal standing that is woken is handed over to`, () => {
     const { before, after, trace } = woken(equal)
     assert.equal([before, after], [99, 0])
     assertTrace(trace, `${beginning(equal)}
@@ -405,7 +405,7 @@ preemption('edf: of equal deadlines the larger priority is more eligible', () =>
     5 round start=0`)
 })
 
-preemption('a less eligible job that the running one wakes waits for its turn', () => {
+preemption('a less eligible job that is woken waits for its turn', () => {
   const waitable = new seam.Waitable()
   let other
   const { before, after, trace } = leftAround({}, () => {
@@ -581,7 +581,7 @@ preemption('a release in the future preempts when it is due, at the next reading
     5 round start=0`)
 })
 
-preemption('a job spawned between two rounds goes first if it is more eligible, and waits if it is not', () => {
+preemption('a job spawned between two rounds goes first if it is more eligible, and else waits', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: 2 })
   scheduler.spawn(execute(host, 4), { name: 'running', deadline: 50 })
   host.run({ turns: 1 })
@@ -1053,7 +1053,7 @@ pausing('a job that pauses and resumes loses nothing but the rest of its budget'
     1 round start=0`)
 })
 
-pausing('while paused nothing runs, nothing fires, nothing is missed, and the event loop is left alone', () => {
+pausing('while paused nothing runs, fires or is missed, and the event loop is left alone', () => {
   const { host, scheduler, trace } = setup({ paused: true })
   scheduler.spawn(execute(host, 1), { name: 'job', deadline: 5 })
   scheduler.spawn(execute(host, 1), { name: 'released', release: 3 })
@@ -1195,8 +1195,8 @@ limits('handlers of a task are called before those of the scheduler, and may thr
   const job = task.release()
   host.run()
   assert.equal(order, [
-    'onStall late', 'onOverrun late', 'onOverrun of the scheduler late', 'onMiss late', 'onMiss of the scheduler late',
-    'onStall late'
+    'onStall late', 'onOverrun late', 'onOverrun of the scheduler late',
+    'onMiss late', 'onMiss of the scheduler late', 'onStall late'
   ])
   assert.equal(host.errors.map(({ message }) => message), [
     'onStall', 'onOverrun', 'onOverrun of the scheduler', 'onMiss', 'onMiss of the scheduler', 'onStall'
@@ -1354,7 +1354,9 @@ misses("miss: 'abort' cancels a running job with a DeadlineError at its next res
 
 misses("miss: 'abort' ends a job that never started, and wakes one that waits", () => {
   const { host, scheduler, trace } = setup({ policy: fp })
-  scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'waits', deadline: 2, miss: 'abort', priority: 2 })
+  scheduler.spawn(function* () {
+    yield new seam.Waitable()
+  }, { name: 'waits', deadline: 2, miss: 'abort', priority: 2 })
   scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2, miss: 'abort' })
   scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
   host.run()
@@ -1379,7 +1381,9 @@ misses("miss: 'abort' ends a job that never started, and wakes one that waits", 
 
 misses("miss: 'abort' keeps the process alive until the deadline of a job that waits", () => {
   const { host, scheduler, trace } = setup()
-  const job = scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'job', deadline: 4, miss: 'abort' })
+  const job = scheduler.spawn(function* () {
+    yield new seam.Waitable()
+  }, { name: 'job', deadline: 4, miss: 'abort' })
   host.run()
   assert.is(job.state, 'cancelled')
   assert.is(trace.records.at(-2).error instanceof DeadlineError, true)
@@ -1543,6 +1547,24 @@ accounts('rounds, slices and yields are counted', () => {
   host.run()
   const { jobs, rounds: count, slices, yields } = scheduler.stats()
   assert.equal([jobs, count, slices, yields], [2, 2, 6, 46])
+})
+
+accounts('a yield counts whatever the budget, and however its generator ends', () => {
+  const yieldsOf = limit => {
+    const { host, scheduler } = setup({ budget: limit })
+    function* child(end) {
+      for (let n = 0; n < 3; n++) yield
+      end()
+    }
+    scheduler.spawn(function* () {
+      yield child(() => {})
+      yield
+      yield child(() => { throw new RangeError('ends') })
+    })
+    host.run()
+    return scheduler.stats().yields
+  }
+  assert.equal([1, 2, 100].map(yieldsOf), [9, 9, 9])
 })
 
 accounts('started, finished, cost and lateness tell of the activation', () => {

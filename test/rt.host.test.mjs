@@ -128,7 +128,7 @@ function browser({ interval = 16, engine = 'firefox', page = true } = {}) {
     },
 
     run(until) {
-      while (here.step(until));
+      while (here.step(until)) continue
       time = Math.max(time, until)
     },
 
@@ -568,7 +568,7 @@ timers('a timer that is cancelled does not fire', () => {
 
 timers('only what ref: false says is unreferenced', async () => {
   const unreferenced = []
-  const setTimeout = (fn, ms) => ({ unref: () => unreferenced.push(ms) })
+  const setTimeout = (_, ms) => ({ unref: () => unreferenced.push(ms) })
   await withGlobals({ setTimeout }, ({ defaultHost }) => {
     defaultHost().after(1, () => {}, { ref: true })
     defaultHost().after(2, () => {}, { ref: false })

@@ -696,7 +696,7 @@ failures('a job that waits for a failing one fails in its place, and is reported
 })
 
 failures('a cancelled job is never reported, asked about or not', async () => {
-  const { host, scheduler, spawn } = world()
+  const { host, spawn } = world()
   const reason = new Error('not needed any more')
   spawn('unstarted').cancel(reason)
   spawn('pending', { release: 9 }).cancel()

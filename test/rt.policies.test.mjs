@@ -543,6 +543,26 @@ levels('the level of a job whose release is to come follows what is set', () => 
   }
 })
 
+levels('a period given with spawn is that of the job, and counts for its level', () => {
+  const byPeriod = { ...rm, level: ({ period }) => -period }
+  const { scheduler } = world(byPeriod)
+  const task = new Task(function* () {}, { period: 8 })
+  const told = ({ period, priority, level }) => ({ period, priority, level })
+  const quarter = { period: 4, priority: 0.25, level: -4 }
+  assert.equal(told(scheduler.spawn(function* () {}, { period: 4 })), quarter)
+  assert.equal(told(scheduler.spawn(task, { period: 4 })), quarter)
+  assert.equal(told(scheduler.spawn(task)), { period: 8, priority: 0.125, level: -8 })
+})
+
+levels('a job keeps the level and the period of its release when its task is changed', () => {
+  const { scheduler } = world({ ...rm, level: ({ period }) => -period })
+  const task = new Task(function* () {}, { period: 8, scheduler })
+  const job = task.release()
+  task.period = 2
+  assert.equal([job.period, job.level], [8, -8])
+  assert.equal([task.release().level], [-2])
+})
+
 levels.run()
 
 // --- keys that are set

@@ -4,10 +4,11 @@ import { DeadlineError, Scheduler, Task, edf, fp } from '../rt.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
-/** A scheduler that reads its clock at every point, without rotation or rounds, unless the options say otherwise. */
+/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 function world(options = {}) {
   const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
+  const scheduler = new Scheduler({ host, ...exact, ...options })
   /** @type {any[]} */
   const log = []
   return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
@@ -31,7 +32,7 @@ function deferred() {
 
 const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
 
-// ----------------------------------------------------------------------------------------------- async jobs
+// ------------------------------------------------------------------------------------------------ async jobs
 
 const jobs = suite('async jobs')
 
@@ -83,7 +84,8 @@ jobs('fail with what they throw, before and after a point', async () => {
 })
 
 jobs('whose failure nobody has asked for are reported with the job; the others go on', async () => {
-  const { host, scheduler, log } = world({ onError: (error, job) => log.push(`${job.name} ${error.message}`) })
+  const onError = (error, job) => log.push(`${job.name} ${error.message}`)
+  const { host, scheduler, log } = world({ onError })
   scheduler.spawn(async () => { throw new Error('no') }, { name: 'broken' })
   scheduler.spawn(async job => { await job.yield(); log.push('whole') })
   await host.drain()
@@ -290,14 +292,14 @@ jobs('let rounds end and timers fire between their points', async () => {
   scheduler.spawn(async job => {
     for (let i = 1; i <= 7; i++) {
       host.advance(1)
-      log.push(`step ${i}`)
+      log.push(i)
       await job.yield()
     }
   })
   host.after(2, () => log.push('timer of 2'))
   host.after(5, () => log.push('timer of 5'))
   await host.drain()
-  assert.equal(log, ['step 1', 'step 2', 'step 3', 'timer of 2', 'step 4', 'step 5', 'step 6', 'timer of 5', 'step 7'])
+  assert.is(log.join(), '1,2,3,timer of 2,4,5,6,timer of 5,7')
   assert.is(scheduler.stats().rounds, 3)
   assert.is(host.maxPosts, 1)
 })
@@ -385,13 +387,13 @@ jobs('refuse job.yield() in a generator, from outside and after the end', async 
 
 jobs('are no async generators', () => {
   const { scheduler } = world()
-  assert.throws(() => scheduler.spawn(async function* () {}), /work must be a generator function, not an async one/)
+  assert.throws(() => scheduler.spawn(async function* () {}), /a generator function, not an async one/)
   assert.is(scheduler.stats().jobs, 0)
 })
 
 jobs.run()
 
-// --------------------------------------------------------------------------------------------- foreign awaits
+// -------------------------------------------------------------------------------------------- foreign awaits
 
 const foreign = suite('foreign awaits')
 
@@ -515,7 +517,7 @@ foreign('miss deadlines like other waits; a job that asked to abort ends at once
 
 foreign.run()
 
-// --------------------------------------------------------------------------------- several threads of one job
+// -------------------------------------------------------------------------------- several threads of one job
 
 const concurrent = suite('several job.yield() at once')
 
@@ -578,7 +580,7 @@ concurrent('while one side is away in a foreign await, the other runs on', async
 
 concurrent.run()
 
-// -------------------------------------------------------------------------------------------------- cancelling
+// ------------------------------------------------------------------------------------------------ cancelling
 
 const cancelling = suite('cancelling async jobs')
 
@@ -606,7 +608,8 @@ cancelling('at a point: the reason is thrown there, once; finally may await', as
     }
   }, { name: 'job' })
   const error = rejection(job)
-  scheduler.spawn(function* () { job.cancel(new Error('enough')) }, { name: 'canceller', priority: 1, release: 3 })
+  const cancel = () => { job.cancel(new Error('enough')) }
+  scheduler.spawn(cancel, { name: 'canceller', priority: 1, release: 3 })
   await host.drain()
   assert.is((await error).message, 'enough')
   assert.equal(log, ['enough'])
@@ -709,7 +712,7 @@ function countListeners(target) {
 
 cancelling.run()
 
-// ---------------------------------------------------------------------------------------------------- rt.yield
+// -------------------------------------------------------------------------------------------------- rt.yield
 
 const yielding = suite('rt.yield() in any async function')
 
@@ -898,18 +901,19 @@ yielding('rejects when the job that it belongs to is cancelled', async () => {
 
 yielding('refuses wrong options at the call', () => {
   const { scheduler } = world()
-  assert.throws(() => scheduler.yield(null), /options must be an object, got null/)
-  assert.throws(() => scheduler.yield({ deadline: 0 }), /deadline must be a number > 0, got 0/)
-  assert.throws(() => scheduler.yield({ deadline: NaN }), /deadline must be a number > 0, got NaN/)
-  assert.throws(() => scheduler.yield({ priority: 'urgent' }), /priority must be .*, got "urgent"/)
-  assert.throws(() => scheduler.yield({ priority: Infinity }), /priority must be a finite number, got Infinity/)
-  assert.throws(() => scheduler.yield({ signal: {} }), /signal must be an AbortSignal/)
+  const refused = (options, pattern) => assert.throws(() => scheduler.yield(options), pattern)
+  refused(null, /options must be an object, got null/)
+  refused({ deadline: 0 }, /deadline must be a number > 0, got 0/)
+  refused({ deadline: NaN }, /deadline must be a number > 0, got NaN/)
+  refused({ priority: 'urgent' }, /priority must be .*, got "urgent"/)
+  refused({ priority: Infinity }, /priority must be a finite number, got Infinity/)
+  refused({ signal: {} }, /signal must be an AbortSignal/)
   assert.is(scheduler.stats().jobs, 0)
 })
 
 yielding.run()
 
-// ------------------------------------------------------------------------------------- Prioritized Task Scheduling
+// ------------------------------------------------------------------------------- Prioritized Task Scheduling
 
 /** What `TaskController` and `TaskSignal` are in a browser. */
 class TaskController extends AbortController {
@@ -930,7 +934,7 @@ const PRIORITIES = ['user-blocking', 'user-visible', 'background']
 
 const tasks = suite('postTask')
 
-tasks('resolves with what the callback returns: values, promises, thenables and jobs are adopted', async () => {
+tasks('resolves with what the callback returns; promises, thenables and jobs are adopted', async () => {
   const { host, scheduler } = world()
   const results = Promise.all([
     scheduler.postTask(() => 1),
@@ -1100,11 +1104,11 @@ const signals = suite('postTask with a signal')
 
 signals('aborted before: rejects with its reason and never calls the callback', async () => {
   const { host, scheduler, log } = world()
-  const standard = await rejection(scheduler.postTask(() => log.push('called'), { signal: AbortSignal.abort() }))
+  const post = options => scheduler.postTask(() => log.push('called'), options)
+  const standard = await rejection(post({ signal: AbortSignal.abort() }))
   assert.equal([standard instanceof DOMException, standard.name], [true, 'AbortError'])
   const reason = new Error('why')
-  const delayed = scheduler.postTask(() => log.push('called'), { signal: AbortSignal.abort(reason), delay: 10 })
-  assert.is(await rejection(delayed), reason)
+  assert.is(await rejection(post({ signal: AbortSignal.abort(reason), delay: 10 })), reason)
   assert.equal([host.posts, host.timers, log], [0, [], []])
   await host.drain()
   assert.equal(log, [])
@@ -1131,7 +1135,7 @@ signals('aborted while the task is queued: it leaves the queue at once', async (
     0 finish task`)
 })
 
-signals('aborted by another task, or during the delay: the callback is never called, its timer goes', async () => {
+signals('aborted by another task, or during the delay: the callback is never called', async () => {
   const { host, scheduler, log } = world()
   const controller = new TaskController()
   const { signal } = controller
@@ -1219,7 +1223,7 @@ signals('changing its priority moves the tasks that are queued, in their order',
   assert.equal(log, ['2a', '2b', 'visible', '0a', '0b', '1a', '1b', '3a', '3b', '4a', '4b'])
 })
 
-signals('changing its priority from within a task moves the others behind what is more important', async () => {
+signals('changing its priority from within a task moves the others', async () => {
   const { host, scheduler, log } = world()
   const controller = new TaskController()
   const { signal } = controller
@@ -1292,7 +1296,7 @@ signals('shared by two tasks: a change of priority during the first reaches the 
 
 signals.run()
 
-// --------------------------------------------------------------------------------------------- yield in tasks
+// -------------------------------------------------------------------------------------------- yield in tasks
 
 const continuations = suite('yield in tasks')
 
@@ -1316,7 +1320,7 @@ const ORDERS = {
   background: 'ub1 ub2 uv1 uv2 y0 y1 y2 y3 bg1 bg2'
 }
 
-continuations('inherits the priority of the task: before its equals, behind what is more important', async () => {
+continuations('inherits the priority of the task: before equals, behind what is more important', async () => {
   for (const budget of [1, 2, 'auto']) {
     for (const priority of PRIORITIES) {
       for (const options of [{ priority }, { signal: new TaskController({ priority }).signal }]) {
@@ -1422,6 +1426,24 @@ continuations('after a foreign await belongs to no task: it has no priority to i
   assert.is(scheduler.stats().jobs, 4)
 })
 
+continuations('left behind by a generator that the task returns do not stand in its way', async () => {
+  const { host, scheduler, log } = world()
+  const task = scheduler.postTask(() => {
+    scheduler.yield().catch(() => {})
+    return (function* () {
+      try {
+        yield new Promise(() => {})
+      } finally {
+        log.push('finally')
+      }
+    })()
+  })
+  const reason = rejection(task)
+  scheduler.postTask(() => task.cancel('stop'), { delay: 5 })
+  await host.drain()
+  assert.equal([await reason, log], ['stop', ['finally']])
+})
+
 continuations('after a function that is no job any more still settles', async () => {
   const { host, scheduler, log } = world()
   const value = scheduler.postTask(() => {
@@ -1440,7 +1462,7 @@ continuations('after a function that is no job any more still settles', async ()
 
 continuations.run()
 
-// ---------------------------------------------------------------------------------------------------- interop
+// --------------------------------------------------------------------------------------------------- interop
 
 const interop = suite('code written for `scheduler`')
 

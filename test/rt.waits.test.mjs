@@ -116,7 +116,7 @@ promises('a wait deep in calls resumes the innermost one', async () => {
   assert.equal(await job, ['value', 'delegated', 'called'])
 })
 
-promises('many jobs may wait for one promise; they wake in the order in which they began to wait', async () => {
+promises('many jobs may wait for one promise; they wake in the order in which they came', async () => {
   const { host, scheduler, trace } = setup()
   const later = deferred()
   for (const name of ['a', 'b', 'c']) scheduler.spawn(function* () { yield later.promise }, { name })
@@ -155,7 +155,7 @@ promises('a job that returns a promise ends with its outcome, and waits until th
   assert.is(await caught, error)
 })
 
-promises('a job that waits for a promise that never settles costs nothing, and keeps idle() waiting', async () => {
+promises('a promise that never settles costs nothing, and keeps idle() waiting', async () => {
   const { host, scheduler } = setup()
   let idle = false
   const job = scheduler.spawn(function* () { yield new Promise(() => {}) })
@@ -330,7 +330,9 @@ thenables('one that throws rejects', async () => {
 })
 
 thenables('values that are thenables are followed, reasons are not', async () => {
-  const nest = (value, levels) => levels === 0 ? value : { then(resolve) { resolve(nest(value, levels - 1)) } }
+  const nest = (value, levels) => levels === 0 ? value : {
+    then(resolve) { resolve(nest(value, levels - 1)) }
+  }
   const nestLater = (value, levels) => levels === 0 ? value : {
     then(resolve) { queueMicrotask(() => resolve(nestLater(value, levels - 1))) }
   }
@@ -349,7 +351,8 @@ const nested = {
 
 for (const [title, inner] of Object.entries(nested)) {
   for (const later of [false, true]) {
-    thenables(`one that ${title}, as the value of one that resolves ${later ? 'later' : 'at once'}, rejects`, async () => {
+    const when = later ? 'later' : 'at once'
+    thenables(`one that ${title}, as the value of one that resolves ${when}, rejects`, async () => {
       const error = new RangeError('inner')
       // What escapes from a callback would end the process.
       let escaped
@@ -751,7 +754,7 @@ inheritance('it ends when the one that waits is cancelled, all along the chain',
     6 round start=0`)
 })
 
-inheritance('it follows a deadline that moves while its job waits, all along the chain, in both directions', () => {
+inheritance('it follows a deadline that moves, all along the chain, in both directions', () => {
   const { host, scheduler, trace, high } = chain()
   seam.at(scheduler, 2, () => { high.deadline = 60 })
   seam.at(scheduler, 3, () => { high.deadline = 40 })
@@ -928,7 +931,7 @@ function circle(names) {
   return { host, scheduler, members }
 }
 
-deadlock('two jobs that wait for each other: a DeadlockError that names them, where the circle closes', async () => {
+deadlock('two that wait for each other: a DeadlockError where the circle closes, naming them', async () => {
   const { members: [a, b] } = circle(['a', 'b'])
   const [, error] = await b
   assert.instance(error, DeadlockError)
@@ -1146,7 +1149,7 @@ economy('while one job runs, those that wait are not resumed', async () => {
   })
   scheduler.spawn(execute(host, 50))
   await host.drain()
-  assert.equal([resumed, scheduler.stats().yields, host.turns], [0, 51, 10])
+  assert.equal([resumed, scheduler.stats().yields, host.turns], [0, 50, 10])
 })
 
 economy('a job that is woken between rounds is posted for once, and runs in the next round', async () => {
@@ -1183,7 +1186,7 @@ economy('a job that is woken between rounds is posted for once, and runs in the 
   assert.is(host.maxPosts, 1)
 })
 
-economy('a job that is woken between rounds preempts the one that was running, if it is more eligible', async () => {
+economy('a more eligible job that is woken between rounds preempts the one that was running', async () => {
   const { host, scheduler, trace } = setup({ round: 2 })
   const waitable = new seam.Waitable()
   scheduler.spawn(function* () {

@@ -100,5 +100,5 @@ class Choice extends Waitable {
   }
 }
 
-/** @param {...any} subjects waitables, jobs or promises: the first that is ready commits, the others are let go of */
+/** @param {...any} subjects waitables, jobs, promises; the first that is ready commits, the rest is left */
 export const choice = (...subjects) => new Choice(subjects.map(subject => Waitable.of(subject)))

@@ -1,7 +1,7 @@
 /**
- * A reservation of `capacity` ms every `period`, in as few lines as the seam allows. Under fp a sporadic server
- * (Sprunt, Sha, Lehoczky 1989): what was used comes back one period after its use began. Under edf a server with a
- * deadline (Abeni, Buttazzo 1998), which gets its whole capacity back at that deadline.
+ * A reservation of `capacity` ms every `period`, in as few lines as the seam allows. Under fp a sporadic
+ * server (Sprunt, Sha, Lehoczky 1989): what was used comes back one period after its use began. Under edf a
+ * server with a deadline (Abeni, Buttazzo 1998), which gets its whole capacity back at that deadline.
  */
 import { seam } from '../../rt.mjs'
 
@@ -9,12 +9,11 @@ import { seam } from '../../rt.mjs'
 
 export class Reservation {
   /**
-   * @param {{ scheduler: any, capacity: number, period: number, priority?: number, name?: string,
+   * @param {{ scheduler: any, capacity: number, period: number, priority?: number,
    *   depleted?: 'background' | 'wait' | 'postpone' }} options
    */
-  constructor({ scheduler, capacity, period, priority = 1 / period, name = 'reservation', depleted = 'background' }) {
+  constructor({ scheduler, capacity, period, priority = 1 / period, depleted = 'background' }) {
     this.scheduler = scheduler
-    this.name = name
     this.capacity = this.remaining = capacity
     this.period = period
     this.priority = priority
@@ -71,7 +70,7 @@ export class Reservation {
     if (this.remaining > 0 || had <= 0) return
     this.depletions++
     if (this.depleted === 'postpone') return this.recharge()
-    if (!this.isSporadic) seam.at(this.scheduler, this.deadline, () => this.recharge(), { replenishment: true })
+    if (!this.isSporadic) this.at(this.deadline, () => this.recharge())
     this.regrade()
   }
 
@@ -79,10 +78,15 @@ export class Reservation {
   expect(ms, time) {
     if (this.use.end !== time - ms) {
       const use = this.use = { amount: 0, end: time }
-      seam.at(this.scheduler, time - ms + this.period, () => this.replenish(use.amount), { replenishment: true })
+      this.at(time - ms + this.period, () => this.replenish(use.amount))
     }
     this.use.amount += ms
     this.use.end = time
+  }
+
+  /** @param {number} time @param {() => void} fn */
+  at(time, fn) {
+    seam.at(this.scheduler, time, fn, { replenishment: true })
   }
 
   recharge() {
