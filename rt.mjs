@@ -462,15 +462,15 @@ export class DeadlockError extends Error {
   }
 }
 
-/** @param {unknown} value */
+/** @param {any} value */
 function describe(value) {
   if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
-  if (typeof value !== 'object' || value === null) return String(value)
+  if (value === null || (typeof value !== 'function' && typeof value !== 'object')) return String(value)
   try {
+    if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
     return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
   } catch {
-    return 'an object'
+    return typeof value === 'function' ? 'a function' : 'an object'
   }
 }
 
@@ -776,6 +776,10 @@ class Circumstances {
   /** @type {string | undefined} */
   name
   wcet = Infinity
+  /** The job's cost when its present period began, and whether that has overrun. */
+  costBefore = 0
+  overran = false
+  period = Infinity
   /** @type {((job: Job) => void) | undefined} */
   onMiss
   /** @type {((job: Job) => void) | undefined} */
@@ -792,6 +796,8 @@ class Circumstances {
   /** NOT_CANCELLED, or the reason. @type {unknown} */
   reason = NOT_CANCELLED
   delivered = false
+  /** Whether it has been handed something that a cancellation must not take away. */
+  kept = false
   /** @type {Partner | null} */
   server = null
   /** @type {Partner[] | null} */
@@ -888,11 +894,8 @@ export class Job {
     finite('priority', value)
     this.#activation.dispatcher.setPriority(this.#activation, value)
   }
-  /** The task's, ms. */
-  get period() {
-    const { work } = this.#activation
-    return work instanceof Task ? work.period : Infinity
-  }
+  /** ms; Infinity without one. */
+  get period() { return this.#activation.rare?.period ?? Infinity }
   /** The preemption level, fixed at release (Baker 1991). */
   get level() { return this.#activation.level }
 
@@ -958,6 +961,11 @@ const REJECTED = 3
 class Waitable {
   /** Whether waiting for it may take time, so that it is forbidden in critical sections. */
   get mayBlock() { return true }
+  /**
+   * Whether its outcome would be lost if the job did not get it, as a message or a lock would: a job that is cancelled
+   * after it has been woken gets it all the same, and the reason at its next yield.
+   */
+  get handsOver() { return false }
 
   /**
    * @param {any} value
@@ -983,6 +991,11 @@ class Waitable {
   node = null
 
   get isFulfilled() { return this.phase === FULFILLED }
+
+  /** Jobs each of which must act before this can be over, as the owner of a lock. @returns {(Job | null)[]} */
+  owners() {
+    return this.node === null ? [] : [this.node.queue.owner]
+  }
 
   /** @param {Job | null} job on whose behalf; null outside jobs */
   begin(job) {}
@@ -1022,11 +1035,21 @@ class Waitable {
 
   /** @param {Waiter} waiter */
   leave(waiter) {
-    if (this.waiter === waiter) this.waiter = this.others?.shift() ?? null
-    else this.others?.splice(this.others.indexOf(waiter) >>> 0, 1)
-    if (this.waiter !== null || this.phase !== BEGUN) return
-    this.phase = IDLE
-    this.undo()
+    if (this.waiter !== waiter) {
+      this.others?.splice(this.others.indexOf(waiter) >>> 0, 1)
+      return
+    }
+    this.waiter = this.others?.shift() ?? null
+    if (this.phase !== BEGUN) return
+    if (this.waiter === null) {
+      this.phase = IDLE
+      this.undo()
+    } else if (this.node !== null) {
+      // Its place in a queue was that of the job that leaves.
+      const { queue } = this.node
+      queue.remove(this.node)
+      queue.push(this, this.waiter.job)
+    }
   }
 
   /** @param {number} phase @param {any} outcome */
@@ -1237,6 +1260,11 @@ class Queue {
     node.waitable.node = null
     this.#lend()
   }
+  /** Its owner has ended; derived queues see to those who wait. */
+  orphan() {
+    this.owner = null
+  }
+
   /** @param {WaitNode} node */
   update(node) {
     this.#heap.remove(node)
@@ -1271,17 +1299,28 @@ function standingToLend(a) {
 const rankOf = ({ id, name, task, release, deadline, absoluteDeadline, priority, period }) =>
   ({ id, name, task, release, deadline, absoluteDeadline, priority, period })
 
-/** @param {Activation} waiting @param {Activation} owner */
+/**
+ * @param {Activation} waiting @param {Activation} owner
+ * @throws {DeadlockError} when the owner waits, through others, for the one that is about to wait for it
+ */
 function refuseCycle(waiting, owner) {
-  const chain = [waiting.job]
-  for (let next = /** @type {Activation | null | undefined} */ (owner); next; ) {
-    chain.push(next.job)
-    if (next === waiting) {
-      throw new DeadlockError(`deadlock: ${chain.map(job => job.name).join(' waits for ')}`, chain.slice(1))
+  /** @type {Set<Activation>} */
+  const seen = new Set()
+  /** @param {Activation} a @returns {Job[] | null} from `a` to `waiting` */
+  const pathFrom = a => {
+    if (a === waiting) return [a.job]
+    if (seen.has(a)) return null
+    seen.add(a)
+    for (const next of a.waiting?.owners() ?? []) {
+      const path = next && pathFrom(activationOf(next))
+      if (path) return [a.job, ...path]
     }
-    const job = /** @type {Job | null | undefined} */ (next.waiting?.node?.queue.owner)
-    next = job && activationOf(job)
+    return null
   }
+  const path = pathFrom(owner)
+  if (path === null) return
+  const names = [waiting.job, ...path].map(job => job.name)
+  throw new DeadlockError(`deadlock: ${names.join(' waits for ')}`, path)
 }
 
 // -------------------------------------------------------------------------------------- 4b resuming a job
@@ -1324,6 +1363,13 @@ function waitableOf(a, value) {
   return waitable
 }
 
+/** @param {Activation} a @param {Waitable} waitable */
+function refuseInSection(a, waitable) {
+  if (a.rare !== null && a.rare.gates > 0 && waitable.mayBlock) {
+    throw new TypeError(`${a.job.name} waits inside a critical section`)
+  }
+}
+
 /** Whether a cancellation is still to be thrown into the job, and may be. @param {Activation} a */
 const isDoomed = a => a.rare !== null && a.rare.reason !== NOT_CANCELLED && !a.rare.delivered && a.rare.gates === 0
 
@@ -1357,10 +1403,11 @@ function drive(a) {
   for (;;) {
     let value
     let done
+    let yields = 0
     try {
       let step = throwing ? throwInto(leaf, input) : leaf.next(input)
       const { next } = leaf // looked up once: a call site in which many kinds of generators meet is slow at it
-      let yields = 1
+      yields = 1
       while ((value = step.value) === undefined && !(done = step.done)) {
         const { left } = budget
         if (!(left > 1)) {
@@ -1376,6 +1423,7 @@ function drive(a) {
       if (value !== undefined) done = step.done
       received += done ? yields - 1 : yields
     } catch (error) {
+      received += yields
       const caller = a.callers?.pop()
       if (caller === undefined) {
         a.leaf = null
@@ -1404,9 +1452,7 @@ function drive(a) {
         input = undefined
       } else {
         const waitable = waitableOf(a, value)
-        if (a.rare !== null && a.rare.gates > 0 && waitable.mayBlock) {
-          throw new TypeError(`${a.job.name} waits inside a critical section`)
-        }
+        refuseInSection(a, waitable)
         if (!waitable.enlist(a)) {
           a.leaf = leaf
           a.waiting = waitable
@@ -1445,6 +1491,11 @@ function begin(a) {
     if (!(result instanceof Waitable) && !isJob(result)) {
       if (isIterator(result)) {
         a.leaf = result
+        if (a.rare !== null && a.rare.along !== null) {
+          // It has yielded before it turned out to be no async function.
+          a.rare.along.resume(false, undefined)
+          a.rare.along = null
+        }
         return POINT
       }
       if (result[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
@@ -1474,6 +1525,7 @@ function end(a, result) {
   try {
     if (isThenable(result)) {
       const waitable = waitableOf(a, result)
+      refuseInSection(a, waitable)
       if (!waitable.enlist(a)) {
         a.waiting = waitable
         return BLOCKED
@@ -1539,7 +1591,7 @@ const ROUND = 5
 /** What a budget costs, ms: see `tune`. */
 const BUDGET_FLOOR = 0.008
 const BUDGET_CEILING = 0.1
-const FEWEST_POINTS = 10
+const FEWEST_POINTS = 8
 const MOST_POINTS = 4096
 /** Waits in the middle of time: a miss is only a miss after the deadline. */
 const AFTERWARDS = 0.001
@@ -1552,6 +1604,8 @@ const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infi
 
 /** @type {Activation | null} the job that this thread runs */
 let dispatched = null
+/** The iterators that jobs were made of. @type {WeakSet<object>} */
+const spawned = new WeakSet()
 
 /** What schedules. `Scheduler` is the handle that users hold. */
 class Dispatcher {
@@ -1678,6 +1732,7 @@ class Dispatcher {
       refuseAsyncGenerator('work', run, work)
       leaf = UNSTARTED
     } else if (isIterator(work) && !isJob(work)) {
+      if (spawned.has(work)) throw new TypeError('work is driven by another job already')
       leaf = work
     } else {
       throw wrongType('work', 'a Task, a generator or a function', work)
@@ -1691,7 +1746,9 @@ class Dispatcher {
       this.arrive(a)
       return a.job
     }
-    return this.spawnWith(work, leaf, options === undefined ? {} : options, args).job
+    const { job } = this.spawnWith(work, leaf, options === undefined ? {} : options, args)
+    if (leaf === work) spawned.add(work)
+    return job
   }
 
   /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
@@ -1710,6 +1767,7 @@ class Dispatcher {
     a.priority = priority
     a.limit = parameters.limit ?? this.limit
     if (parameters.wcet < Infinity) rare(a).wcet = parameters.wcet
+    if (parameters.period < Infinity) rare(a).period = parameters.period
     if (parameters.onMiss !== undefined) rare(a).onMiss = parameters.onMiss
     if (parameters.onOverrun !== undefined) rare(a).onOverrun = parameters.onOverrun
     if (name !== undefined) rare(a).name = name
@@ -1738,7 +1796,7 @@ class Dispatcher {
     const partners = reservation === null ? uses ?? [] : [...uses ?? [], reservation]
     let attached = 0
     try {
-      for (; attached < partners.length; attached++) partners[attached].attach(a.job)
+      for (; attached < partners.length; attached++) partners[attached].attach(a.job, this.scheduler)
     } catch (error) {
       for (const partner of partners.slice(0, attached)) partner.detach(a.job)
       a.rare?.unlisten?.()
@@ -1765,6 +1823,7 @@ class Dispatcher {
   /** A release is due. @param {Activation} a */
   arrive(a) {
     if (a.deadline < Infinity) this.expectMiss(a)
+    a.state = READY
     if (this.observers !== null) this.emit('release', a)
     this.enqueue(a)
     if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
@@ -1776,14 +1835,17 @@ class Dispatcher {
     a.miss = this.at(MISS, a.absoluteDeadline, a, a.rare !== null && a.rare.abort)
   }
 
-  /** Makes a job ready, behind the equals that are ready already. @param {Activation} a */
+  /** Makes a job ready, behind the equals that have waited since the last rotation. @param {Activation} a */
   enqueue(a) {
+    if (a.rare !== null && a.rare.server?.ready !== undefined) {
+      a.rare.server.ready(a.job, this.time)
+      a.standing = this.standingOf(a)
+    }
     if (a.standing === SPENT) {
       a.state = DEPLETED
       if (this.observers !== null) this.emit('deplete', a)
       return
     }
-    a.state = READY
     a.stamp = this.rotation
     this.ready.push(a)
   }
@@ -1801,6 +1863,7 @@ class Dispatcher {
     a.waiting = null
     a.input = waitable.outcome
     a.throwing = waitable.phase === REJECTED
+    if (waitable.handsOver) rare(a).kept = !a.throwing
     this.unblock(a)
   }
 
@@ -1809,6 +1872,7 @@ class Dispatcher {
     if (a.pace !== null) a.pace.turn = a.cost
     this.waiters?.delete(a.job)
     if (!this.inRound || this.observers !== null) this.read()
+    a.state = READY
     if (this.observers !== null) this.emit('wake', a)
     this.enqueue(a)
     const { running } = this
@@ -1846,6 +1910,8 @@ class Dispatcher {
     if (a.miss !== null && this.read() > a.absoluteDeadline) a.miss = null
     this.rekey(a, () => { a.release = release })
     a.missed = false
+    rare(a).overran = false
+    rare(a).costBefore = a.cost
     this.setDeadline(a, a.deadline)
   }
 
@@ -1863,7 +1929,7 @@ class Dispatcher {
       // The level has changed, by which resources compute their ceilings.
       for (const resource of a.rare?.uses ?? []) {
         resource.detach(a.job)
-        resource.attach(a.job)
+        resource.attach(a.job, this.scheduler)
       }
       return
     }
@@ -1970,7 +2036,7 @@ class Dispatcher {
 
   /** Has the reason of a cancellation thrown at the next resume. @param {Activation} a */
   strike(a) {
-    if (!isDoomed(a)) return
+    if (!isDoomed(a) || /** @type {Circumstances} */ (a.rare).kept) return
     a.input = takeReason(a)
     a.throwing = true
   }
@@ -1983,7 +2049,7 @@ class Dispatcher {
     if (rare !== null && rare.reason !== NOT_CANCELLED) {
       // Asked to stop and ended without having been told, or by passing on what it was told.
       if (state === DONE && !rare.delivered) outcome = rare.reason
-      if (outcome === rare.reason && !(state === DONE && rare.delivered)) state = CANCELLED
+      if (Object.is(outcome, rare.reason) && !(state === DONE && rare.delivered)) state = CANCELLED
     }
     a.state = state
     a.outcome = outcome
@@ -2016,7 +2082,7 @@ class Dispatcher {
   tidy(a, rare) {
     if (rare.along !== null && rare.along.promise !== null) rare.along.resume(a.state !== DONE, a.outcome)
     rare.pending = null
-    if (rare.unlisten !== null) rare.unlisten()
+    if (rare.unlisten !== null) this.call(rare.unlisten)
     rare.unlisten = null
     if (rare.gates > 0) {
       this.gates = this.gates.filter(gate => gate.activation !== a)
@@ -2025,6 +2091,7 @@ class Dispatcher {
     if (rare.server !== null) rare.server.detach(a.job)
     if (rare.uses !== null) for (const resource of rare.uses) resource.detach(a.job)
     rare.server = rare.uses = null
+    for (const queue of rare.owned.slice()) if (queue !== rare.joiners) queue.orphan()
     const { joiners } = rare
     if (joiners !== null) {
       for (let node = joiners.shift(); node !== null; node = joiners.shift()) {
@@ -2191,9 +2258,21 @@ class Dispatcher {
     this.roundEnds = time + this.round
     this.busyBefore = this.stats.busy
     this.ran = false
-    this.settle(time)
-    if (this.work()) this.accompany()
+    let isAsync = false
+    try {
+      this.settle(time)
+      isAsync = this.work()
+    } catch (error) {
+      this.survive(error)
+    }
+    if (isAsync) this.accompany()
     else this.endRound()
+  }
+
+  /** The host or the policy threw: one round is lost, not the scheduler. @param {unknown} error */
+  survive(error) {
+    this.current = dispatched = null
+    this.report(error, null)
   }
 
   /** Runs jobs until the round ends. @returns {boolean} whether an async job has been resumed, to be accompanied */
@@ -2215,20 +2294,24 @@ class Dispatcher {
    * microtasks too, right behind it, until it is a generator's turn.
    */
   async accompany() {
-    do {
-      const a = /** @type {Activation} */ (this.running)
-      const along = /** @type {Along} */ (rare(a).along)
-      for (let quiet = 0; along.ended === 0 && along.promise === null && quiet < PATIENCE; quiet++) {
-        await undefined
-        if (!along.passed) continue
-        along.passed = false
-        quiet = 0
-      }
-      this.current = dispatched = null
-      const outcome = along.promise !== null ? POINT : along.ended !== 0 ? along.ended : along.free ? DONE : AWAY
-      this.charge(a, outcome)
-      this.account(a, outcome)
-    } while (!this.isRoundOver() && this.work())
+    try {
+      do {
+        const a = /** @type {Activation} */ (this.running)
+        const along = /** @type {Along} */ (rare(a).along)
+        for (let quiet = 0; along.ended === 0 && along.promise === null && quiet < PATIENCE; quiet++) {
+          await undefined
+          if (!along.passed) continue
+          along.passed = false
+          quiet = 0
+        }
+        this.current = dispatched = null
+        const outcome = along.promise !== null ? POINT : along.ended !== 0 ? along.ended : along.free ? DONE : AWAY
+        this.charge(a, outcome)
+        this.account(a, outcome)
+      } while (!this.isRoundOver() && this.work())
+    } catch (error) {
+      this.survive(error)
+    }
     this.endRound()
   }
 
@@ -2313,6 +2396,7 @@ class Dispatcher {
     }
     next.state = RUNNING
     this.running = next
+    if (next.rare !== null) next.rare.kept = false
     const type = next.started === undefined ? 'start' : 'resume'
     if (next.started === undefined) next.started = this.mark
     if (this.observers !== null) this.emit(type, next)
@@ -2352,7 +2436,7 @@ class Dispatcher {
     received = 0
     if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
     if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
-    if (a.rare !== null && a.rare.server !== null) a.rare.server.charge?.(a.job, elapsed, time)
+    if (a.rare !== null && a.rare.server !== null) a.rare.server.charge?.(a.job, elapsed, time, a.standing)
     if (outcome >= DONE) return false
     const pace = a.pace ??= new Pace()
     const { left } = budget // which is the job's to write
@@ -2360,7 +2444,7 @@ class Dispatcher {
     if (a.limit === AUTO && !this.cut && passed >= 0) this.tune(pace, passed || 1, elapsed)
     return outcome === POINT && !this.changed && time < this.due && a.cost - pace.turn < this.slice &&
       time < this.roundEnds && elapsed <= this.slice && !this.paused &&
-      (a.rare === null || (a.cost <= a.rare.wcet && !isDoomed(a)))
+      (a.rare === null || (!isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet)))
   }
 
   /**
@@ -2383,9 +2467,10 @@ class Dispatcher {
       pace.time += elapsed
       pace.passed += passed
     }
-    const price = pace.time / pace.passed
+    // While the clock has not ticked, all the points so far may have cost a whole tick.
+    const price = (pace.time > 0 ? pace.time : Math.min(1, this.resolution)) / pace.passed
     const worth = Math.min(this.price, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
-    const ideal = price > 0 ? Math.floor(worth / price) : MOST_POINTS
+    const ideal = Math.floor(worth / price)
     pace.points = Math.max(1, Math.min(ideal, 2 * pace.points, MOST_POINTS))
     if (pace.time > 8 * worth && pace.time > 8 * this.resolution) {
       pace.time /= 2
@@ -2396,6 +2481,7 @@ class Dispatcher {
   /** What a budget led to, in the order of the contract: finish, then what is due. @param {Activation} a @param {number} outcome */
   account(a, outcome) {
     const { time } = this
+    if (outcome === BLOCKED || outcome === AWAY) a.rare?.server?.rest?.(a.job, time)
     if (outcome === BLOCKED) {
       this.running = null
       a.state = WAITING
@@ -2437,8 +2523,8 @@ class Dispatcher {
       if (this.observers !== null) this.emit('stall', a, { ms: elapsed })
       this.call(this.onStall, a.job, elapsed)
     }
-    if (a.rare !== null && a.cost > a.rare.wcet) {
-      a.rare.wcet = Infinity // once
+    if (a.rare !== null && !a.rare.overran && a.cost - a.rare.costBefore > a.rare.wcet) {
+      a.rare.overran = true
       this.stats.overruns++
       if (this.observers !== null) this.emit('overrun', a)
       this.call(a.rare.onOverrun, a.job)
@@ -2516,7 +2602,9 @@ class Dispatcher {
 
   /** @param {any} settings */
   configure(settings) {
-    if (this.live > 0) throw new TypeError('configure() needs a scheduler without jobs; wait for idle()')
+    if (this.live > 0 || this.inRound) {
+      throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
+    }
     this.arm(Infinity)
     const { host } = this
     Object.assign(this, settings)
@@ -2737,8 +2825,8 @@ export class Scheduler {
 
   /**
    * In any async function: the continuation runs when the policy picks it, without a trip through the event loop
-   * until the round ends. It goes before tasks of equal standing, and inherits deadline and priority of the running
-   * job where none are given. Shape and order of `scheduler.yield` (Prioritized Task Scheduling).
+   * until the round ends. It goes before tasks of equal standing, until a slice is over, and inherits deadline and
+   * priority of the running job where none are given. Shape and order of `scheduler.yield` (Prioritized Task Scheduling).
    *
    * @param {{ deadline?: number, priority?: number | TaskPriority, signal?: AbortSignal }} [options]
    * @returns {Promise<void>} rejected when the running job, or `signal`, is aborted
@@ -2764,8 +2852,19 @@ export class Scheduler {
 }
 
 /** @typedef {'user-blocking' | 'user-visible' | 'background'} TaskPriority */
-/** @typedef {{ attach: (job: Job) => void, detach: (job: Job) => void,
- *   standing?: (job: Job) => Standing | null, charge?: (job: Job, ms: number, time: number) => void }} Partner */
+/**
+ * What a reservation or a resource answers to.
+ *
+ * @typedef {object} Partner
+ * @property {(job: Job, scheduler: Scheduler) => void} attach at the spawn; what it throws refuses the job
+ * @property {(job: Job) => void} detach at the end, or when a reservation is left by a job that is cancelled
+ * @property {(job: Job) => Standing | null} [standing] of a reservation: a new object whenever its keys have changed;
+ *   null while it is depleted
+ * @property {(job: Job, ms: number, time: number, standing: Standing) => void} [charge] of a reservation: after every
+ *   budget, with the standing by which the job ran
+ * @property {(job: Job, time: number) => void} [ready] the job has become ready: before its standing is asked for
+ * @property {(job: Job, time: number) => void} [rest] the job waits
+ */
 
 // -------------------------------------------------------------------------------------------- 6 the seam
 
@@ -2808,8 +2907,7 @@ class Gate {
 /**
  * What alarms.mjs and sync.mjs build on; not for users.
  *
- * - `protocol` the property by which `reservation` and `uses` reach their objects: `{ attach(job), detach(job) }`, and
- *   for reservations `standing(job)`, a new object whenever its keys have changed and null while depleted, and `charge(job, ms, time)` after every budget
+ * - `protocol` the property by which `reservation` and `uses` reach their objects (see Partner)
  * - `Waitable` the base class of what jobs may wait for, and its protocol
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `here(options)` the scheduler that acts
@@ -2819,12 +2917,14 @@ class Gate {
  * - `ended(job, fn)` tells when a job has ended
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
+ * - `rank(job)` a copy of what a job is ranked by, for standings
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
 export const seam = Object.freeze({
   protocol,
   Waitable,
   Queue,
+  rank: rankOf,
 
   /** @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
   here(options) {

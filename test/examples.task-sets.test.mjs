@@ -5,7 +5,9 @@ import { chooseSets, parseDrawingOptions, parseOptions } from '../examples/task-
 import { runPlain, runScheduled, runSet, runSets, spinning } from '../examples/task-sets/experiment.mjs'
 import { idealSchedule } from '../examples/task-sets/ideal.mjs'
 import { processClockHost } from '../examples/task-sets/process-clock.mjs'
-import { drawSchedule, missTable, overheadTable, percent, summarize } from '../examples/task-sets/report.mjs'
+import {
+  disturbances, drawSchedule, missTable, overheadTable, percent, summarize, undisturbed
+} from '../examples/task-sets/report.mjs'
 import {
   binLabel, binOf, loadTaskSets, policies, releasesOf, spread
 } from '../examples/task-sets/task-sets.mjs'
@@ -231,34 +233,30 @@ spins('a job works until it has received its time, and a preemption is no receip
   assert.is(time - 1000 - before, 1.5)
 })
 
-spins('the longest pause inside a job is noticed, one at a preemption point is not', () => {
+// A clock that moves by what stands in `steps`, then by 1, at each reading.
+function stepping(...steps) {
   let time = 0
-  let pause = 0
-  const work = spinning(() => {
-    time += 0.25 + pause
-    pause = 0
-    return time
-  })
-  budget.left = 2
-  const job = work.preemptible(100)
-  job.next()
-  pause = 1000
-  budget.left = 2
-  job.next()
-  assert.is(work.longestPause, 0.25)
-  pause = 7
-  work.blocking(1)
-  pause = 3
-  budget.left = 2
-  job.next()
-  assert.is(work.longestPause, 0.25)
+  return () => time += steps.shift() ?? 1
+}
+
+spins('the longest pause inside a job is noticed', () => {
+  const blocking = spinning(stepping(1, 1, 20))
+  blocking.blocking(30)
+  assert.is(blocking.longestPause, 20)
   budget.left = Infinity
-  const readings = [20]
-  pause = 0
-  const disturbed = spinning(() => time += readings.shift() ?? 0.25)
-  readings.unshift(0.25)
-  disturbed.blocking(30)
-  assert.is(disturbed.longestPause, 20)
+  const preemptible = spinning(stepping(1, 1, 20))
+  preemptible.preemptible(30).next()
+  assert.is(preemptible.longestPause, 20)
+})
+
+spins('time at a preemption point is no pause', () => {
+  const work = spinning(stepping(1, 2, 50))
+  const job = work.preemptible(10)
+  budget.left = 1
+  job.next()
+  budget.left = Infinity
+  assert.is(job.next().done, true)
+  assert.is(work.longestPause, 2)
 })
 
 spins('work of no time ends without a preemption point', () => {
@@ -391,6 +389,12 @@ reports('tables are Markdown, with empty cells where nothing ran', () => {
   assert.ok(lines.every(({ length }) => length === lines[0].length))
   const overheads = overheadTable(summarize(results), ['edf'])
   assert.match(overheads, /\| +0\.1-0\.2 \| +2 \| +2\.00 \| +3\.00 \| +6\.00 \|/)
+})
+
+reports('what a disturbed run missed is set apart', () => {
+  const runs = [[0.1, 2], [30, 7], [5, 1]].map(([pause, beyond]) => ({ policy: 'edf', pause, beyond }))
+  assert.equal(undisturbed(runs).map(({ beyond }) => beyond), [2, 1])
+  assert.match(disturbances(runs), /1 of 3 runs [^]*30\.0 ms[^]*other runs: 3\./)
 })
 
 reports('small percentages stay apart from 0', () => {

@@ -544,7 +544,7 @@ schedulers('configure: what is not given stays', () => {
 schedulers('configure: refused while a job lives, whatever its state', () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
-  const message = 'configure() needs a scheduler without jobs; wait for idle()'
+  const message = 'configure() needs a scheduler without jobs, between rounds; wait for idle()'
   const states = []
   const refused = () => {
     states.push(job.state)
