@@ -1982,6 +1982,31 @@ waitables('made of a job: its failure is heard by whoever waits, and not reporte
   assert.equal(log, ['choice', 'timeout', 'reported nobody'])
 })
 
+waitables('that hand something over do so although the job is cancelled before it goes on', () => {
+  for (const [handsOver, expected] of [[true, ['message', 'AbortError']], [false, ['AbortError']]]) {
+    const { host, scheduler, log } = world()
+    class Message extends seam.Waitable {
+      get handsOver() { return handsOver }
+    }
+    const message = new Message()
+    const receiver = scheduler.spawn(function* () {
+      try {
+        log.push(yield message)
+        yield
+        log.push('not reached')
+      } catch (error) {
+        log.push(error.name)
+      }
+    }, { priority: 1 })
+    scheduler.spawn(function* () {
+      message.wake('message')
+      receiver.cancel()
+    })
+    host.run()
+    assert.equal(log, expected)
+  }
+})
+
 waitables('that fail in begin throw at the yield', () => {
   const { host, scheduler, log } = world()
   class Broken extends seam.Waitable {
