@@ -387,15 +387,20 @@ class Heap {
     for (;;) {
       let child = 4 * index + 1
       if (child >= length) break
+      let childKey = keys[child]
       const end = Math.min(child + 4, length)
       for (let other = child + 1; other < end; other++) {
-        if (this.#precedes(heads[other], keys[other], child)) child = other
+        const otherKey = keys[other]
+        if (otherKey < childKey || (otherKey === childKey && this.tie(heads[other], heads[child]) < 0)) {
+          child = other
+          childKey = otherKey
+        }
       }
-      const childKey = keys[child]
       if (key < childKey || (key === childKey && this.tie(node, heads[child]) < 0)) break
-      heads[index] = heads[child]
+      const risen = heads[child]
+      heads[index] = risen
       keys[index] = childKey
-      heads[index].index = index
+      risen.index = index
       index = child
     }
     heads[index] = node
@@ -419,7 +424,9 @@ class Entry {
     this.subject = subject
     this.ref = ref
     this.index = OUTSIDE
+    /** @type {Entry | null} */
     this.before = null
+    /** @type {Entry | null} */
     this.after = null
   }
 
@@ -537,8 +544,7 @@ function abortSignal(value) {
   throw wrongType('signal', 'an AbortSignal', value)
 }
 
-/** The first that is given; null counts, as a wrong value. @param {...any} values */
-const firstGiven = (...values) => values.find(value => value !== undefined)
+
 
 /** @param {string} name @param {unknown} value @param {string} kind @returns {any} what the seam acts on */
 function partner(name, value, kind) {
@@ -607,13 +613,13 @@ export class Task {
       this.run = work
     }
     const given = options === undefined ? {} : record('options', options)
-    this.name = firstGiven(given.name, typeof work === 'function' ? work.name : this.constructor.name)
-    this.deadline = firstGiven(given.deadline, Infinity)
-    this.priority = firstGiven(given.priority, 0)
-    this.period = firstGiven(given.period, Infinity)
-    this.wcet = firstGiven(given.wcet, Infinity)
+    this.name = chosen(given.name, undefined, typeof work === 'function' ? work.name : this.constructor.name)
+    this.deadline = chosen(given.deadline, undefined, Infinity)
+    this.priority = chosen(given.priority, undefined, 0)
+    this.period = chosen(given.period, undefined, Infinity)
+    this.wcet = chosen(given.wcet, undefined, Infinity)
     this.budget = given.budget
-    this.miss = firstGiven(given.miss, 'continue')
+    this.miss = chosen(given.miss, undefined, 'continue')
     this.onMiss = given.onMiss
     this.onOverrun = given.onOverrun
     this.reservation = given.reservation
@@ -646,23 +652,30 @@ export class Task {
   }
 }
 
+/** @param {any} given @param {any} base @param {any} otherwise */
+const chosen = (given, base, otherwise) => given !== undefined ? given : base !== undefined ? base : otherwise
+
+/** A task that says nothing. @type {any} */
+const NOTHING = Object.freeze({
+  deadline: undefined, priority: undefined, period: undefined, wcet: undefined, budget: undefined, miss: undefined,
+  onMiss: undefined, onOverrun: undefined, reservation: undefined, uses: undefined
+})
+
 /** Checked parameters of a task or of spawn's options. @param {any} given @param {any} [base] */
-function parametersOf(given, base) {
-  const or = (/** @type {string} */ name, /** @type {any} */ otherwise) =>
-    firstGiven(given[name], base?.[name], otherwise)
-  const miss = or('miss', 'continue')
+function parametersOf(given, base = NOTHING) {
+  const miss = chosen(given.miss, base.miss, 'continue')
   if (miss !== 'continue' && miss !== 'abort') throw wrongType('miss', "'continue' or 'abort'", miss)
-  const limit = or('budget', undefined)
-  const onMiss = or('onMiss', undefined)
-  const onOverrun = or('onOverrun', undefined)
-  const reservation = or('reservation', undefined)
-  const uses = or('uses', undefined)
+  const limit = chosen(given.budget, base.budget, undefined)
+  const onMiss = chosen(given.onMiss, base.onMiss, undefined)
+  const onOverrun = chosen(given.onOverrun, base.onOverrun, undefined)
+  const reservation = chosen(given.reservation, base.reservation, undefined)
+  const uses = chosen(given.uses, base.uses, undefined)
   if (uses !== undefined && !Array.isArray(uses)) throw wrongType('uses', 'an array of Resources', uses)
   return {
-    deadline: positive('deadline', or('deadline', Infinity)),
-    priority: finite('priority', or('priority', 0)),
-    period: positive('period', or('period', Infinity)),
-    wcet: notNegative('wcet', or('wcet', Infinity)),
+    deadline: positive('deadline', chosen(given.deadline, base.deadline, Infinity)),
+    priority: finite('priority', chosen(given.priority, base.priority, 0)),
+    period: positive('period', chosen(given.period, base.period, Infinity)),
+    wcet: notNegative('wcet', chosen(given.wcet, base.wcet, Infinity)),
     limit: limit === undefined ? undefined : points('budget', limit),
     abort: miss === 'abort',
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
@@ -1337,9 +1350,7 @@ const AWAY = -4 // async code that waits for something foreign
  * Every generator of this realm is resumed by one function. Called by that name, it need not be looked up in a hot loop
  * in which many kinds of generators meet.
  */
-const { next: generatorNext } = Object.getPrototypeOf(function* () {}).prototype
-/** @type {(generator: any, input?: any) => IteratorResult<any, any>} */
-const next = Function.prototype.call.bind(generatorNext)
+const { next } = Object.getPrototypeOf(function* () {}).prototype
 
 /** Yields since the dispatcher last asked. */
 let received = 0
@@ -1389,6 +1400,30 @@ function takeReason(a) {
 }
 
 /**
+ * Resumes a generator until it yields something, ends, or has used up the budget. A function of its own, so that the
+ * compiler sees one short loop.
+ *
+ * @param {any} generator @param {any} input
+ * @returns {IteratorResult<any, any>} the last step
+ */
+function advance(generator, input) {
+  let yields = 0
+  try {
+    let step = next.call(generator, input)
+    while (step.value === undefined && !step.done) {
+      const { left } = budget // which is the job's to write
+      if (!(left > 1)) break
+      budget.left = left - 1
+      yields++
+      step = next.call(generator)
+    }
+    return step
+  } finally {
+    received += yields
+  }
+}
+
+/**
  * Resumes a job until its budget is used up, it waits, or it ends. The scheduler keeps the stack of calls itself,
  * so that a yield costs the same at any depth and depth is bounded by memory only.
  *
@@ -1411,27 +1446,11 @@ function drive(a) {
   for (;;) {
     let value
     let done
-    let yields = 0
     try {
-      const isGenerator = leaf.next === generatorNext
-      let step = throwing ? throwInto(leaf, input) : isGenerator ? next(leaf, input) : leaf.next(input)
-      yields = 1
-      while ((value = step.value) === undefined && !(done = step.done)) {
-        const { left } = budget
-        if (!(left > 1)) {
-          budget.left = 0
-          a.leaf = leaf
-          received += yields
-          return POINT
-        }
-        budget.left = left - 1
-        step = isGenerator ? next(leaf) : leaf.next()
-        yields++
-      }
-      if (value !== undefined) done = step.done
-      received += done ? yields - 1 : yields
+      const step = throwing ? throwInto(leaf, input) : leaf.next === next ? advance(leaf, input) : leaf.next(input)
+      value = step.value
+      done = step.done
     } catch (error) {
-      received += yields
       const caller = a.callers?.pop()
       if (caller === undefined) {
         a.leaf = null
@@ -1444,20 +1463,25 @@ function drive(a) {
       continue
     }
     throwing = false
-    if (done) {
+    if (!done) {
+      received++
+    } else {
       const caller = a.callers?.pop()
       if (caller === undefined) return end(a, value)
       leaf = caller
       input = value
       continue
     }
+    input = undefined
     try {
-      if (isDoomed(a)) throw takeReason(a)
-      if (!(value instanceof Waitable) && isIterator(value)) {
+      if (value === undefined) {
+        // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
+      } else if (isDoomed(a)) {
+        throw takeReason(a)
+      } else if (!(value instanceof Waitable) && isIterator(value)) {
         if (value === leaf) throw new TypeError(`${a.job.name} yielded the generator that is running`)
         ;(a.callers ??= []).push(leaf)
         leaf = value
-        input = undefined
       } else {
         const waitable = waitableOf(a, value)
         refuseInSection(a, waitable)
@@ -1491,10 +1515,12 @@ function begin(a) {
   const { work, args } = a
   a.leaf = null
   try {
-    const run = work instanceof Task ? work.run : work
-    const self = work instanceof Task ? work : undefined
+    const isFunction = typeof work === 'function'
+    const run = isFunction ? work : work.run
+    const self = isFunction ? undefined : work
     const isAsync = run[Symbol.toStringTag] === 'AsyncFunction'
-    const result = Reflect.apply(run, self, isAsync ? [a.job, ...args] : args)
+    const result = isAsync ? Reflect.apply(run, self, [a.job, ...args])
+      : args.length === 0 ? run.call(self) : Reflect.apply(run, self, args)
     if (typeof result !== 'object' && typeof result !== 'function' || result === null) return end(a, result)
     if (!(result instanceof Waitable) && !isJob(result)) {
       if (isIterator(result)) {
@@ -1694,6 +1720,8 @@ class Dispatcher {
 
     /** Jobs not yet ended. */
     this.live = 0
+    /** @type {object[]} */
+    this.shapes = []
     /** @type {Activation[]} that failed in this round */
     this.failures = []
     /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
@@ -1745,7 +1773,8 @@ class Dispatcher {
     } else {
       throw wrongType('work', 'a Task, a generator or a function', work)
     }
-    if (options === undefined && typeof work === 'function') {
+    if (leaf === work) spawned.add(work)
+    if (options === undefined && !(work instanceof Task)) {
       const a = new Activation(this, this.stats.jobs + 1, work, leaf, args.length === 0 ? NO_ARGUMENTS : args)
       a.limit = this.limit
       a.release = this.read()
@@ -1754,9 +1783,7 @@ class Dispatcher {
       this.arrive(a)
       return a.job
     }
-    const { job } = this.spawnWith(work, leaf, options === undefined ? {} : options, args)
-    if (leaf === work) spawned.add(work)
-    return job
+    return this.spawnWith(work, leaf, options === undefined ? {} : options, args).job
   }
 
   /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
@@ -2342,6 +2369,7 @@ class Dispatcher {
   /** Tells those who wait for idleness, or for what looks like it. */
   answerIdlers() {
     if (this.live === 0) {
+      this.keepShapes()
       for (const { resolve } of this.idlers.splice(0)) resolve()
       return
     }
@@ -2356,6 +2384,17 @@ class Dispatcher {
     if (!this.deadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
     this.deadlocked = true
     for (const { reject } of idlers) reject(error)
+  }
+
+  /**
+   * V8 throws away the code compiled for a shape when a collection finds no object of it, as it does between bursts of
+   * jobs; so one of each is kept. Made anew each time, since shapes change with what their fields have held.
+   */
+  keepShapes() {
+    this.shapes = [
+      new Activation(this, 0, undefined, null, NO_ARGUMENTS), new Pace(), new Circumstances(),
+      new Entry(this, 0, 0, MISS, null, false)
+    ]
   }
 
   isDeadlocked() {
@@ -2591,7 +2630,7 @@ class Dispatcher {
       name: fn.name || 'task',
       deadline,
       signal,
-      priority: priorityOf(follows ? signal.priority : firstGiven(priority, 'user-visible')),
+      priority: priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible')),
       release: delay > 0 ? this.read() + delay : undefined
     }, NO_ARGUMENTS)
     if (follows && a.state < DONE) {

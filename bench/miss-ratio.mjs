@@ -1,5 +1,5 @@
 import { chooseSets, conditions, measure, optionsHelp, parseOptions } from '../examples/task-sets/command.mjs'
-import { missTable, summarize } from '../examples/task-sets/report.mjs'
+import { disturbances, missTable, summarize, undisturbed } from '../examples/task-sets/report.mjs'
 import { loadTaskSets } from '../examples/task-sets/task-sets.mjs'
 import { heading, target } from './support.mjs'
 
@@ -15,11 +15,12 @@ async function compare() {
   const results = await measure(sets, options)
   console.log(`Miss ratio, mean of the sets, beside that of the exact schedule without overhead (ideal).
 Beyond: misses, of jobs released after the first 500 ms, that the exact schedule does not have.\n`)
-  console.log(`${missTable(summarize(results), options.policies)}\n`)
+  console.log(`${missTable(summarize(results), options.policies)}\n\n${disturbances(results)}\n`)
   // By wall time, whatever else the machine does causes misses.
   if (options.clock === 'wall') return
-  const bounded = results.filter(({ set, policy }) => set.utilization <= 0.9 && policy !== 'fcfs')
+  const bounded = undisturbed(results)
+    .filter(({ set, policy }) => set.utilization <= 0.9 && policy !== 'fcfs')
   const beyond = bounded.reduce((sum, result) => sum + result.beyond, 0)
-  const claim = 'misses beyond the ideal after the first 500 ms, utilization <= 0.9'
+  const claim = 'misses beyond the ideal after the first 500 ms, utilization <= 0.9, undisturbed runs'
   if (bounded.length) target(claim, beyond, { most: 0 })
 }

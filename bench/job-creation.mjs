@@ -1,0 +1,117 @@
+import { Scheduler, Task } from '../rt.mjs'
+import { figure, heading, median, quantile, synchronousHost, table, target } from './support.mjs'
+
+// RTJPerf, real-time thread creation and start (Corsaro and Schmidt 2003, 4.3.2).
+const passes = 12
+const starts = 500
+const clock = performance.now.bind(performance)
+
+let asked = 0
+let created = 0
+let startedAt = 0
+
+function* work() {
+  startedAt = clock()
+}
+
+function begun() {
+  startedAt = clock()
+}
+
+/** Creates and waits, one after the other. */
+function outside(create) {
+  return async samples => {
+    for (let i = 0; i < starts; i++) {
+      asked = clock()
+      const end = create()
+      created = clock()
+      await end
+      samples.push([created - asked, startedAt - asked])
+    }
+  }
+}
+
+/** A job creates a more eligible one, which starts at the next point. */
+function inJob(make) {
+  const host = synchronousHost()
+  const scheduler = new Scheduler({ host, round: Infinity })
+  const create = make(scheduler)
+  return samples => {
+    scheduler.spawn(function* () {
+      for (let i = 0; i < starts; i++) {
+        asked = clock()
+        create()
+        created = clock()
+        yield
+        samples.push([created - asked, startedAt - asked])
+      }
+    })
+    host.drain()
+  }
+}
+
+const soon = { deadline: 100 }
+const spawning = scheduler => () => scheduler.spawn(work, soon)
+const releasing = scheduler => {
+  const task = new Task(work, { ...soon, scheduler })
+  return () => task.release()
+}
+const onEventLoop = new Scheduler()
+
+const variants = [
+  ['the clock alone', outside(() => { begun() })],
+  ['spawn, in a job', inJob(spawning)],
+  ['Task.release, in a job', inJob(releasing)],
+  ['queueMicrotask', outside(() => new Promise(resolve => {
+    queueMicrotask(() => {
+      begun()
+      resolve()
+    })
+  }))],
+  ['spawn, outside of jobs', outside(spawning(onEventLoop))],
+  ['Task.release, outside of jobs', outside(releasing(onEventLoop))],
+  ['setImmediate', outside(() => new Promise(resolve => {
+    setImmediate(() => {
+      begun()
+      resolve()
+    })
+  }))],
+  ['setTimeout 0', outside(() => new Promise(resolve => {
+    setTimeout(() => {
+      begun()
+      resolve()
+    }, 0)
+  }))]
+].map(([name, run]) => ({ name, run, samples: [] }))
+
+for (let pass = 0; pass < passes; pass++) {
+  for (let turn = 0; turn < variants.length; turn++) {
+    const { run, samples } = variants[(turn + pass) % variants.length]
+    const outcome = []
+    await run(outcome)
+    // The first two passes are warm-up.
+    if (pass > 1) samples.push(...outcome)
+  }
+}
+
+const column = ({ samples }, which) => samples.map(times => times[which] * 1e6)
+const named = name => variants.find(variant => variant.name === name)
+const starting = name => median(column(named(name), 1))
+
+heading('creating a job, and its start',
+  `wall time, ${figure((passes - 2) * starts)} each, one after the other; the clock's own cost is contained`)
+table(
+  ['what is created', 'created after, ns, median', 'p99', 'started after, ns, median', 'p99',
+    'start to setImmediate'],
+  variants.map(variant => {
+    const creation = column(variant, 0)
+    const start = column(variant, 1)
+    return [
+      variant.name, median(creation), quantile(creation, 0.99), median(start), quantile(start, 0.99),
+      median(start) / starting('setImmediate')
+    ]
+  })
+)
+target('spawn outside of jobs to setImmediate', starting('spawn, outside of jobs') / starting('setImmediate'),
+  { most: 2 })
+target('spawn in a job to setImmediate', starting('spawn, in a job') / starting('setImmediate'), { most: 1 })
