@@ -249,6 +249,9 @@ export const rm = Object.freeze({
   priority: task => task.period < Infinity ? 1 / task.period : task.priority
 })
 
+/** Whose costs are known. @type {Set<Policy>} */
+const POLICIES = new Set([edf, fp, rm])
+
 // ------------------------------------------------------------------------------------- 3 heap and timeline
 
 const OUTSIDE = -1
@@ -1338,6 +1341,12 @@ function refuseCycle(waiting, owner) {
 
 // -------------------------------------------------------------------------------------- 4b resuming a job
 
+/**
+ * Every generator of this realm is resumed by one function. Called by that name, it need not be looked up in a hot loop
+ * in which many kinds of generators meet.
+ */
+const { next } = Object.getPrototypeOf(function* () {}).prototype
+
 const UNSTARTED = Symbol('unstarted')
 
 // How a resume ends. DONE and FAILED are the states.
@@ -1346,18 +1355,12 @@ const BLOCKED = -2
 const ALONG = -3 // in async code, which runs when the stack is empty
 const AWAY = -4 // async code that waits for something foreign
 
-/**
- * Every generator of this realm is resumed by one function. Called by that name, it need not be looked up in a hot loop
- * in which many kinds of generators meet.
- */
-const { next } = Object.getPrototypeOf(function* () {}).prototype
-
 /** Yields since the dispatcher last asked. */
 let received = 0
 
 /** @param {any} value @returns {boolean} whether it is a call, to be driven */
-const isIterator = value => typeof value === 'object' && value !== null && typeof value.next === 'function' &&
-  value[Symbol.asyncIterator] === undefined
+const isIterator = value => typeof value === 'object' && value !== null &&
+  (value.next === next || (typeof value.next === 'function' && value[Symbol.asyncIterator] === undefined))
 
 /** @param {any} leaf @param {any} error */
 function throwInto(leaf, error) {
@@ -1720,6 +1723,8 @@ class Dispatcher {
 
     /** Jobs not yet ended. */
     this.live = 0
+    /** Whether code of users has run since the latest reading of the clock. */
+    this.stale = false
     /** @type {object[]} */
     this.shapes = []
     /** @type {Activation[]} that failed in this round */
@@ -1737,6 +1742,7 @@ class Dispatcher {
   /** @returns {number} the clock, which never runs backwards here */
   read() {
     const time = this.host.now()
+    this.stale = false
     return this.time = time > this.time ? time : this.time
   }
 
@@ -2164,6 +2170,7 @@ class Dispatcher {
   /** @param {((...args: any[]) => void) | undefined} handler @param {any[]} args */
   call(handler, ...args) {
     if (handler === undefined) return
+    this.stale = true
     try {
       handler(...args)
     } catch (error) {
@@ -2242,11 +2249,10 @@ class Dispatcher {
 
   /** Makes sure that the host calls again when there is something to do. */
   rest() {
-    if (this.inRound) return
+    if (this.inRound || this.posted) return
     if (this.paused) return this.arm(Infinity)
     if (this.running !== null || this.ready.size > 0) {
       this.arm(Infinity)
-      if (this.posted) return
       this.posted = true
       this.host.post(this.turn)
       return
@@ -2425,8 +2431,9 @@ class Dispatcher {
       if (next !== top.activation && !(next.level > top.ceiling)) next = top.activation
     }
     if (next === null) return null
-    // What scheduling and callbacks took is charged to nobody.
-    this.mark = this.read()
+    // What callbacks took is charged to nobody. To read the clock for every switch would cost more than the switch does.
+    const isStale = this.stale || this.observers !== null || !POLICIES.has(this.policy)
+    this.mark = isStale ? this.read() : this.time
     if (next !== running) this.dispatch(next, running)
     return next
   }
