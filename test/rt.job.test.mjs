@@ -1303,7 +1303,7 @@ configuring('a new host is used from then on, the old one is let go', () => {
   const { host, scheduler, spawn } = world()
   seam.at(scheduler, 50, () => {})
   spawn('cancelled').cancel()
-  assert.equal([host.posts, host.timers.length], [1, 1])
+  assert.equal([host.posts, host.timers.length], [1, 0])
   const next = virtualHost({ start: 30 })
   scheduler.configure({ host: next })
   assert.equal(host.timers, [])
