@@ -1626,7 +1626,7 @@ function settlePromise(a, { promise, resolve, reject }) {
 const SLICE = 1
 const ROUND = 5
 /** What a budget costs, ms: see `tune`. */
-const BUDGET_FLOOR = 0.008
+const BUDGET_FLOOR = 0.006
 const BUDGET_CEILING = 0.1
 const FEWEST_POINTS = 8
 const MOST_POINTS = 4096

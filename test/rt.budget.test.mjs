@@ -4,7 +4,7 @@ import { Scheduler, Task, budget } from '../rt.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 
 const MOST = 4096
-const FLOOR = 0.008
+const FLOOR = 0.006
 const CEILING = 0.1
 
 // What a Chromium, a Firefox and a Node show, isolated or not; the first is exact.
@@ -16,7 +16,7 @@ const known = resolution => 20 * resolution + 1
 // ms per point
 const CHEAP = [0.00001, 0.0001, 0.0003, 0.0007, 0.0009]
 
-/** As many points as are worth FLOOR, but ten, if those are worth no more than the target. */
+/** As many points as are worth FLOOR, but eight, if those are worth no more than the target. */
 const ideal = (price, target = CEILING) => {
   const worth = Math.min(target, Math.max(FLOOR, 8 * price))
   return Math.max(1, Math.min(MOST, Math.floor(worth / price + 1e-6)))
@@ -170,8 +170,8 @@ auto('a bare yield costs the budget what a counted point costs', () => {
 
 auto('points that become cheaper by a factor get larger budgets by the same factor', () => {
   const granted = budgetsOf((n, host) => n < 1000 ? 0.0008 : host.time < 3 ? 0.0001 : undefined)
-  assert.is(Math.abs(granted.filter(({ at }) => at < 1000).at(-1).points - 10) <= 1, true)
-  assert.is(Math.abs(granted.at(-1).points - 80) <= 3, true)
+  assert.is(Math.abs(granted.filter(({ at }) => at < 1000).at(-1).points - 8) <= 1, true)
+  assert.is(Math.abs(granted.at(-1).points - 60) <= 3, true)
 })
 
 /** The last budget of a job whose points cost 2 ** -8 ms, that is about 0.0039, or as much as given. */
@@ -227,7 +227,7 @@ auto('a number for a job or a task stands beside auto for the others', () => {
   scheduler.spawn(work(granted[1]), { budget: 'auto' })
   scheduler.spawn(new Task(() => work(granted[2]), { budget: 'auto' }))
   host.run()
-  assert.equal(granted.map(own => Math.max(...pointsOf(own))), [3, 80, 80])
+  assert.equal(granted.map(own => Math.max(...pointsOf(own))), [3, 60, 60])
 })
 
 auto('a budget that was cut short teaches nothing', () => {
@@ -261,7 +261,7 @@ auto('a job that waits often learns the price of its points all the same', () =>
     }
   })
   host.run()
-  assert.is(Math.max(...pointsOf(granted)), 80)
+  assert.is(Math.max(...pointsOf(granted)), 60)
 })
 
 auto.run()
@@ -337,7 +337,7 @@ written('a job that has written nonsense once is tuned as before', async () => {
       })
       await host.drain()
       const { points } = granted.at(-1)
-      assert.is(Math.abs(points - 80) <= 3, true, `${points} points after ${String(value)}, ${how}`)
+      assert.is(Math.abs(points - 60) <= 3, true, `${points} points after ${String(value)}, ${how}`)
     }
   }
 })
