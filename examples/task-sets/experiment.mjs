@@ -7,12 +7,12 @@ import { releasesOf } from './task-sets.mjs'
  * @typedef {import('./task-sets.mjs').Release} Release
  * @typedef {import('./ideal.mjs').Segment} Segment
  * @typedef {'fcfs' | 'fp' | 'edf'} PolicyName fcfs = plain JavaScript, fp = rate monotonic
- * @typedef {{ blocking(wcet: number): void, preemptible(wcet: number): Iterator<void> }} Work
- *   how a job spends its execution time
+ * @typedef {{ blocking(wcet: number): void, preemptible(wcet: number): Iterator<void>,
+ *   longestPause?: number }} Work how a job spends its execution time
  * @typedef {Release & { started: number, finished: number, missed: boolean }} Outcome ms from the run's start
  * @typedef {{ from: number, to: number }} Round in which the scheduler held the thread
- * @typedef {{ outcomes: Outcome[], segments: Segment[], rounds: Round[], stats?: object }} Run
- *   segments and rounds end where `watch` does
+ * @typedef {{ outcomes: Outcome[], segments: Segment[], rounds: Round[], pause: number, stats?: object }} Run
+ *   segments and rounds end where `watch` does; pause: the longest, ms, in which a job was kept from working
  * @typedef {{ host?: any, work?: Work, slice?: number, round?: number, budget?: number | 'auto',
  *   watch?: number, signal?: AbortSignal }} RunOptions
  *   watch: ms for which the schedule is recorded (default 0);
@@ -34,22 +34,31 @@ export const wallClock = {
 }
 
 /**
- * Work that spins until it has received its execution time on the clock `now`.
+ * Work that spins until it has received its execution time on the clock `now`. It does nothing but read the
+ * clock: a pause between two readings is the machine's doing, not the scheduler's.
  * @param {() => number} now
- * @returns {Work}
+ * @returns {Work & { longestPause: number }}
  */
 export function spinning(now) {
-  return {
+  const work = {
+    longestPause: 0,
     blocking(wcet) {
-      const end = now() + wcet
-      while (now() < end);
+      let last = now()
+      const end = last + wcet
+      while (last < end) {
+        const time = now()
+        if (time - last > work.longestPause) work.longestPause = time - last
+        last = time
+      }
     },
     *preemptible(wcet) {
       let left = wcet
       let last = now()
       for (;;) {
         const time = now()
-        left -= time - last
+        const passed = time - last
+        if (passed > work.longestPause) work.longestPause = passed
+        left -= passed
         if (left <= 0) return
         last = time
         if (--points.left <= 0) {
@@ -60,6 +69,7 @@ export function spinning(now) {
       }
     }
   }
+  return work
 }
 
 /**
@@ -75,7 +85,7 @@ export async function runPlain(releases, options = {}) {
   await new Promise(resolve => host.after(0, resolve))
   const start = host.now() + leadTime
   /** @type {Run} */
-  const run = { outcomes: [], segments: [], rounds: [] }
+  const run = { outcomes: [], segments: [], rounds: [], pause: 0 }
   let unfinished = releases.length
   await new Promise(resolve => {
     // Whole delays, in order: of timers that are due together the first that was set fires first.
@@ -94,6 +104,7 @@ export async function runPlain(releases, options = {}) {
     if (signal?.aborted || unfinished === 0) stop()
     else signal?.addEventListener('abort', stop, { once: true })
   })
+  run.pause = work.longestPause ?? 0
   return run
 }
 
@@ -103,13 +114,13 @@ export async function runPlain(releases, options = {}) {
  * @param {RunOptions & { policy: 'fp' | 'edf' }} options
  * @returns {Promise<Run>}
  */
-export async function runScheduled(releases, { policy, host, work, watch = 0, signal, ...dispatching }) {
+export async function runScheduled(releases, { policy, host, watch = 0, signal, ...others }) {
+  const { work = spinning(host?.now ?? wallClock.now), ...dispatching } = others
   const given = Object.entries({ ...dispatching, host }).filter(([, value]) => value !== undefined)
   const options = { policy: schedulers[policy], paused: true, ...Object.fromEntries(given) }
   const scheduler = new Scheduler(options)
-  const { preemptible } = work ?? spinning(host?.now ?? wallClock.now)
   const start = Math.ceil(scheduler.now() + leadTime)
-  const jobs = releases.map(({ task, wcet, period, release }) => scheduler.spawn(preemptible, {
+  const jobs = releases.map(({ task, wcet, period, release }) => scheduler.spawn(work.preemptible, {
     name: `task ${task}`,
     release: start + release,
     deadline: period,
@@ -129,7 +140,7 @@ export async function runScheduled(releases, { policy, host, work, watch = 0, si
     finished: jobs[i].finished - start,
     missed: jobs[i].missed
   })).filter((_, i) => jobs[i].state === 'done')
-  return { outcomes, ...recording, stats: scheduler.stats() }
+  return { outcomes, ...recording, pause: work.longestPause ?? 0, stats: scheduler.stats() }
 }
 
 const begins = new Set(['start', 'resume'])
@@ -197,6 +208,7 @@ export const warmUp = 500
  * @property {Outcome[]} outcomes
  * @property {Segment[]} segments
  * @property {Round[]} rounds
+ * @property {number} pause the longest, ms, in which a job was kept from working
  * @property {object} [stats] the scheduler's
  */
 

@@ -112,6 +112,27 @@ function markdown(head, body) {
   return [line(rows[0]), rule, ...rows.slice(1).map(line)].join('\n')
 }
 
+/** A longer pause of the machine (ms) can make any job late. */
+const disturbing = 5
+
+/** Splits off the runs that the machine disturbed. @param {Result[]} results */
+export function undisturbed(results) {
+  return results.filter(({ pause }) => pause <= disturbing)
+}
+
+/**
+ * How many runs the machine disturbed, and what the others missed.
+ * @param {Result[]} results
+ */
+export function disturbances(results) {
+  const longest = Math.max(0, ...results.map(({ pause }) => pause))
+  const others = undisturbed(results)
+  const beyond = sum(others.filter(({ policy }) => policy !== 'fcfs').map(result => result.beyond))
+  return `In ${results.length - others.length} of ${results.length} runs the machine kept a job from ` +
+    `working for more than ${disturbing} ms, unnoticed by the clock\n` +
+    `(longest pause: ${longest.toFixed(1)} ms). Beyond the ideal in the other runs: ${beyond}.`
+}
+
 /** How to read what `drawSchedule` draws. */
 export const scheduleLegend = '# executes   . waits   % executes past its deadline   ! waits past it'
 

@@ -1,7 +1,9 @@
 import {
   chooseSets, conditions, machine, measure, optionsHelp, overheadMeaning, parseDrawingOptions
 } from './command.mjs'
-import { drawSchedule, missTable, overheadTable, policyNames, scheduleLegend, summarize } from './report.mjs'
+import {
+  disturbances, drawSchedule, missTable, overheadTable, policyNames, scheduleLegend, summarize
+} from './report.mjs'
 import { loadTaskSets } from './task-sets.mjs'
 
 const help = `Runs the task sets of the RT.js evaluation and counts missed deadlines.
@@ -47,7 +49,7 @@ function printText(results, sets, drawn, options) {
   console.log(`${machine()}\n${conditions(options, sets)}\n`)
   console.log(`Missed deadlines, mean of the sets; ideal = one processor without overhead;
 beyond = misses, of jobs released after the first 500 ms, that the ideal schedule does not have\n`)
-  console.log(`${missTable(rows, policies)}\n`)
+  console.log(`${missTable(rows, policies)}\n\n${disturbances(results)}\n`)
   if (policies.some(policy => policy !== 'fcfs')) {
     console.log(`${overheadMeaning}\n\n${overheadTable(rows, policies)}\n`)
   }
