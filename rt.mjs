@@ -785,7 +785,14 @@ class Pace {
   turn = 0
 }
 
-/** A promise and what settles it. @typedef {{ promise: Promise<any>, resolve: (value: any) => void, reject: (error: unknown) => void }} Deferred */
+/**
+ * A promise and what settles it.
+ *
+ * @typedef {object} Deferred
+ * @property {Promise<any>} promise
+ * @property {(value: any) => void} resolve
+ * @property {(error: unknown) => void} reject
+ */
 
 /** What only few jobs have. */
 class Circumstances {
@@ -2532,7 +2539,11 @@ class Dispatcher {
     }
   }
 
-  /** What a budget led to, in the order of the contract: finish, then what is due. @param {Activation} a @param {number} outcome */
+  /**
+   * What a budget led to: first the job's own end or wait, then all that is due.
+   *
+   * @param {Activation} a @param {number} outcome
+   */
   account(a, outcome) {
     const { time } = this
     if (outcome === BLOCKED || outcome === AWAY) a.rare?.server?.rest?.(a.job, time)

@@ -10,9 +10,9 @@ export { DeadlockError }
 
 /**
  * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until it has ended, however it ends. Rounds
- * still end inside it, alarms and event handlers still run, and what is released meanwhile keeps its true release time.
- * Sections nest; their end is a preemption
- * point. Waiting inside one is a TypeError; a cancellation is put off to its end.
+ * still end inside it, alarms and event handlers still run, and what is released meanwhile keeps its true release
+ * time. Sections nest; their end is a preemption point. Waiting inside one is a TypeError; a cancellation is put off to
+ * its end.
  *
  * ```js
  * yield nonPreemptive(function* () {
