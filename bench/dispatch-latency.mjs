@@ -3,7 +3,7 @@ import { AsyncEvent } from '../alarms.mjs'
 import { defaultHost, fp, Scheduler } from '../rt.mjs'
 import { figure, heading, median, quantile, synchronousHost, table, target } from './support.mjs'
 
-// RTJPerf, asynchronous event handler dispatch delay and priority inversion (Corsaro and Schmidt 2003, 4.3.3).
+// RTJPerf, dispatch delay and priority inversion of asynchronous events (Corsaro and Schmidt 2003, 4.3.3).
 const counts = [0, 10, 100, 1000]
 const most = counts[counts.length - 1]
 const passes = 8
@@ -29,7 +29,7 @@ const generators = {
   * other() { other() }
 }
 
-/** In the order of increasing importance: a list in the order of registration calls the most important last. */
+/** By increasing importance: a list in the order of registration calls the most important last. */
 function eventWith(scheduler, { handle, other }, others) {
   const event = new AsyncEvent({ scheduler })
   for (let i = 0; i < others; i++) event.handle(other, { priority: 1 + i })
@@ -38,8 +38,8 @@ function eventWith(scheduler, { handle, other }, others) {
 }
 
 /**
- * Between two fires as many handlers run as with the most others: what they leave of the processor's caches is
- * the same for all.
+ * Between two fires as many handlers run as with the most others: what they leave of the processor's caches
+ * is the same for all.
  */
 const between = others => most - others
 
@@ -132,10 +132,12 @@ for (let pass = -warmUps; pass < passes; pass++) {
 }
 
 /** Within a pass, whose runs share the machine's mood. */
-const growth = ({ passes }, at) => median(passes[at].map((samples, i) => median(samples) / median(passes[0][i])))
+const growth = ({ passes }, at) =>
+  median(passes[at].map((samples, pass) => median(samples) / median(passes[0][pass])))
 
 heading('from firing an event to its most eligible handler',
-  `wall time, ${figure(passes * fires)} fires each, the next one when all handlers are done and ${figure(most)} have run`)
+  `wall time, ${figure(passes * fires)} fires each, the next one when all handlers are done and ` +
+  `${figure(most)} have run`)
 table(
   ['event', 'less eligible handlers', 'ns, median', 'p99', 'ratio to no others', 'ratio to EventTarget'],
   variants.flatMap(variant => counts.map((others, at) => {
