@@ -1,23 +1,25 @@
 /**
- * alarms.mjs: what makes work start. Alarms, waiting for time, and releases: periodic, sporadic, by animation frame,
- * by event.
+ * alarms.mjs: what makes work start. Alarms, waiting for time, and releases: periodic, sporadic, by animation
+ * frame, by event.
  *
- * Alarms fire from inside the dispatcher, between budgets, while jobs run; when it is idle one host timer waits for the
- * earliest (RT.js III-D). Activation times are absolute: a late alarm delays none of its successors.
+ * Alarms fire from inside the dispatcher, between budgets, while jobs run; when it is idle one host timer
+ * waits for the earliest (RT.js III-D). Activation times are absolute: a late alarm delays none of its
+ * successors.
  *
  * Everything acts on the scheduler of the running job; outside jobs on `options.scheduler`, by default `rt`.
  *
  * @module alarms
  */
 
-import { Job, Scheduler, Task, seam } from './rt.mjs'
+import { Scheduler, Task, seam } from './rt.mjs'
 
 const { Waitable, here } = seam
 
+/** @typedef {import('./rt.mjs').Job} Job */
 /** @typedef {import('./rt.mjs').TaskOptions} TaskOptions */
 /** @typedef {Task | ((...args: any[]) => any)} Work */
 
-// ------------------------------------------------------------------------------------- errors and input checks
+// ------------------------------------------------------------------------------- errors and input checks
 
 /** What was waited for did not come in time. */
 export class TimeoutError extends Error {
@@ -40,16 +42,21 @@ function describe(value) {
   }
 }
 
-/** @param {string} name @param {string} wanted @param {unknown} value @param {boolean} valid @returns {number} */
+/**
+ * @param {string} name @param {string} wanted @param {unknown} value @param {boolean} valid
+ * @returns {number}
+ */
 function number(name, wanted, value, valid) {
   if (typeof value !== 'number') throw new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
   if (!valid) throw new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
   return value
 }
 /** @param {string} name @param {any} value */
-const duration = (name, value) => number(name, 'a finite number >= 0', value, Number.isFinite(value) && value >= 0)
+const duration = (name, value) =>
+  number(name, 'a finite number >= 0', value, Number.isFinite(value) && value >= 0)
 /** @param {string} name @param {any} value */
-const interval = (name, value) => number(name, 'a finite number > 0', value, Number.isFinite(value) && value > 0)
+const interval = (name, value) =>
+  number(name, 'a finite number > 0', value, Number.isFinite(value) && value > 0)
 /** @param {string} name @param {any} value */
 const timestamp = (name, value) => number(name, 'a finite number', value, Number.isFinite(value))
 /** @param {any} value */
@@ -59,7 +66,8 @@ const times = value => number('count', 'an integer >= 1 or Infinity', value,
 /** @param {string} name @param {any} value @param {readonly string[]} choices */
 function oneOf(name, value, choices) {
   if (choices.includes(value)) return value
-  throw new TypeError(`${name} must be ${choices.map(choice => `'${choice}'`).join(' or ')}, got ${describe(value)}`)
+  const wanted = choices.map(choice => `'${choice}'`).join(' or ')
+  throw new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
 }
 
 /** @param {string} name @param {any} value @returns {boolean} */
@@ -93,15 +101,22 @@ function signalOf(signal) {
   throw new TypeError(`signal must be an AbortSignal, got ${describe(signal)}`)
 }
 
-/** Calls `end` when the signal is aborted. @param {AbortSignal | undefined} signal @param {() => void} end @returns {() => void} ends it */
+/**
+ * Calls `end` when the signal is aborted.
+ *
+ * @param {AbortSignal | undefined} signal @param {() => void} end
+ * @returns {() => void} ends it
+ */
 function follow(signal, end) {
   if (signal === undefined) return () => {}
   signal.addEventListener('abort', end)
   return () => signal.removeEventListener('abort', end)
 }
 
-const PARAMETERS = /** @type {const} */ (['name', 'deadline', 'priority', 'period', 'wcet', 'budget', 'miss', 'onMiss',
-  'onOverrun', 'reservation', 'uses', 'scheduler'])
+const PARAMETERS = /** @type {const} */ ([
+  'name', 'deadline', 'priority', 'period', 'wcet', 'budget', 'miss', 'onMiss', 'onOverrun', 'reservation',
+  'uses', 'scheduler'
+])
 
 /** The parameters of a task that are set. @param {any} source @returns {TaskOptions} */
 function parametersOf(source) {
@@ -115,15 +130,17 @@ function parametersOf(source) {
 }
 
 /**
- * Releases the jobs of some work. A task remains itself: its parameters are read at each release, and those that were
- * given as options come before them.
+ * Releases the jobs of some work. A task remains itself: its parameters are read at each release, and those
+ * that were given as options come before them.
  */
 class Source {
   /** @param {string} name of the parameter @param {any} work @param {TaskOptions} given */
   constructor(name, work, given) {
     const isTask = work instanceof Task
     const run = isTask ? work.run : work
-    if (typeof run !== 'function') throw new TypeError(`${name} must be a Task or a function, got ${describe(work)}`)
+    if (typeof run !== 'function') {
+      throw new TypeError(`${name} must be a Task or a function, got ${describe(work)}`)
+    }
     if (/** @type {any} */ (run)[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
       throw new TypeError(`${name} must be a generator function, not an async one, got ${describe(work)}`)
     }
@@ -150,7 +167,11 @@ class Source {
   }
 }
 
-/** Has an error reported as that of a callback, where it must not disturb whoever comes by. @param {Scheduler} scheduler @param {unknown} error */
+/**
+ * Has an error reported as that of a callback, where it must not disturb whoever comes by.
+ *
+ * @param {Scheduler} scheduler @param {unknown} error
+ */
 function report(scheduler, error) {
   seam.at(scheduler, scheduler.now(), () => { throw error })
 }
@@ -160,7 +181,8 @@ function report(scheduler, error) {
 const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction']
 
 /**
- * What an alarm does: calls a callback in the dispatcher, or releases a job whose deadline counts from the alarm's time.
+ * What an alarm does: calls a callback in the dispatcher, or releases a job whose deadline counts from the
+ * alarm's time.
  *
  * @param {any} work @param {any} options
  * @returns {{ scheduler: Scheduler, activate: (time: number) => void }}
@@ -186,8 +208,8 @@ export class Alarm {
 
   /**
    * @internal
-   * @param {Scheduler} scheduler @param {number} time
-   * @param {(time: number) => void} work @param {(time: number) => number | undefined} next when it fires again
+   * @param {Scheduler} scheduler @param {number} time @param {(time: number) => void} work
+   * @param {(time: number) => number | undefined} next when it fires again
    * @param {{ ref?: boolean, signal?: AbortSignal }} options
    */
   constructor(scheduler, time, work, next, options) {
@@ -210,7 +232,6 @@ export class Alarm {
 
   /** @param {number} time */
   #fire(time) {
-    this.#entry = null
     const next = this.#next(time)
     // Before the work, which may cancel the alarm, or throw.
     if (next !== undefined) this.#set(next)
@@ -218,7 +239,7 @@ export class Alarm {
     this.#work(time)
   }
 
-  /** When it fires next, host timestamp in ms; undefined when it has fired for the last time or was cancelled. */
+  /** When it fires next, host timestamp in ms; undefined after the last time, or when it was cancelled. */
   get time() { return this.#entry?.time }
 
   /** @returns {boolean} whether it would still have fired */
@@ -226,9 +247,9 @@ export class Alarm {
     if (this.#over) return false
     this.#over = true
     this.#unfollow()
-    const entry = this.#entry
+    this.#entry?.cancel()
     this.#entry = null
-    return entry !== null && entry.cancel()
+    return true
   }
 }
 
@@ -241,8 +262,8 @@ export class Alarm {
  * Once, after a time.
  *
  * @param {number} ms >= 0
- * @param {Work} work a callback, called in the dispatcher with the alarm's time; or a Task, a generator function or an
- *   async function, which is released as a job whose deadline counts from the alarm's time
+ * @param {Work} work a callback, called in the dispatcher with the alarm's time; or a Task, a generator
+ *   function or an async function, which is released as a job whose deadline counts from the alarm's time
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
  * @throws {TypeError | RangeError} naming the parameter
@@ -275,9 +296,10 @@ const once = () => undefined
  *
  * @param {number} period ms, > 0
  * @param {Work} work as for `after`
- * @param {AlarmOptions & { phase?: number, count?: number, catchUp?: 'skip' | 'all' }} [options] `phase`: ms until the
- *   first time, default one period; `count`: how often it fires, default Infinity; `catchUp`: what happens to times that
- *   passed while the page slept: 'skip' (default) fires for the latest only, 'all' for each
+ * @param {AlarmOptions & { phase?: number, count?: number, catchUp?: 'skip' | 'all' }} [options] `phase`: ms
+ *   until the first time, default one period; `count`: how often it fires, default Infinity; `catchUp`: what
+ *   happens to times that passed while the page slept: 'skip' (default) fires for the latest only, 'all' for
+ *   each
  * @returns {Alarm}
  * @throws {TypeError | RangeError} naming the parameter
  */
@@ -405,13 +427,11 @@ class Timeout extends Waitable {
     this.#options = options
   }
 
+  get handsOver() { return this.#awaited.handsOver }
+
   /** @param {Job | null} job */
   begin(job) {
-    const subject = this.#subject
-    if (subject instanceof Job) {
-      if (subject === job) throw new TypeError(`${job.name} waits for itself`)
-      subject.catch(() => {}) // its failure is handled here
-    }
+    if (job !== null && this.#subject === job) throw new TypeError(`${job.name} waits for itself`)
     const scheduler = here(this.#options)
     const waiter = this.#waiter = { job, woken: () => this.#hear() }
     if (this.#awaited.enlist(waiter)) return this.#hear()
@@ -453,6 +473,8 @@ export function timeout(ms, awaited, options = {}) {
 
 // ---------------------------------------------------------------------------------------------- 3 releases
 
+/** @typedef {{ count: number, min: number, mean: number, p99: number, max: number }} Summary */
+
 /** The last samples of a quantity. */
 class Samples {
   /** @type {number[]} */
@@ -464,7 +486,7 @@ class Samples {
     this.#ring[this.#count++ % 1000] = value
   }
 
-  /** @returns {{ count: number, min: number, mean: number, p99: number, max: number }} of the last 1000; NaN of none */
+  /** Of the last 1000; NaN of none. @returns {Summary} */
   summary() {
     const sorted = this.#ring.toSorted((a, b) => a - b)
     const { length } = sorted
@@ -483,11 +505,6 @@ class Jitter {
   release = new Samples()
   start = new Samples()
   finish = new Samples()
-}
-
-/** @param {Job} job @param {() => void} fn called when it has ended, in the dispatcher */
-function whenEnded(job, fn) {
-  seam.ended(job, fn)
 }
 
 /** @typedef {'skip' | 'queue' | 'abort'} Excess */
@@ -540,14 +557,18 @@ class Periodic {
   /**
    * How far behind their periods jobs were released, started and finished: ms, over the last 1000.
    *
-   * @returns {Record<'release' | 'start' | 'finish', ReturnType<Samples['summary']>>}
+   * @returns {{ release: Summary, start: Summary, finish: Summary }}
    */
   jitter() {
     const { release, start, finish } = this.#jitter
     return { release: release.summary(), start: start.summary(), finish: finish.summary() }
   }
 
-  /** Releases no more jobs; a loop is cancelled, other jobs run to their ends. @returns {boolean} whether it went on */
+  /**
+   * Releases no more jobs; a loop is cancelled, other jobs run to their ends.
+   *
+   * @returns {boolean} whether it would have gone on
+   */
   cancel() {
     return this.#cancel()
   }
@@ -587,11 +608,12 @@ class Periodic {
   #release(time) {
     const source = this.#source
     const lag = source.scheduler.now() - time
-    const deadline = source.lacksDeadline ? this.#cycle.period : undefined
-    const job = this.#job = source.release(deadline === undefined ? { release: time } : { release: time, deadline })
+    const { period } = this.#cycle
+    const job = source.release(source.lacksDeadline ? { release: time, deadline: period } : { release: time })
+    this.#job = job
     this.#released++
     beginnings.set(job, () => this.#beginLoop(job, lag))
-    whenEnded(job, () => this.#ended(job, time, lag))
+    seam.ended(job, () => this.#ended(job, time, lag))
   }
 
   /** @param {Job} job @param {number} time @param {number} lag ms, of its release */
@@ -638,17 +660,17 @@ class Periodic {
  * A periodic task: a job every period, or one job that loops with `yield nextPeriod()`.
  *
  * @param {Work} task
- * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` is the task's by
- *   default, `deadline` the period; `phase`: ms until the first release, default 0; `count`: the number of jobs, or of
- *   the periods of a loop, default Infinity; `excess`: what happens when the previous job still runs at a release:
- *   'skip' (default) leaves the period out, 'queue' releases the job when the previous one has ended, 'abort' cancels
- *   the previous one
+ * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` is the
+ *   task's by default, `deadline` the period; `phase`: ms until the first release, default 0; `count`: the
+ *   number of jobs, or of the periods of a loop, default Infinity; `excess`: what happens when the previous
+ *   job still runs at a release: 'skip' (default) leaves the period out, 'queue' releases the job when the
+ *   previous one has ended, 'abort' cancels the previous one
  * @returns {Periodic} `{ cancel(), jobs, skipped, jitter() }`
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function periodic(task, options = {}) {
-  const { period = task instanceof Task ? task.period : undefined, phase = 0, count = Infinity, excess = 'skip' } =
-    optionsOf(options)
+  const { phase = 0, count = Infinity, excess = 'skip' } = optionsOf(options)
+  const { period = task instanceof Task ? task.period : undefined } = options
   interval('period', period)
   duration('phase', phase)
   times(count)
@@ -776,7 +798,8 @@ class NextPeriod {
 
   /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<never>} */
   then(onDone, onFailed) {
-    return Promise.reject(new TypeError('nextPeriod() is for generators, which yield it')).then(onDone, onFailed)
+    const error = new TypeError('nextPeriod() is for generators, which yield it')
+    return Promise.reject(error).then(onDone, onFailed)
   }
 }
 
@@ -794,8 +817,8 @@ export function nextPeriod() {
  * A sporadic task: its jobs are released at least `interarrival` apart.
  *
  * @param {Work} task
- * @param {TaskOptions & { interarrival: number, excess?: 'defer' | 'drop' }} options `interarrival`: ms, > 0; `excess`:
- *   what comes too early is released later ('defer', default) or not at all ('drop')
+ * @param {TaskOptions & { interarrival: number, excess?: 'defer' | 'drop' }} options `interarrival`: ms, > 0;
+ *   `excess`: what comes too early is released later ('defer', default) or not at all ('drop')
  * @returns {(...args: any[]) => Job | null} releases a job; null when it is dropped
  * @throws {TypeError | RangeError} naming the parameter
  */
@@ -819,8 +842,8 @@ export function sporadic(task, options) {
  * A job per animation frame; none while the page is hidden, none while the previous one still runs.
  *
  * @param {Work} task called with the frame's time, which is its release
- * @param {TaskOptions & { signal?: AbortSignal }} [options] `deadline`: by default the next frame, as far as the
- *   frames so far tell when that is
+ * @param {TaskOptions & { signal?: AbortSignal }} [options] `deadline`: by default the next frame, as far as
+ *   the frames so far tell when that is
  * @returns {{ cancel(): boolean }}
  * @throws {TypeError | RangeError} naming the parameter; TypeError where there are no animation frames
  */
@@ -837,7 +860,7 @@ export function frames(task, options = {}) {
   /** @type {(() => void) | null} */
   let cancelFrame = null
 
-  const request = () => { cancelFrame = /** @type {Required<import('./rt.mjs').Host>} */ (host).frame(onFrame) }
+  const request = () => { cancelFrame = /** @type {any} */ (host).frame(onFrame) }
   const onFrame = (/** @type {number} */ time) => {
     request()
     const gap = time - shown
@@ -848,7 +871,7 @@ export function frames(task, options = {}) {
     const release = Math.min(time, scheduler.now())
     const deadline = time + interval - release
     const job = running = source.release(source.lacksDeadline ? { release, deadline } : { release }, [time])
-    whenEnded(job, () => { running = null })
+    seam.ended(job, () => { running = null })
   }
   const cancel = () => {
     if (cancelFrame === null) return false
@@ -875,7 +898,10 @@ class Listener {
   /** @type {Set<(event: any) => void>} */
   handlers = new Set()
 
-  /** @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive */
+  /**
+   * @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive
+   * @returns {Listener}
+   */
   static of(target, type, capture, passive) {
     let known = listeners.get(target)
     if (known === undefined) listeners.set(target, known = new Map())
@@ -910,15 +936,15 @@ class Listener {
 }
 
 /**
- * A job per event. It is released when the event happened, by its time stamp, so that the time it queued in the event
- * loop counts against the deadline. Handlers of one target and type share a listener.
+ * A job per event. It is released when the event happened, by its time stamp, so that the time it queued in
+ * the event loop counts against the deadline. Handlers of one target and type share a listener.
  *
  * @param {EventTarget} target
  * @param {string} type
  * @param {Work} task called with the event, or with what `before` returned, unless that is undefined
  * @param {TaskOptions & { before?: (event: any) => any, once?: boolean, passive?: boolean, capture?: boolean,
- *   signal?: AbortSignal }} [options] `before` runs in the listener itself: for preventDefault, and to pick what the job
- *   needs before the event is gone; when it throws, there is no job
+ *   signal?: AbortSignal }} [options] `before` runs in the listener itself: for preventDefault, and to pick
+ *   what the job needs before the event is gone; when it throws, there is no job
  * @returns {{ cancel(): boolean }}
  * @throws {TypeError | RangeError} naming the parameter
  */
@@ -966,12 +992,12 @@ export function on(target, type, task, options = {}) {
 }
 
 /**
- * An asynchronous event (RTSJ): something that happens in the program and that any number of handlers handle, the most
- * eligible first.
+ * An asynchronous event (RTSJ): something that happens in the program and that any number of handlers handle,
+ * the most eligible first.
  *
- * Firing releases one handler only; each releases the next less eligible one when it starts. So the most eligible runs
- * as soon with a thousand others behind it as alone (RTJPerf's priority-inversion test). Handlers with a reservation
- * are released at once: whether they may run is not known from their parameters.
+ * Firing releases one handler only; each releases the next less eligible one when it starts. So the most
+ * eligible runs as soon with a thousand others behind it as alone (RTJPerf's priority-inversion test).
+ * Handlers with a reservation are released at once: whether they may run is not known from their parameters.
  */
 export class AsyncEvent {
   /** In order of eligibility; replaced, never changed. @type {Handler[]} */
@@ -1080,7 +1106,11 @@ class Firing {
     }
   }
 
-  /** Releases a handler that passes the event on when it starts. @param {Source} source @param {number} next */
+  /**
+   * Releases a handler that passes the event on when it starts.
+   *
+   * @param {Source} source @param {number} next
+   */
   #chain(source, next) {
     const { task } = source
     let passed = false
@@ -1089,13 +1119,14 @@ class Firing {
       passed = true
       this.pass(next)
     }
-    const call = (/** @type {any[]} */ args) => {
+    const run = (/** @type {any[]} */ ...args) => {
       passOn()
       return task.run(...args)
     }
     const isAsync = /** @type {any} */ (task.run)[Symbol.toStringTag] === 'AsyncFunction'
-    const run = isAsync ? async (/** @type {any[]} */ ...args) => call(args) : (/** @type {any[]} */ ...args) => call(args)
-    const job = source.release({ release: this.release }, this.args, Object.create(task, { run: { value: run } }))
-    whenEnded(job, passOn) // cancelled before it started
+    const value = isAsync ? async (/** @type {any[]} */ ...args) => run(...args) : run
+    const passing = Object.create(task, { run: { value } })
+    const job = source.release({ release: this.release }, this.args, passing)
+    seam.ended(job, passOn) // cancelled before it started
   }
 }

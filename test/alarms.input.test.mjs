@@ -38,8 +38,6 @@ const VALUES = [
   ['function five', function five() {}],
   ['function (anonymous)', (() => () => {})()]
 ]
-/** @type {[shown: string, value: any]} */
-const UNDEFINED = ['undefined', undefined]
 
 const isNumber = value => typeof value === 'number'
 const isObject = value => typeof value === 'object' && value !== null
@@ -47,9 +45,10 @@ const isFunction = value => typeof value === 'function'
 const none = () => false
 
 // What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
-const DURATION = { wants: 'a finite number >= 0', takes: value => Number.isFinite(value) && value >= 0, range: true }
-const INTERVAL = { wants: 'a finite number > 0', takes: value => Number.isFinite(value) && value > 0, range: true }
-const TIME = { wants: 'a finite number', takes: Number.isFinite, range: true }
+const isFinite = Number.isFinite
+const DURATION = { wants: 'a finite number >= 0', takes: value => isFinite(value) && value >= 0, range: true }
+const INTERVAL = { wants: 'a finite number > 0', takes: value => isFinite(value) && value > 0, range: true }
+const TIME = { wants: 'a finite number', takes: isFinite, range: true }
 const COUNT = { wants: 'an integer >= 1 or Infinity', takes: value => value === Infinity, range: true }
 const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'boolean' }
 const STRING = { wants: 'a string', takes: value => typeof value === 'string' }
@@ -142,11 +141,11 @@ function assertKind(name, kind, act, more = []) {
 
 const ALARM_OPTIONS = { ref: BOOLEAN, signal: SIGNAL }
 const given = ({ scheduler, signal, partner }) => ({
-  scheduler, signal, name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, miss: 'abort', reservation: partner,
-  uses: [partner]
+  scheduler, signal, name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, miss: 'abort',
+  reservation: partner, uses: [partner]
 })
 
-/** @type {Record<string, { call(here: any, own: any): any, parameters: any, required: string[], options: any }>} */
+/** @type {Record<string, { call(here: any, own: any): any, parameters: any, options: any }>} */
 const CALLS = {
   after: {
     call: (here, { ms = 5, work = generate, options }) => after(ms, work, options(given(here))),
@@ -161,7 +160,9 @@ const CALLS = {
   every: {
     call: (here, { period = 5, work = generate, options }) => every(period, work, options(given(here))),
     parameters: { period: INTERVAL, work: WORK },
-    options: { ...ALARM_OPTIONS, ...JOB_OPTIONS, phase: DURATION, count: COUNT, catchUp: oneOf('skip', 'all') }
+    options: {
+      ...ALARM_OPTIONS, ...JOB_OPTIONS, phase: DURATION, count: COUNT, catchUp: oneOf('skip', 'all')
+    }
   },
   periodic: {
     call: (here, { task = generate, options }) => periodic(task, options({ ...given(here), period: 5 })),
@@ -172,7 +173,9 @@ const CALLS = {
     }
   },
   sporadic: {
-    call: (here, { task = generate, options }) => sporadic(task, options({ ...given(here), interarrival: 5 })),
+    call: (here, { task = generate, options }) => {
+      return sporadic(task, options({ ...given(here), interarrival: 5 }))
+    },
     parameters: { task: WORK },
     options: { ...JOB_OPTIONS, interarrival: INTERVAL, excess: oneOf('defer', 'drop') }
   },
@@ -275,7 +278,7 @@ for (const [name, { call, parameters, options }] of Object.entries(CALLS)) {
   tests.run()
 }
 
-// ------------------------------------------------------------------------------------- what only some calls have
+// ------------------------------------------------------------------------------ what only some calls have
 
 const wrong = suite('what only some calls have')
 
@@ -285,7 +288,8 @@ wrong('an async generator is no work', () => {
     const parameter = 'work' in parameters ? 'work' : 'task' in parameters ? 'task' : undefined
     if (parameter === undefined) continue
     for (const [shown, work] of [
-      ['function stream', stream], ['function bound stream', stream.bind(null)], ['an object (Task)', new Task(stream)]
+      ['function stream', stream], ['function bound stream', stream.bind(null)],
+      ['an object (Task)', new Task(stream)]
     ]) {
       const here = world()
       assertRefusal(here, () => call(here, { [parameter]: work, options: same }), TypeError,
@@ -345,15 +349,17 @@ wrong('what only looks like an AbortSignal is refused', () => {
 
 wrong('periodic: without a period of its own, or its task\'s, there is none', () => {
   const here = world()
-  assertRefusal(here, () => periodic(generate), TypeError, 'period must be a finite number > 0, got undefined')
-  assertRefusal(here, () => periodic(new Task(generate)), RangeError, 'period must be a finite number > 0, got Infinity')
+  const message = 'period must be a finite number > 0, got'
+  assertRefusal(here, () => periodic(generate), TypeError, `${message} undefined`)
+  assertRefusal(here, () => periodic(new Task(generate)), RangeError, `${message} Infinity`)
 })
 
 wrong('sporadic: options are required, and the interarrival time in them', () => {
   const here = world()
   const act = /** @type {any} */ (sporadic)
   assertRefusal(here, () => act(generate), TypeError, 'options must be an object, got undefined')
-  assertRefusal(here, () => act(generate, {}), TypeError, 'interarrival must be a finite number > 0, got undefined')
+  assertRefusal(here, () => act(generate, {}), TypeError,
+    'interarrival must be a finite number > 0, got undefined')
 })
 
 wrong('count is a whole number, or none', () => {
@@ -380,16 +386,17 @@ wrong('what is at the edge of a range is taken', () => {
 })
 
 wrong('required parameters have no default', () => {
-  for (const [parameter, act, wants] of [
-    ['ms', () => /** @type {any} */ (after)(), DURATION.wants], ['work', () => /** @type {any} */ (after)(1), WORK.wants],
-    ['time', () => /** @type {any} */ (at)(), TIME.wants], ['period', () => /** @type {any} */ (every)(), INTERVAL.wants],
-    ['ms', () => /** @type {any} */ (sleep)(), DURATION.wants], ['time', () => /** @type {any} */ (until)(), TIME.wants],
-    ['ms', () => /** @type {any} */ (timeout)(), DURATION.wants],
-    ['awaited', () => /** @type {any} */ (timeout)(1), AWAITED.wants],
-    ['target', () => /** @type {any} */ (on)(), TARGET.wants],
-    ['type', () => /** @type {any} */ (on)(new EventTarget()), STRING.wants],
-    ['task', () => /** @type {any} */ (on)(new EventTarget(), 'ping'), WORK.wants]
-  ]) assertRefusal(world(), act, TypeError, `${parameter} must be ${wants}, got ${UNDEFINED[0]}`)
+  /** @type {[string, any, any[], { wants: string }][]} */
+  const calls = [
+    ['ms', after, [], DURATION], ['work', after, [1], WORK], ['time', at, [], TIME], ['work', at, [1], WORK],
+    ['period', every, [], INTERVAL], ['work', every, [1], WORK], ['ms', sleep, [], DURATION],
+    ['time', until, [], TIME], ['ms', timeout, [], DURATION], ['awaited', timeout, [1], AWAITED],
+    ['target', on, [], TARGET], ['type', on, [new EventTarget()], STRING],
+    ['task', on, [new EventTarget(), 'ping'], WORK]
+  ]
+  for (const [parameter, call, args, { wants }] of calls) {
+    assertRefusal(world(), () => call(...args), TypeError, `${parameter} must be ${wants}, got undefined`)
+  }
 })
 
 wrong('timeout: a generator is nothing to wait for', () => {
@@ -399,7 +406,9 @@ wrong('timeout: a generator is nothing to wait for', () => {
 
 wrong('timeout: jobs, promises, thenables and waitables are', () => {
   const { scheduler } = world()
-  for (const awaited of [scheduler.spawn(generate), Promise.resolve(), { then() {} }, sleep(1), timeout(1, sleep(1))]) {
+  for (const awaited of [
+    scheduler.spawn(generate), Promise.resolve(), { then() {} }, sleep(1), timeout(1, sleep(1))
+  ]) {
     assert.instance(timeout(5, awaited), seam.Waitable)
   }
 })
@@ -449,7 +458,8 @@ wrong('AsyncEvent.handle: the scheduler can be no other than the event\'s', () =
 })
 
 wrong('alarms are made by after, at and every only', () => {
-  assertRefusal(world(), () => new /** @type {any} */ (Alarm)(), TypeError, 'alarms are made by after(), at() and every()')
+  const make = () => new /** @type {any} */ (Alarm)()
+  assertRefusal(world(), make, TypeError, 'alarms are made by after(), at() and every()')
 })
 
 wrong('nextPeriod: takes nothing, and does nothing until it is yielded', () => {

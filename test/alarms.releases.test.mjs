@@ -3,17 +3,26 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, Task, edf, fp, rm } from '../rt.mjs'
 import { at, frames, nextPeriod, periodic, sleep, sporadic } from '../alarms.mjs'
+import { ideal, jobsOf } from './support/oracle.mjs'
 import { nonPreemptive } from './support/rough-ceiling.mjs'
 import { Channel } from './support/rough-channel.mjs'
+import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, executions, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
 const HOUR = 3_600_000
 
-/** A scheduler that reads its clock at every point, without rotation or rounds, unless the options say otherwise. */
+/** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 function world({ host: hostOptions, ...options } = /** @type {any} */ ({})) {
   const host = virtualHost(hostOptions)
-  const scheduler = new Scheduler({ host, policy: edf, slice: Infinity, round: Infinity, budget: 1, ...options })
+  // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
+  const { report } = host
+  host.report = error => {
+    if (/** @type {any} */ (error)?.code === 'ERR_ASSERTION') throw error
+    report(error)
+  }
+  const defaults = { host, policy: edf, slice: Infinity, round: Infinity, budget: 1 }
+  const scheduler = new Scheduler({ ...defaults, ...options })
   /** @type {any[]} */
   const log = []
   const work = ms => function* work() { yield* execute(host, ms) }
@@ -28,7 +37,7 @@ function spans(trace) {
   return jobs.map(({ release, started, finished }) => [release, started, finished])
 }
 
-// ------------------------------------------------------------------------------------------ periodic releases
+// ------------------------------------------------------------------------------------ periodic releases
 
 const releases = suite('periodic')
 
@@ -64,19 +73,23 @@ releases('the phase is the time until the first release', () => {
 })
 
 releases('period and deadline are the task\'s own, unless the options give others', () => {
-  const deadlines = (make, options) => {
+  const ofJobs = (make, options) => {
     const { host, scheduler, log } = world()
-    const task = make(function* () { log.push([host.time, scheduler.current.deadline, scheduler.current.task === task]) })
+    const task = make(function* () {
+      const { current } = scheduler
+      log.push([host.time, current.period, current.deadline, current.task === task])
+    })
     periodic(task, { scheduler, count: 2, ...options })
     host.run()
     return log
   }
-  assert.equal(deadlines(run => new Task(run, { period: 5 })), [[0, 5, true], [5, 5, true]])
-  assert.equal(deadlines(run => new Task(run, { period: 5, deadline: 3 })), [[0, 3, true], [5, 3, true]])
-  assert.equal(deadlines(run => new Task(run, { period: 5, deadline: 3 }), { period: 7 }), [[0, 3, true], [7, 3, true]])
-  assert.equal(deadlines(run => new Task(run, { period: 5, deadline: 3 }), { deadline: 4 }), [[0, 4, true], [5, 4, true]])
-  assert.equal(deadlines(run => run, { period: 5 }).map(([time, deadline]) => [time, deadline]), [[0, 5], [5, 5]])
-  assert.equal(deadlines(run => run, { period: 5, deadline: Infinity })[0][1], Infinity)
+  const own = { period: 5, deadline: 3 }
+  assert.equal(ofJobs(run => new Task(run, { period: 5 })), [[0, 5, 5, true], [5, 5, 5, true]])
+  assert.equal(ofJobs(run => new Task(run, own)), [[0, 5, 3, true], [5, 5, 3, true]])
+  assert.equal(ofJobs(run => new Task(run, own), { period: 7 }), [[0, 7, 3, true], [7, 7, 3, true]])
+  assert.equal(ofJobs(run => new Task(run, own), { deadline: 4 }), [[0, 5, 4, true], [5, 5, 4, true]])
+  assert.equal(ofJobs(run => run, { period: 5 }), [[0, 5, 5, false], [5, 5, 5, false]])
+  assert.equal(ofJobs(run => run, { period: 5, deadline: Infinity })[0], [0, 5, Infinity, false])
 })
 
 releases('the parameters of a task are read at each release', () => {
@@ -110,6 +123,33 @@ for (const policy of [edf, rm]) {
     assert.equal({ A: rows.A.join(''), B: rows.B.join('') }, charts[policy.name])
   })
 }
+
+releases('random periodic tasks run exactly as an independent oracle says, under edf and fp', () => {
+  return forSeeds(60, random => {
+    const tasks = Array.from({ length: random.integer(2, 6) }, (_, index) => {
+      const period = random.pick([4, 5, 8, 10, 16, 25])
+      const phase = random.integer(0, 6)
+      return { period, phase, wcet: random.integer(1, Math.ceil(period / 3)), priority: index + random.real(0, 0.5) }
+    })
+    const jobs = jobsOf(tasks, 200).map(job => ({ ...job, priority: tasks[job.task].priority }))
+    for (const policy of [edf, fp]) {
+      const { finish } = ideal(jobs, /** @type {any} */ (policy.name))
+      const { host, scheduler, trace, work } = world({ policy })
+      const wanted = tasks.map((_, task) => jobs.flatMap((job, index) => {
+        return job.task === task ? [[job.release, finish[index]]] : []
+      }))
+      for (const [index, { wcet, ...options }] of tasks.entries()) {
+        periodic(work(wcet), {
+          ...options, name: String(index), count: wanted[index].length, excess: 'queue', scheduler
+        })
+      }
+      host.run()
+      const found = tasks.map(() => [])
+      for (const job of executions(trace.records).keys()) found[job.name].push([job.release, job.finished])
+      assert.equal(found, wanted, policy.name)
+    }
+  })
+})
 
 releases('an hour of a period that is no binary fraction drifts by nothing', () => {
   const period = 1000 / 60
@@ -163,7 +203,8 @@ releases('queue: the job of a period waits until the previous one has ended', ()
 })
 
 releases('queue: a job that is released late has its deadline from its own period', () => {
-  const { host, scheduler, log } = world({ onMiss: job => { log.push([job.release, job.absoluteDeadline, host.time]) } })
+  const onMiss = ({ release, absoluteDeadline }) => { log.push([release, absoluteDeadline, host.time]) }
+  const { host, scheduler, log } = world({ onMiss })
   let needed = 25
   periodic(function* () {
     const ms = needed
@@ -221,19 +262,21 @@ releases('abort: a job that has not even started is cancelled too', () => {
   `)
 })
 
-for (const [excess, ends] of Object.entries({ skip: [15, 35, 55], queue: [15, 30, 45], abort: [10, 20, 35] })) {
+const ends = { skip: [15, 35, 55], queue: [15, 30, 45], abort: [10, 20, 35] }
+
+for (const excess of /** @type {const} */ (['skip', 'queue', 'abort'])) {
   releases(`${excess}: count is the number of jobs`, () => {
     const { host, scheduler, trace, work } = world()
-    const task = periodic(work(15), { period: 10, excess: /** @type {any} */ (excess), count: 3, scheduler })
+    const task = periodic(work(15), { period: 10, excess, count: 3, scheduler })
     host.run()
-    assert.equal(spans(trace).map(([, , finished]) => finished), ends)
+    assert.equal(spans(trace).map(([, , finished]) => finished), ends[excess])
     assert.is(task.jobs, 3)
     assert.is(task.cancel(), false)
     assert.equal(host.timers, [])
   })
 }
 
-releases('the page slept for an hour: one job for the latest period, or one for each that was to queue', () => {
+releases('the page slept for an hour: one job for the latest period, or, to queue, one for each', () => {
   const count = excess => {
     const { host, scheduler, trace } = world()
     trace.stop()
@@ -305,13 +348,14 @@ releases('miss: abort cancels a job at its deadline, and the next comes in its t
 })
 
 releases('a job that fails is reported, and the next comes in its time', () => {
-  const { host, scheduler, log } = world({ onError: (error, job) => { log.push([error.message, job.release]) } })
+  const onError = (error, job) => { log.push([error.message, job.release]) }
+  const { host, scheduler, log } = world({ onError })
   periodic(function* () { throw new Error('failed') }, { period: 10, count: 2, scheduler })
   host.run()
   assert.equal(log, [['failed', 0], ['failed', 10]])
 })
 
-releases('a task that has become invalid is reported at each release, and harms none that comes later', () => {
+releases('a task that has become invalid is reported at each release, and harms no later one', () => {
   for (const excess of /** @type {const} */ (['skip', 'queue', 'abort'])) {
     const { host, scheduler } = world()
     let latest
@@ -424,7 +468,7 @@ releases('jitter is of the last 1000 jobs, and p99 the 10th largest of them', ()
 
 releases.run()
 
-// ---------------------------------------------------------------------------------------- periods of one loop
+// ---------------------------------------------------------------------------------- periods of one loop
 
 const looping = suite('nextPeriod')
 
@@ -457,7 +501,7 @@ looping('one job goes from period to period, and its deadline with it', () => {
   assert.is(task.jobs, 1)
 })
 
-looping('it gives the number of periods missed; the next begins at its time, or at once if that is now', () => {
+looping('it gives the number of periods missed; the next begins at its time, be that now', () => {
   const { host, scheduler, log } = world()
   periodic(function* () {
     for (const ms of [5, 10, 10.5, 20, 35]) {
@@ -467,6 +511,20 @@ looping('it gives the number of periods missed; the next begins at its time, or 
   }, { period: 10, scheduler })
   host.run({ until: 200 })
   assert.equal(log, [[0, 10], [0, 20], [1, 40], [1, 60], [3, 100]])
+})
+
+looping('a period that begins as the last one ends takes no turn of the event loop', () => {
+  const { host, scheduler, log } = world()
+  periodic(function* () {
+    for (let round = 0; round < 5; round++) {
+      yield* execute(host, 10)
+      yield nextPeriod()
+      log.push(host.time)
+    }
+  }, { period: 10, scheduler })
+  host.run()
+  assert.equal(log, [10, 20, 30, 40, 50])
+  assert.is(host.turns, 1)
 })
 
 looping('the page slept for an hour: all those periods are missed, and it goes on without drift', () => {
@@ -578,6 +636,19 @@ looping('each period that costs more than the wcet is an overrun', () => {
   assert.is(scheduler.stats().overruns, 2)
 })
 
+looping('the last budget of a period is charged to that period', () => {
+  const { host, scheduler } = world()
+  periodic(function* () {
+    for (let round = 0; round < 6; round++) {
+      host.advance(2)
+      if (round % 2) yield
+      yield nextPeriod()
+    }
+  }, { period: 10, wcet: 3, scheduler })
+  host.run()
+  assert.is(scheduler.stats().overruns, 0)
+})
+
 looping('count is the number of periods: after the last the job is cancelled, quietly', () => {
   const { host, scheduler, trace, log } = world()
   const task = periodic(function* loop() {
@@ -683,7 +754,7 @@ looping('a loop that never waits is a job as any other: its successor comes when
   assert.equal(spans(trace), [[0, 0, 3], [20, 10, 20]])
 })
 
-looping('jitter is of its periods: when they were noticed, when it went on, when it asked for the next', () => {
+looping('jitter is of its periods: when they began, when it went on, when it asked for the next', () => {
   const { host, scheduler } = world({ policy: fp })
   const task = periodic(function* () {
     for (;;) {
@@ -752,7 +823,7 @@ looping('it is for generators: awaiting it fails at once, and does not loop for 
   }, { period: 10, count: 1, scheduler })
   await host.drain()
   assert.equal(log, [TypeError, 'nextPeriod() is for generators, which yield it'])
-  assert.throws(() => nextPeriod().next(), error => error instanceof TypeError && error.message === 'nextPeriod() is for jobs')
+  assert.throws(() => nextPeriod().next(), error => error.message === 'nextPeriod() is for jobs')
 })
 
 looping('it is a wait, which critical sections forbid', () => {
@@ -775,11 +846,13 @@ looping.run()
 const bursts = suite('sporadic')
 
 bursts('jobs are released at least the interarrival time apart: later, if need be', () => {
-  const { host, scheduler, trace } = world()
-  const release = sporadic(function* tick() { yield* execute(host, 1) }, { interarrival: 10, deadline: 4, scheduler })
+  const { host, scheduler, trace, work } = world()
+  const release = sporadic(work(1), { interarrival: 10, deadline: 4, scheduler })
   for (const time of [0, 1, 2, 35, 44, 60]) at(time, () => { release() }, { scheduler })
   host.run()
-  assert.equal(spans(trace), [[0, 0, 1], [10, 10, 11], [20, 20, 21], [35, 35, 36], [45, 45, 46], [60, 60, 61]])
+  assert.equal(spans(trace), [
+    [0, 0, 1], [10, 10, 11], [20, 20, 21], [35, 35, 36], [45, 45, 46], [60, 60, 61]
+  ])
   assert.is(scheduler.stats().misses, 0, 'the deadline counts from the release')
 })
 
@@ -796,9 +869,12 @@ bursts('a burst is spread, in order', () => {
 
 bursts('drop: what comes too early is not released, and does not put off what comes later', () => {
   const { host, scheduler, log } = world()
-  const release = sporadic(function* (name) { log.push([name, host.time]) }, { interarrival: 10, excess: 'drop', scheduler })
+  const work = function* (name) { log.push([name, host.time]) }
+  const release = sporadic(work, { interarrival: 10, excess: 'drop', scheduler })
   const results = []
-  for (const time of [0, 5, 9.9, 10, 12, 25]) at(time, () => { results.push(release(time) !== null) }, { scheduler })
+  for (const time of [0, 5, 9.9, 10, 12, 25]) {
+    at(time, () => { results.push(release(time) !== null) }, { scheduler })
+  }
   host.run()
   assert.equal(log, [[0, 0], [10, 10], [25, 25]])
   assert.equal(results, [true, false, false, true, false, true])
@@ -806,7 +882,8 @@ bursts('drop: what comes too early is not released, and does not put off what co
 
 bursts('all arguments reach the job', async () => {
   const { host, scheduler } = world()
-  const release = sporadic(async (job, ...args) => [job.name, ...args], { interarrival: 1, name: 'sum', scheduler })
+  const work = async (job, ...args) => [job.name, ...args]
+  const release = sporadic(work, { interarrival: 1, name: 'sum', scheduler })
   const jobs = [release(1, 2), release(3)]
   await host.drain()
   assert.equal(await Promise.all(jobs), [['sum', 1, 2], ['sum', 3]])
@@ -871,7 +948,9 @@ drawing('a job per frame, which gets the frame\'s time', () => {
 
 drawing('by default the next frame is the deadline, counted from the frame\'s own time', () => {
   const { scheduler, log, show } = withFrames()
-  frames(function* () { log.push([scheduler.current.release, scheduler.current.absoluteDeadline]) }, { scheduler })
+  frames(function* () {
+    log.push([scheduler.current.release, scheduler.current.absoluteDeadline])
+  }, { scheduler })
   show(100, 0.5)
   show(108, 3) // 125 a second
   show(116, 7)
@@ -890,14 +969,16 @@ drawing('one frame that comes late tells little about the next; a slower display
   assert.ok(Math.abs(log.at(-1) - 32) < 0.1)
 })
 
-drawing('a frame that claims to be of the future is released now, and its deadline stays the next frame', () => {
+drawing('a frame of the future is released now, and its deadline stays the next frame', () => {
   const { scheduler, log, host } = withFrames()
   let fn
   host.frame = callback => {
     fn = callback
     return () => {}
   }
-  frames(function* () { log.push([scheduler.current.release, scheduler.current.absoluteDeadline]) }, { scheduler })
+  frames(function* () {
+    log.push([scheduler.current.release, scheduler.current.absoluteDeadline])
+  }, { scheduler })
   host.advance(10)
   fn(12)
   host.run()
@@ -1010,7 +1091,8 @@ drawing('aborting the signal cancels it; its listener goes', () => {
 })
 
 drawing('while frames may come, a closed scheduler is not deadlocked', () => {
-  const { host, scheduler, log, show } = withFrames({ closed: true, onError: error => { log.push(error.name) } })
+  const onError = error => { log.push(error.name) }
+  const { host, scheduler, log, show } = withFrames({ closed: true, onError })
   const drawn = frames(function* () {}, { scheduler })
   scheduler.spawn(function* () { yield new Channel().receive() })
   host.run()

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, fp } from '../rt.mjs'
+import { DeadlockError, Scheduler, fp, seam } from '../rt.mjs'
 import { TimeoutError, at, sleep, timeout, until } from '../alarms.mjs'
 import { Channel } from './support/rough-channel.mjs'
 import { nonPreemptive } from './support/rough-ceiling.mjs'
@@ -9,10 +9,17 @@ import { seeded } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
-/** A scheduler that reads its clock at every point, without rotation or rounds, unless the options say otherwise. */
+/** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 function world({ host: hostOptions, ...options } = /** @type {any} */ ({})) {
   const host = virtualHost(hostOptions)
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
+  const { report } = host
+  host.report = error => {
+    if (/** @type {any} */ (error)?.code === 'ERR_ASSERTION') throw error
+    report(error)
+  }
+  const defaults = { host, policy: fp, slice: Infinity, round: Infinity, budget: 1 }
+  const scheduler = new Scheduler({ ...defaults, ...options })
   /** @type {any[]} */
   const log = []
   return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'alarm'] }) }
@@ -25,13 +32,15 @@ function deferred() {
   return { promise, resolve, reject }
 }
 
-/** What the job's wait comes to: its value, or its error. */
-function* outcomeOf(wait) {
+/** What a wait fails with. */
+function* failureOf(wait) {
+  let value
   try {
-    return yield wait
+    value = yield wait
   } catch (error) {
     return error
   }
+  throw new Error(`it came to ${value}`)
 }
 
 // ------------------------------------------------------------------------------------------ sleep and until
@@ -264,7 +273,7 @@ moments('waiting is forbidden in a critical section', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     for (const make of Object.values(waits)) {
-      log.push(yield nonPreemptive(function* () { return (yield* outcomeOf(make())).message }))
+      log.push(yield nonPreemptive(function* () { return (yield* failureOf(make())).message }))
     }
   }, { name: 'job' })
   host.run()
@@ -311,7 +320,7 @@ limits('what fails in time fails through', async () => {
     throw errors[1]
   })
   const job = scheduler.spawn(function* () {
-    return [yield* outcomeOf(timeout(10, Promise.reject(errors[0]))), yield* outcomeOf(timeout(10, failing))]
+    return [yield* failureOf(timeout(10, Promise.reject(errors[0]))), yield* failureOf(timeout(10, failing))]
   })
   await host.drain()
   assert.equal(await job, errors)
@@ -326,7 +335,7 @@ limits('what does not come in time fails with a TimeoutError', async () => {
   scheduler.spawn(function* () {
     for (const awaited of [new Promise(() => {}), endless, channel.receive(), sleep(11), until(1e9)]) {
       const before = host.time
-      log.push([yield* outcomeOf(timeout(10, awaited)), host.time - before])
+      log.push([yield* failureOf(timeout(10, awaited)), host.time - before])
     }
   })
   await host.drain()
@@ -347,7 +356,7 @@ limits('it counts from when it is yielded, and repeats its outcome', () => {
   let errors
   scheduler.spawn(function* () {
     yield sleep(30)
-    errors = [yield* outcomeOf(limit), host.time, yield* outcomeOf(limit), host.time]
+    errors = [yield* failureOf(limit), host.time, yield* failureOf(limit), host.time]
   })
   host.run()
   assert.instance(errors[0], TimeoutError)
@@ -373,7 +382,7 @@ limits('what is there already needs no time, and no alarm', () => {
 
 limits('no time at all is over at once for what is not there', () => {
   const { host, scheduler, log } = world()
-  scheduler.spawn(function* () { log.push(yield* outcomeOf(timeout(0, sleep(5))), host.time) })
+  scheduler.spawn(function* () { log.push(yield* failureOf(timeout(0, sleep(5))), host.time) })
   host.run()
   assert.instance(log[0], TimeoutError)
   assert.is(log[1], 0)
@@ -381,16 +390,16 @@ limits('no time at all is over at once for what is not there', () => {
 
 limits('of both at the same time, what is waited for wins', () => {
   const { host, scheduler, log } = world()
-  scheduler.spawn(function* () { log.push(yield* outcomeOf(timeout(10, sleep(10)))) })
+  scheduler.spawn(function* () { log.push(yield timeout(10, sleep(10)), host.time) })
   host.run()
-  assert.equal(log, [undefined])
+  assert.equal(log, [undefined, 10])
 })
 
 limits('of several, one in the other, the shortest counts', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
-    log.push((yield* outcomeOf(timeout(5, timeout(10, sleep(20))))).message, host.time)
-    log.push((yield* outcomeOf(timeout(10, timeout(5, sleep(20))))).message, host.time)
+    log.push((yield* failureOf(timeout(5, timeout(10, sleep(20))))).message, host.time)
+    log.push((yield* failureOf(timeout(10, timeout(5, sleep(20))))).message, host.time)
     log.push(yield timeout(10, timeout(8, sleep(6))), host.time)
   })
   host.run()
@@ -403,8 +412,8 @@ limits('what was waited for is let go of: a lock goes to the next', () => {
   const mutex = new Mutex()
   scheduler.spawn(mutex.use(function* () { yield* execute(host, 20) }), { name: 'holder' })
   scheduler.spawn(function* () {
-    log.push((yield* outcomeOf(timeout(5, mutex.lock()))).name, host.time)
-    assert.is(mutex.queue.size, 1)
+    log.push((yield* failureOf(timeout(5, mutex.lock()))).name, host.time)
+    assert.is(mutex.queue.size, 0)
   }, { name: 'hasty', priority: 2, release: 1 })
   scheduler.spawn(mutex.use(function* () { log.push('patient', host.time) }), { priority: 1, release: 2 })
   host.run()
@@ -416,7 +425,7 @@ limits('a message is not lost to a receiver that has given up', () => {
   const { host, scheduler, log } = world()
   const channel = new Channel()
   scheduler.spawn(function* () {
-    log.push((yield* outcomeOf(timeout(5, channel.receive()))).name)
+    log.push((yield* failureOf(timeout(5, channel.receive()))).name)
     yield sleep(5)
     log.push(yield channel.receive())
   })
@@ -430,10 +439,35 @@ limits('a message is not lost to a receiver that has given up', () => {
   assert.is(log.length, 3)
 })
 
+limits('what is handed over is not lost: a job cancelled after that gets it, and then the reason', () => {
+  for (const isHandedOver of [true, false]) {
+    const { host, scheduler, log } = world()
+    class Message extends seam.Waitable {
+      get handsOver() { return isHandedOver }
+    }
+    const message = new Message()
+    const job = scheduler.spawn(function* () {
+      try {
+        log.push(yield timeout(10, message))
+        yield
+      } catch (error) {
+        log.push(error.name)
+      }
+    })
+    at(5, () => {
+      message.wake('message')
+      job.cancel()
+    }, { scheduler })
+    host.run()
+    assert.equal(log, isHandedOver ? ['message', 'AbortError'] : ['AbortError'])
+    assert.equal(host.timers, [])
+  }
+})
+
 limits('the job that was waited for goes on', () => {
   const { host, scheduler, log } = world()
   const slow = scheduler.spawn(execute(host, 20), { name: 'slow' })
-  scheduler.spawn(function* () { log.push((yield* outcomeOf(timeout(5, slow))).name) }, { priority: 1 })
+  scheduler.spawn(function* () { log.push((yield* failureOf(timeout(5, slow))).name) }, { priority: 1 })
   host.run()
   assert.equal(log, ['TimeoutError'])
   assert.equal([slow.state, slow.finished], ['done', 20])
@@ -444,7 +478,9 @@ limits('who waits lends its standing through it, and takes it back when the time
   const mutex = new Mutex()
   scheduler.spawn(mutex.use(() => execute(host, 8)), { name: 'low', priority: 1 })
   scheduler.spawn(execute(host, 3), { name: 'middle', priority: 2, release: 3 })
-  scheduler.spawn(function* () { yield* outcomeOf(timeout(3, mutex.lock())) }, { name: 'high', priority: 3, release: 2 })
+  scheduler.spawn(function* () {
+    yield* failureOf(timeout(3, mutex.lock()))
+  }, { name: 'high', priority: 3, release: 2 })
   host.run()
   assertTrace(trace, `
     0 release low
@@ -507,7 +543,9 @@ limits('a change of the waiting job\'s priority passes through it', () => {
 
 limits('a job cannot wait for itself', () => {
   const { host, scheduler, log } = world()
-  const self = scheduler.spawn(function* () { log.push(yield* outcomeOf(timeout(5, self))) }, { name: 'self' })
+  const self = scheduler.spawn(function* () {
+    log.push(yield* failureOf(timeout(5, self)))
+  }, { name: 'self' })
   host.run()
   assert.instance(log[0], TypeError)
   assert.is(log[0].message, 'self waits for itself')
@@ -516,7 +554,9 @@ limits('a job cannot wait for itself', () => {
 
 limits('jobs cannot wait for each other in a circle', () => {
   const { host, scheduler, log } = world()
-  const first = scheduler.spawn(function* () { log.push(yield* outcomeOf(timeout(5, second))) }, { name: 'first' })
+  const first = scheduler.spawn(function* () {
+    log.push(yield* failureOf(timeout(5, second)))
+  }, { name: 'first' })
   const second = scheduler.spawn(function* () { yield first }, { name: 'second', priority: 1 })
   host.run()
   assert.instance(log[0], DeadlockError)

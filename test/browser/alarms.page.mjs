@@ -1,6 +1,7 @@
 import { rt, Scheduler } from '../../rt.mjs'
 import {
-  AsyncEvent, TimeoutError, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
+  AsyncEvent, TimeoutError, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout,
+  until
 } from '../../alarms.mjs'
 import { elapse, equal, inWorker, ok, rejection, test } from './page.mjs'
 
@@ -82,7 +83,8 @@ for (const [title, busy] of [['on an idle page', false], ['beside jobs that neve
     const stop = busy ? load(scheduler) : async () => {}
     const period = 7.3
     const times = []
-    const alarm = every(period, time => { times.push([time, performance.now()]) }, { scheduler, catchUp: 'all', count: 80 })
+    const note = time => { times.push([time, performance.now()]) }
+    const alarm = every(period, note, { scheduler, catchUp: 'all', count: 80 })
     const first = alarm.time
     while (times.length < 80) await elapse(50)
     await stop()
@@ -163,7 +165,8 @@ test('a periodic task is released at its times, a loop goes on at its own', asyn
 
 test('a sporadic task keeps its distance', async () => {
   const scheduler = new Scheduler()
-  const release = sporadic(function* () { return scheduler.current.release }, { interarrival: 6.5, scheduler })
+  const work = function* () { return scheduler.current.release }
+  const release = sporadic(work, { interarrival: 6.5, scheduler })
   const times = await Promise.all(Array.from({ length: 8 }, () => release()))
   equal(times, times.map((_, index) => times.slice(0, index).reduce(time => time + 6.5, times[0])))
 })
@@ -207,7 +210,8 @@ test('an event is a job released when it happened', async () => {
   const log = []
   const handlers = [10_000, 1000].map(deadline => on(target, 'ping', function* (event) {
     const { release, started } = scheduler.current
-    log.push([deadline, event.type, release <= event.timeStamp && event.timeStamp - release < 1e-3, started >= release])
+    const isItsTime = release <= event.timeStamp && event.timeStamp - release < 1e-3
+    log.push([deadline, event.type, isItsTime, started >= release])
   }, { scheduler, deadline }))
   target.dispatchEvent(new Event('ping'))
   while (log.length < 2) await elapse(1)
