@@ -1113,14 +1113,15 @@ class Firing {
    */
   #chain(source, next) {
     const { task } = source
-    let passed = false
+    let passed = next >= this.handlers.length
     const passOn = () => {
       if (passed) return
       passed = true
       this.pass(next)
     }
     const run = (/** @type {any[]} */ ...args) => {
-      passOn()
+      // At the next reading of the clock, so that the others are not released at the expense of this one.
+      if (!passed) seam.at(this.scheduler, this.release, passOn)
       return task.run(...args)
     }
     const isAsync = /** @type {any} */ (task.run)[Symbol.toStringTag] === 'AsyncFunction'

@@ -689,8 +689,9 @@ repeating('rounding never makes it fire for a time that is still to come, nor tw
       for (let index = 1; index < 1000; index += 3) {
         const exact = first + index * period
         const justBefore = exact - exact * Number.EPSILON / 2
-        for (clock of [justBefore, exact]) yield
-        expected.push([first + (index - 1) * period, justBefore], [exact, exact])
+        for (clock of index % 2 ? [justBefore, exact] : [exact]) yield
+        if (index % 2) expected.push([first + (index - 1) * period, justBefore])
+        expected.push([exact, exact])
       }
       alarm.cancel()
     })

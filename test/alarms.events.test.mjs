@@ -560,12 +560,12 @@ firing('every handler gets the event, as of when it was fired, the most eligible
     0 release other
     0 release high
     0 start high
-    0 release middle
+    1 release middle
     2 finish high
     2 start other
     6 finish other
     6 start middle
-    6 release low
+    7 release low
     8 finish middle
     8 start low
     10 finish low
@@ -667,8 +667,8 @@ firing('the most eligible preempts a job at its next point, others wait for thei
     1 release urgent
     2 preempt firing by=urgent
     2 start urgent
-    2 release idle
     3 finish urgent
+    3 release idle
     3 resume firing
     4 finish firing
     4 start idle
