@@ -282,8 +282,9 @@ class Heap {
     this.heads = []
     /** Keys of `heads`, side by side: comparing them touches no node. @type {number[]} */
     this.keys = []
-    /** The node pushed last, if it is still inside. @type {N | null} */
+    /** The node pushed last, if it is still inside, and its key. @type {N | null} */
     this.last = null
+    this.lastKey = 0
     this.size = 0
   }
 
@@ -295,10 +296,11 @@ class Heap {
   /** @param {N} node */
   push(node) {
     const key = this.key(node)
-    const last = this.last
+    const { last, lastKey } = this
     this.last = node
+    this.lastKey = key
     this.size++
-    if (last !== null && this.#follows(last, node, key)) {
+    if (last !== null && (lastKey < key || (lastKey === key && this.tie(last, node) < 0))) {
       last.after = node
       node.before = last
       node.index = CHAINED
@@ -320,7 +322,10 @@ class Heap {
     const { before, after } = node
     before.after = after
     if (after !== null) after.before = before
-    else if (this.last === node) this.last = before
+    else if (this.last === node) {
+      this.last = before
+      this.lastKey = this.key(before)
+    }
     node.index = OUTSIDE
     node.before = node.after = null
     this.size--
@@ -330,12 +335,6 @@ class Heap {
   update(node) {
     this.remove(node)
     this.push(node)
-  }
-
-  /** @param {N} last @param {N} node @param {number} key */
-  #follows(last, node, key) {
-    const lastKey = this.key(last)
-    return lastKey < key || (lastKey === key && this.tie(last, node) < 0)
   }
 
   /** @param {N} node @param {number} index */
@@ -1732,6 +1731,8 @@ class Dispatcher {
     this.live = 0
     /** Whether code of users has run since the latest reading of the clock. */
     this.stale = false
+    /** Whether the policy is code of users, too. */
+    this.isForeign = !POLICIES.has(this.policy)
     /** @type {object[]} */
     this.shapes = []
     /** @type {Activation[]} that failed in this round */
@@ -2439,8 +2440,7 @@ class Dispatcher {
     }
     if (next === null) return null
     // What callbacks took is charged to nobody. To read the clock for every switch would cost more than the switch does.
-    const isStale = this.stale || this.observers !== null || !POLICIES.has(this.policy)
-    this.mark = isStale ? this.read() : this.time
+    this.mark = this.stale || this.isForeign || this.observers !== null ? this.read() : this.time
     if (next !== running) this.dispatch(next, running)
     return next
   }
@@ -2674,6 +2674,7 @@ class Dispatcher {
     const { host } = this
     Object.assign(this, settings)
     this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
+    this.isForeign = !POLICIES.has(this.policy)
     this.waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity

@@ -374,6 +374,24 @@ releases('a task that has become invalid is reported at each release, and harms 
   }
 })
 
+releases('a release that fails when its predecessor ends keeps nobody from hearing of that end', () => {
+  const { host, scheduler, log } = world()
+  const task = new Task(function* () {
+    const { current } = scheduler
+    scheduler.spawn(function* () {
+      yield current
+      log.push(host.time)
+    })
+    yield* execute(host, 12)
+  })
+  const running = periodic(task, { period: 10, excess: 'queue', scheduler })
+  at(5, () => { task.priority = NaN }, { scheduler })
+  at(15, () => { running.cancel() }, { scheduler })
+  host.run()
+  assert.equal(log, [12])
+  assert.is(host.errors.length, 1)
+})
+
 releases('cancel ends it; the job that runs goes on to its end', () => {
   const { host, scheduler, trace, work } = world()
   const task = periodic(work(4), { period: 10, scheduler })
