@@ -1,6 +1,6 @@
 // Runs the tests that need a real browser, in Chromium and in Firefox:
 //   <name>.page.mjs  a suite that runs in a page and in a worker, cross-origin isolated and not
-//   <name>.test.mjs  tests that drive the browser; default export: { title({ browser, server }) {} }
+//   <name>.drive.mjs tests that drive the browser; default export: { title({ browser, server }) {} }
 import { readdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +39,7 @@ export const browsers = { chromium, firefox }
  * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number }>}
  */
 export async function runBrowsers({ wanted = () => true, required = false, timeout = 60_000 } = {}) {
-  const files = readdirSync(here).filter(name => /\.(?:page|test)\.mjs$/.test(name)).sort()
+  const files = readdirSync(here).filter(name => /\.(?:page|drive)\.mjs$/.test(name)).sort()
     .filter(name => wanted(`test/browser/${name}`))
   const total = { files: files.length, passed: 0, failed: 0, skipped: 0 }
   if (!files.length) return total
