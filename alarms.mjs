@@ -17,6 +17,7 @@ const { Waitable, here } = seam
 
 /** @typedef {import('./rt.mjs').Job} Job */
 /** @typedef {import('./rt.mjs').TaskOptions} TaskOptions */
+/** @template [T=any] @typedef {import('./rt.mjs').Awaitable<T>} Awaitable */
 /** @typedef {Task | ((...args: any[]) => any)} Work */
 
 // ------------------------------------------------------------------------------- errors and input checks
@@ -383,6 +384,7 @@ class Moment extends Waitable {
  *
  * @param {number} ms >= 0
  * @param {{ scheduler?: Scheduler }} [options]
+ * @returns {Awaitable<void>}
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function sleep(ms, options = {}) {
@@ -395,6 +397,7 @@ export function sleep(ms, options = {}) {
  *
  * @param {number} time host timestamp, ms
  * @param {{ scheduler?: Scheduler }} [options]
+ * @returns {Awaitable<void>}
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function until(time, options = {}) {
@@ -463,7 +466,7 @@ class Timeout extends Waitable {
  * @param {number} ms >= 0, from when it is yielded or awaited
  * @param {any} awaited a promise, a job or a waitable
  * @param {{ scheduler?: Scheduler }} [options]
- * @returns {Timeout} fails with a TimeoutError
+ * @returns {Awaitable} fails with a TimeoutError
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function timeout(ms, awaited, options = {}) {

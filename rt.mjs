@@ -1102,6 +1102,12 @@ class Waitable {
   }
 }
 /** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
+/**
+ * What one may wait for: by `yield` or `yield*` in jobs, by `await` anywhere.
+ *
+ * @template [T=any]
+ * @typedef {PromiseLike<T> & { [Symbol.iterator](): Generator<any, T, any> }} Awaitable
+ */
 
 /** Waits for a promise or thenable. */
 class Settlement extends Waitable {
