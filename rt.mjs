@@ -999,6 +999,8 @@ class Waitable {
       activationOf(value).handled = true
       return new Join(activationOf(value))
     }
+    // A call to be driven by whoever yields it offers something else to those who wait for it as a whole.
+    if (typeof value?.[protocol] === 'function') return value[protocol]()
     return isThenable(value) ? new Settlement(value) : null
   }
 
@@ -2979,7 +2981,8 @@ class Gate {
 /**
  * What alarms.mjs and sync.mjs build on; not for users.
  *
- * - `protocol` the property by which `reservation` and `uses` reach their objects (see Partner)
+ * - `protocol` the property by which `reservation` and `uses` reach their objects (see Partner), and combinators the
+ *   waitable of what is no waitable itself: there it is a function that makes one
  * - `Waitable` the base class of what jobs may wait for, and its protocol
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `here(options)` the scheduler that acts
@@ -3176,3 +3179,2952 @@ function priorityOf(value) {
 
 /** The scheduler of this thread. */
 export const rt = new Scheduler()
+
+// ------------------------------------------------------------------------------------------- 8 preemptify
+
+// Source text is read token by token, in one pass and without recursion: what encloses a token stands on a stack of
+// frames, so that nesting is bounded by memory, and what may come next is one of the expectations below. Whether a
+// slash divides, a brace opens a block, or a line ends a statement follows from them; nothing is guessed. The source
+// comes from a function, so it is valid.
+
+// What a token is.
+const NAME = 1 // keywords too: many of them are names, depending on where they stand
+const PRIVATE = 2
+const LITERAL = 3 // a number or a regular expression
+const STRING = 4
+const TEMPLATE = 5 // up to a hole or to the end
+const PUNCTUATOR = 6
+const END = 7
+
+const PUNCTUATORS = new Set(('{ } ( ) [ ] . ; , < > <= >= == != === !== + - * / % ** ++ -- << >> >>> & | ^ ! ~ && || ?? ' +
+  '? ?. : = += -= *= /= %= **= <<= >>= >>>= &= |= ^= &&= ||= ??= => @').split(' '))
+
+const isDigit = (/** @type {number} */ code) => code >= 48/*0*/ && code <= 57/*9*/
+const isLineEnd = (/** @type {number} */ code) => code === 10 || code === 13 || code === 0x2028 || code === 0x2029
+const isSpace = (/** @type {number} */ code) => code === 32 || (code >= 9 && code <= 13) || code === 160 ||
+  (code >= 0x1680 && (code === 0x1680 || (code >= 0x2000 && code <= 0x200a) || code === 0x2028 || code === 0x2029 ||
+    code === 0x202f || code === 0x205f || code === 0x3000 || code === 0xfeff))
+const isNamePart = (/** @type {number} */ code) => (code >= 97/*a*/ && code <= 122/*z*/) || (code >= 65/*A*/ && code <= 90/*Z*/) ||
+  isDigit(code) || code === 95/*_*/ || code === 36/*$*/ || code === 92/*\*/ || (code >= 128 && !isSpace(code))
+
+class Tokens {
+  /** @param {string} source @param {number} [at] */
+  constructor(source, at = 0) {
+    this.source = source
+    this.type = 0
+    this.value = ''
+    this.start = at
+    this.end = at
+    /** Whether a line ended before it. */
+    this.newline = true
+    /** Where the token before it ended. */
+    this.before = at
+    this.escaped = false
+  }
+
+  /** @param {boolean} operand whether a slash begins a regular expression */
+  next(operand) {
+    const { source } = this
+    this.before = this.end
+    this.newline = this.end === 0
+    this.escaped = false
+    const at = this.start = this.skip()
+    if (at >= source.length) {
+      this.type = END
+      this.value = ''
+      this.end = at
+      return
+    }
+    const code = source.charCodeAt(at)
+    if (isDigit(code) || (code === 46/*.*/ && isDigit(source.charCodeAt(at + 1)))) return this.number(at)
+    if (isNamePart(code)) return this.name(at, NAME)
+    switch (code) {
+      case 35/*#*/: return this.name(at + 1, PRIVATE)
+      case 34/*"*/: case 39/*'*/: return this.string(at, code)
+      case 96/*`*/: return this.template()
+      case 47/*/*/: if (operand) return this.regularExpression(at)
+    }
+    let end = at + 1
+    if (code === 46/*.*/) {
+      if (source.startsWith('...', at)) end += 2
+    } else {
+      while (end < source.length && PUNCTUATORS.has(source.slice(at, end + 1))) end++
+      // `a?.5:b` is a conditional
+      if (end - at === 2 && code === 63/*?*/ && source.charCodeAt(at + 1) === 46 && isDigit(source.charCodeAt(end))) end--
+    }
+    this.finish(PUNCTUATOR, end)
+  }
+
+  /** @param {number} type @param {number} end */
+  finish(type, end) {
+    this.type = type
+    this.end = end
+    this.value = this.source.slice(this.start, end)
+  }
+
+  /** @returns {number} where the next token starts, past white space and comments */
+  skip() {
+    const { source } = this
+    let at = this.end
+    for (;;) {
+      const code = source.charCodeAt(at)
+      if (code === 32) {
+        at++
+      } else if (code === 47/*/*/ && source.charCodeAt(at + 1) === 47) {
+        at = this.lineEnd(at)
+      } else if (code === 47 && source.charCodeAt(at + 1) === 42/***/) {
+        const end = source.indexOf('*/', at + 2) + 2
+        for (; !this.newline && at < end; at++) this.newline = isLineEnd(source.charCodeAt(at))
+        at = end
+      } else if (isLineEnd(code)) {
+        this.newline = true
+        at++
+      } else if (isSpace(code)) {
+        at++
+      } else if ((code === 60/*<*/ && source.startsWith('<!--', at)) ||
+        (code === 45/*-*/ && this.newline && source.startsWith('-->', at))) {
+        at = this.lineEnd(at) // of a script: HTML's comments (Annex B.1.1)
+      } else {
+        return at
+      }
+    }
+  }
+
+  /** @param {number} at @returns {number} */
+  lineEnd(at) {
+    while (at < this.source.length && !isLineEnd(this.source.charCodeAt(at))) at++
+    return at
+  }
+
+  /** @param {number} at @param {number} type */
+  name(at, type) {
+    const { source } = this
+    let code
+    while (isNamePart(code = source.charCodeAt(at))) {
+      at++
+      if (code !== 92/*\*/) continue
+      this.escaped = true
+      if (source.charCodeAt(at + 1) === 123/*{*/) at = source.indexOf('}', at) + 1
+    }
+    this.finish(type, at)
+    if (!this.escaped) return
+    this.value = this.value.replace(/\\u(?:\{(\w+)\}|(\w{4}))/g, (_, braced, four) =>
+      String.fromCodePoint(parseInt(braced ?? four, 16)))
+  }
+
+  /** @param {number} at */
+  number(at) {
+    const { source } = this
+    const radix = source.charCodeAt(at + 1) | 32
+    const isPrefixed = source.charCodeAt(at) === 48 && (radix === 120/*x*/ || radix === 111/*o*/ || radix === 98/*b*/)
+    const start = at
+    const digits = () => { while (isNamePart(source.charCodeAt(at))) at++ }
+    const isExponent = () => at > start && (source.charCodeAt(at - 1) | 32) === 101/*e*/ &&
+      (source.charCodeAt(at) === 43/*+*/ || source.charCodeAt(at) === 45/*-*/)
+    digits()
+    if (!isPrefixed) {
+      // 017 is an octal integer, and 017.x its property; 09.5 is a decimal number.
+      const isOctal = source.charCodeAt(start) === 48 && at - start > 1 &&
+        [...source.slice(start + 1, at)].every(digit => digit >= '0' && digit <= '7')
+      if (isExponent()) {
+        at++
+        digits()
+      } else if (source.charCodeAt(at) === 46/*.*/ && !isOctal && !/[en]/i.test(source.slice(start, at))) {
+        at++
+        digits()
+        if (isExponent()) {
+          at++
+          digits()
+        }
+      }
+    }
+    this.finish(LITERAL, at)
+  }
+
+  /** @param {number} at @param {number} quote */
+  string(at, quote) {
+    const { source } = this
+    let code
+    for (at++; (code = source.charCodeAt(at)) !== quote; at++) if (code === 92/*\*/) at++
+    this.finish(STRING, at + 1)
+  }
+
+  /** From a backtick, or from the brace that closes a hole, to the next hole or to the end. */
+  template() {
+    const { source } = this
+    let at = this.start + 1
+    let code
+    while ((code = source.charCodeAt(at)) !== 96/*`*/ && !(code === 36/*$*/ && source.charCodeAt(at + 1) === 123/*{*/)) {
+      at += code === 92/*\*/ ? 2 : 1
+    }
+    this.type = TEMPLATE
+    this.value = code === 96 ? '`' : '${'
+    this.end = at + this.value.length
+  }
+
+  /** @param {number} at */
+  regularExpression(at) {
+    const { source } = this
+    let inClass = false
+    for (at++; ; at++) {
+      const code = source.charCodeAt(at)
+      if (code === 92/*\*/) at++
+      else if (code === 91/*[*/) inClass = true
+      else if (code === 93/*]*/) inClass = false
+      else if (code === 47/*/*/ && !inClass) break
+    }
+    for (at++; isNamePart(source.charCodeAt(at));) at++
+    this.finish(LITERAL, at)
+  }
+}
+
+// What may come next.
+const STATEMENT = 1
+const OPERAND = 2
+const OPERATOR = 3 // an operand has been read
+const ENDED = 4 // a statement has ended, unless the next token is its else, while, catch or finally
+const RESTRICTED = 5 // what follows return and yield on the same line, if anything
+const JUMP = 6 // the label of break and continue
+const HEAD = 7 // a parenthesis, after the keyword of a statement
+const DO_END = 8 // the semicolon that do-while may have
+const BINDING = 9 // a name to declare, or a pattern
+const PROPERTY = 10 // a key, or the end of an object literal or a class body
+const AFTER_KEY = 11
+const MEMBER = 12 // a name after a dot
+const AFTER_FUNCTION = 13 // name and parameters
+const BODY = 14 // the brace of a function
+const ARROW_BODY = 15
+const AFTER_CLASS = 16 // name, heritage, body
+
+// What encloses a token. Statements:
+const TOP = 0
+const BLOCK = 1
+const SWITCH = 2
+const CASE = 3
+const IF = 4
+const LOOP = 5
+const DO = 6
+const WITH = 7
+const LABEL = 8
+const TRY = 9
+const EXPRESSION = 10 // and return, throw
+const DECLARATION = 11
+// Parts of expressions:
+const GROUP = 12 // parentheses around an expression, or around an arrow function's parameters
+const ARGUMENTS = 13
+const PARAMETERS = 14
+const CONDITION = 15 // of if, while, switch, with
+const FOR_HEAD = 16
+const CATCH_HEAD = 17
+const BRACKETS = 18 // an array literal, a pattern, or a computed member
+const COMPUTED_KEY = 19
+const OBJECT = 20
+const CLASS = 21
+const FIELD = 22
+const HOLE = 23 // of a template
+const TERNARY = 24 // between ? and :
+const FUNCTION = 25
+const ARROW = 26
+const AWAIT = 27
+const HERITAGE = 28
+
+// What declares a name.
+const UNDECLARED = 0
+const VAR = 1
+const LEXICAL = 2
+const PARAMETER = 3
+
+const OPERATOR_WORDS = new Set(['in', 'instanceof'])
+const PREFIX_WORDS = new Set(['typeof', 'void', 'delete'])
+const VALUE_WORDS = new Set(['this', 'super', 'null', 'true', 'false', 'import'])
+const PREFIXES = new Set(['+', '-', '~', '!', '++', '--', '...', '*'])
+const ASSIGNMENTS = new Set(['=', '+=', '-=', '*=', '/=', '%=', '**=', '<<=', '>>=', '>>>=', '&=', '|=', '^=', '&&=', '||=', '??='])
+const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
+
+/** Names that are declared here, and those that are used here and declared elsewhere. */
+class Scope {
+  /** @param {Scope | null} parent @param {Routine} routine @param {boolean} isFunction */
+  constructor(parent, routine, isFunction) {
+    this.parent = parent
+    this.routine = routine
+    /** Where `var` declares. @type {Scope} */
+    this.top = isFunction || parent === null ? this : parent.top
+    /** @type {Set<string> | null} */
+    this.names = null
+    /** @type {Map<string, Mention[] | null> | null} */
+    this.uses = null
+    /** Parentheses: the names that are parameters if an arrow follows. @type {(string | Mention)[] | null} */
+    this.candidates = null
+  }
+
+  /** @param {string} name */
+  declare(name) {
+    (this.names ??= new Set()).add(name)
+  }
+
+  /** @param {string} name @param {Mention | null} mention */
+  use(name, mention) {
+    const uses = this.uses ??= new Map()
+    const mentions = uses.get(name)
+    if (mentions) mention && mentions.push(mention)
+    else if (mention !== null || mentions === undefined) uses.set(name, mention && [mention])
+  }
+
+  /** Hands what is not declared here to the scope around it. The smaller collection is moved: n log n in all. */
+  close() {
+    const { parent, names, uses } = this
+    if (uses === null || parent === null) return
+    if (names !== null) {
+      for (const name of names) {
+        for (const mention of uses.get(name) ?? []) mention.scope = this
+        uses.delete(name)
+      }
+    }
+    this.uses = null
+    const [to, from] = parent.uses === null || parent.uses.size < uses.size ? [uses, parent.uses] : [parent.uses, uses]
+    parent.uses = to
+    if (from === null) return
+    for (const [name, mentions] of from) {
+      const present = to.get(name)
+      if (!present) {
+        if (present === undefined || mentions !== null) to.set(name, mentions)
+      } else if (mentions !== null) {
+        if (mentions.length > present.length) {
+          mentions.push(...present)
+          to.set(name, mentions)
+        } else {
+          present.push(...mentions)
+        }
+      }
+    }
+  }
+}
+
+/**
+ * A use of a name that the rewriting cares for.
+ *
+ * @typedef {object} Mention
+ * @property {string} name
+ * @property {number} start
+ * @property {number} end
+ * @property {string} zone
+ * @property {Routine} routine
+ * @property {Scope | null} scope which declares it, if one inside the source does
+ * @property {Call | null} call
+ * @property {boolean} shorthand
+ * @property {boolean} within whether a `with` may answer for it
+ */
+
+/**
+ * A call of a name or of a member.
+ *
+ * @typedef {object} Call
+ * @property {number} start of the chain
+ * @property {number} end
+ */
+
+/** A function, or what has its own `this`: a field, a static block. */
+class Routine {
+  /** @param {Routine | null} outer @param {boolean} isArrow */
+  constructor(outer, isArrow) {
+    this.outer = outer
+    this.isArrow = isArrow
+    this.isAsync = false
+    this.isGenerator = false
+    /** Whose `this` it has. @type {Routine} */
+    this.home = isArrow && outer !== null ? outer.home : this
+  }
+}
+
+/** What encloses a token, and how far the present operand has come. */
+class Frame {
+  /** @param {number} kind @param {Frame | null} parent @param {Scope} scope @param {Routine} routine @param {string} zone */
+  constructor(kind, parent, scope, routine, zone) {
+    this.kind = kind
+    this.parent = parent
+    this.scope = scope
+    this.routine = routine
+    /** Empty where a yield of the function itself may stand, otherwise the name of what this is inside of. */
+    this.zone = zone
+    /** @type {Loop | null} */
+    this.loop = parent === null ? null : parent.loop
+    /** Inside the body of a `with`, where any name may be a property. */
+    this.within = parent !== null && parent.within
+    /** Inside a `try`. */
+    this.guarded = parent !== null && parent.guarded
+    /** What its names are: UNDECLARED, or declared by VAR, LEXICAL, PARAMETER. */
+    this.declares = UNDECLARED
+    /** The parentheses of which this is a pattern, if an arrow follows them. @type {Scope | null} */
+    this.cover = null
+    /** Where the next token begins an element, which may be a pattern. */
+    this.fresh = true
+    /** Where it began. */
+    this.start = 0
+    /** Which statement: `if`, `return`, ...; whether a function is a declaration. */
+    this.word = ''
+    /** A statement of a single token. */
+    this.tokens = 0
+    /** Whether all of the statement, so far, is one chain of members and calls. */
+    this.isChain = true
+    // the present operand
+    this.chain = 0
+    this.news = 0
+    /** Whether it ends with a call. */
+    this.called = false
+    /** The name that it is, as long as it is no more. @type {Mention | string | null} */
+    this.callee = null
+    /** The member that it ends with. */
+    this.member = ''
+    this.dot = 0
+    /** Whether that is a member of super. */
+    this.isSuper = false
+    this.superStart = -1
+    /** What stands before it: return, yield, yield*, await. */
+    this.lead = ''
+    /** Where it has `?.`. @type {number[] | null} */
+    this.optionals = null
+    /** Its calls of watched names. @type {Call[] | null} */
+    this.chainCalls = null
+    /** @type {any} what the frame is about: a loop, a key, a call, an await */
+    this.about = null
+  }
+}
+
+/**
+ * A loop of the function itself.
+ *
+ * @typedef {object} Loop
+ * @property {'for' | 'in' | 'while' | 'do'} kind
+ * @property {number} start
+ * @property {number} end
+ * @property {string[]} labels
+ * @property {number} first where its first label, or else the loop, starts
+ * @property {boolean} isPlain whether its point must stand in its body: something inside may yield, or keep a variable
+ * @property {boolean} hasCalls
+ * @property {boolean} within
+ * @property {number} open
+ * @property {number} close of its head
+ * @property {number} init
+ * @property {number} test end of the head's parts: their semicolons
+ * @property {number} body
+ * @property {number} bodyEnd
+ * @property {boolean} isBlock
+ * @property {boolean} isAwait
+ * @property {number} of the position of `of`
+ * @property {string} word
+ * @property {{ start: number, end: number }[]} exits statements that leave it
+ * @property {{ start: number, end: number }[]} again labels of `continue` that mean it
+ */
+
+/** Reads the source of one function, and notes where it may yield and where it must. */
+class Reading {
+  /**
+   * @param {string} source
+   * @param {number} start what to expect: OPERAND for an expression, PROPERTY for a method
+   * @param {(name: string) => boolean} watches whether every mention of a name is wanted
+   * @param {(name: string) => boolean} watchesMember whether calls of members of that name are wanted
+   */
+  constructor(source, start, watches, watchesMember) {
+    this.source = source
+    this.tokens = new Tokens(source)
+    this.watches = watches
+    this.watchesMember = watchesMember
+
+    // the function itself
+    /** @type {Routine | null} */
+    this.own = null
+    this.isClass = false
+    /** @type {any} the key and modifiers of a method */
+    this.element = null
+    this.parameters = 0
+    this.parametersEnd = 0
+    this.body = 0
+    this.bodyEnd = 0
+    this.hasBlock = true
+    this.prologueEnd = 0
+    this.inPrologue = false
+    this.isStrict = false
+    /** Whether the parameters are plain names. */
+    this.isSimple = true
+    /** @type {string[]} */
+    this.parameterNames = []
+    this.name = ''
+
+    // what it does; for the function's own code only, unless said otherwise
+    /** @type {Loop[]} */
+    this.loops = []
+    /** @type {Statement[]} */
+    this.callStatements = []
+    /** Where expression statements begin that stand in a list. @type {number[]} */
+    this.listed = []
+    /** @type {{ start: number, operand: number, end: number }[]} */
+    this.awaits = []
+    /** @type {Statement[]} */
+    this.returns = []
+    /** Calls of watched names, nested functions' too. @type {Call[]} */
+    this.calls = []
+    /** Words of an arrow function that mean what is around it. @type {{ start: number, end: number, word: string }[]} */
+    this.lexical = []
+    this.usesSuper = false
+    /** Where calls of its members have their arguments. @type {number[]} */
+    this.superCalls = []
+    this.usesArguments = false
+    this.usesEval = false
+    this.usesWith = false
+    /** Elements of a class. @type {any[]} */
+    this.elements = []
+    /** Names written with escapes. @type {Set<string>} */
+    this.escaped = new Set()
+
+    // where the reading stands
+    const outside = new Routine(null, false)
+    this.top = new Scope(null, outside, true)
+    this.frame = new Frame(start === PROPERTY ? OBJECT : TOP, null, this.top, outside, 'its head')
+    this.bottom = this.frame
+    this.expect = start
+    this.hasEnded = false
+    /** Whether the operand read last takes no operators: a bare yield, an arrow function with a block. */
+    this.isClosed = false
+    /** The name read last, as long as it may turn out to be a parameter. @type {Mention | string | null} */
+    this.pendingName = null
+    /** Parentheses read last, as long as an arrow may follow. @type {Frame | null} */
+    this.pendingGroup = null
+    /** Where a bare name starts that is the whole operand so far. */
+    this.bare = -1
+    this.star = -1
+    /** Where an `async` stands whose parameter has just been read. */
+    this.asyncParameter = -1
+    /** Labels called `yield`. @type {{ start: number, end: number, routine: Routine }[]} */
+    this.yieldLabels = []
+    /** Variables called `yield`. @type {Mention[]} */
+    this.yields = []
+    // the token before
+    this.last = ''
+    this.lastType = 0
+    this.lastStart = 0
+
+    if (start === PROPERTY) this.frame.about = newElement(0)
+    const { tokens } = this
+    while (!this.hasEnded) {
+      const { expect } = this
+      tokens.next(this.isClosed || (expect !== OPERATOR && expect !== AFTER_KEY && expect !== MEMBER))
+      if (tokens.escaped) this.escaped.add(tokens.value)
+      while (!this.hasEnded && !this.step()) {
+        if (tokens.type === END && this.frame.kind === TOP && this.expect === OPERATOR) this.hasEnded = true
+      }
+      this.last = tokens.value
+      this.lastType = tokens.type
+      this.lastStart = tokens.start
+    }
+  }
+
+  /** @returns {boolean} whether the token is used up; otherwise it means something under the new expectation */
+  step() {
+    switch (this.expect) {
+      case STATEMENT: return this.statement()
+      case OPERAND: return this.operand()
+      case OPERATOR: return this.operator()
+      case ENDED: return this.afterStatement()
+      case RESTRICTED: return this.restricted()
+      case JUMP: return this.jump()
+      case HEAD: return this.head()
+      case DO_END: return this.doEnd()
+      case BINDING: return this.binding()
+      case PROPERTY: return this.property()
+      case AFTER_KEY: return this.afterKey()
+      case MEMBER: return this.member()
+      case AFTER_FUNCTION: return this.afterFunction()
+      case BODY: return this.functionBody()
+      case ARROW_BODY: return this.arrowBody()
+      default: return this.afterClass()
+    }
+  }
+
+  /** @param {number} kind @returns {Frame} */
+  push(kind) {
+    const { frame } = this
+    const inner = new Frame(kind, frame, frame.scope, frame.routine, frame.zone)
+    inner.start = this.tokens.start
+    return this.frame = inner
+  }
+
+  pop() {
+    const { frame } = this
+    const parent = /** @type {Frame} */ (frame.parent)
+    if (frame.scope !== parent.scope) frame.scope.close()
+    this.frame = parent
+    return frame
+  }
+
+  /** @param {Frame} frame @param {boolean} isFunction */
+  openScope(frame, isFunction) {
+    frame.scope = new Scope(frame.scope, frame.routine, isFunction)
+  }
+
+  /** Whether a keyword stands here. @param {string} word */
+  is(word) {
+    return this.tokens.value === word && this.tokens.type !== STRING && !this.tokens.escaped
+  }
+
+  // -------------------------------------------------------------------------------------------- statements
+
+  statement() {
+    const { tokens, frame } = this
+    const { type, value } = tokens
+    if (frame.kind === LOOP || frame.kind === DO) {
+      frame.about.body = tokens.start
+      frame.about.isBlock = value === '{' && type === PUNCTUATOR
+    }
+    if (type !== STRING) this.inPrologue = false
+    if (type === PUNCTUATOR) {
+      if (value === '{') {
+        if (frame.kind === SWITCH && frame.word === '') {
+          frame.word = 'open'
+          return true
+        }
+        this.openScope(this.push(BLOCK), false)
+        return true
+      }
+      if (value === '}') return this.closeBlock()
+      if (value === ';') {
+        this.expect = ENDED
+        return true
+      }
+    } else if (type === NAME && !tokens.escaped) {
+      switch (value) {
+        case 'if': return this.begin(IF, HEAD)
+        case 'with':
+          this.usesWith = true
+          return this.begin(WITH, HEAD)
+        case 'switch':
+          this.begin(SWITCH, HEAD)
+          this.openScope(this.frame, false)
+          return true
+        case 'try':
+          this.begin(TRY, STATEMENT)
+          this.frame.guarded = true
+          return true
+        case 'for': return this.beginLoop('for')
+        case 'while': return this.beginLoop('while')
+        case 'do': return this.beginLoop('do')
+        case 'case':
+        case 'default':
+          this.push(CASE)
+          this.isClosed = value === 'default'
+          this.expect = this.isClosed ? OPERATOR : OPERAND
+          return true
+        case 'var':
+        case 'const':
+          this.begin(DECLARATION, BINDING)
+          this.frame.declares = value === 'var' ? VAR : LEXICAL
+          return true
+        case 'function': return this.beginFunction('declaration', tokens.start)
+        case 'class': return this.beginClass('declaration')
+        case 'return': return this.begin(EXPRESSION, RESTRICTED)
+        case 'throw': return this.begin(EXPRESSION, OPERAND)
+        case 'break':
+        case 'continue': return this.begin(EXPRESSION, JUMP)
+        case 'debugger':
+          this.isClosed = true
+          return this.begin(EXPRESSION, OPERATOR)
+      }
+    }
+    this.push(EXPRESSION)
+    this.expect = OPERAND
+    return false
+  }
+
+  /** @param {number} kind @param {number} expect */
+  begin(kind, expect) {
+    this.push(kind).word = kind === SWITCH || kind === IF || kind === TRY ? '' : this.tokens.value
+    this.expect = expect
+    return true
+  }
+
+  /** @param {string} word */
+  beginLoop(word) {
+    const { tokens } = this
+    /** @type {string[]} */
+    const labels = []
+    let first = tokens.start
+    for (let { frame } = this; frame.kind === LABEL; frame = /** @type {Frame} */ (frame.parent)) {
+      labels.push(frame.word)
+      first = frame.start
+    }
+    if (this.frame.loop !== null) this.frame.loop.isPlain = true
+    const frame = this.push(word === 'do' ? DO : LOOP)
+    frame.about = {
+      word, labels, first, start: tokens.start, end: 0, isPlain: false, hasCalls: false, within: frame.within,
+      isAwait: false, open: 0, semicolons: [], of: 0, close: 0, body: 0, bodyEnd: 0, isBlock: false, exits: [], again: [],
+      isList: this.isList(frame), ofStart: 0, declares: false
+    }
+    frame.loop = frame.zone === '' ? frame.about : null
+    if (word === 'for') this.openScope(frame, false)
+    this.expect = word === 'do' ? STATEMENT : HEAD
+    return true
+  }
+
+  /** Whether a statement stands where declarations may. @param {Frame} frame */
+  isList(frame) {
+    let parent = /** @type {Frame} */ (frame.parent)
+    return parent.kind === BLOCK || parent.kind === SWITCH
+  }
+
+  head() {
+    const { tokens, frame } = this
+    if (tokens.value === 'await') {
+      frame.about.isAwait = true
+      return true
+    }
+    if (tokens.value === '{') { // of a catch without a parameter
+      this.expect = STATEMENT
+      return false
+    }
+    if (frame.about !== null) frame.about.open = tokens.end
+    const { kind } = frame
+    const inner = this.push(kind === TRY ? CATCH_HEAD : kind === LOOP && frame.about.word === 'for' ? FOR_HEAD : CONDITION)
+    if (kind === TRY) inner.declares = LEXICAL
+    this.expect = kind === TRY ? BINDING : OPERAND
+    return true
+  }
+
+  /** The statement before this token has ended, and perhaps those around it. */
+  afterStatement() {
+    const { tokens } = this
+    for (;;) {
+      const { frame } = this
+      switch (frame.kind) {
+        case BLOCK: case SWITCH: case TOP:
+          this.expect = STATEMENT
+          return false
+        case IF:
+          if (frame.word === '' && this.is('else')) {
+            frame.word = 'else'
+            this.expect = STATEMENT
+            return true
+          }
+          break
+        case TRY: {
+          const { scope } = /** @type {Frame} */ (frame.parent)
+          if (frame.scope !== scope) {
+            frame.scope.close()
+            frame.scope = scope
+          }
+          if (this.is('catch')) {
+            this.openScope(frame, false)
+            this.expect = HEAD
+            return true
+          }
+          if (this.is('finally')) {
+            this.expect = STATEMENT
+            return true
+          }
+          break
+        }
+        case DO:
+          frame.about.bodyEnd = tokens.before
+          this.expect = HEAD
+          frame.word = 'while'
+          return true
+        case LOOP:
+          frame.about.bodyEnd = tokens.before
+          this.endLoop(tokens.before)
+          break
+      }
+      this.pop()
+    }
+  }
+
+  doEnd() {
+    const { tokens } = this
+    const hasSemicolon = tokens.value === ';'
+    this.endLoop(hasSemicolon ? tokens.end : tokens.before)
+    this.pop()
+    this.expect = ENDED
+    return hasSemicolon
+  }
+
+  /** @param {number} end */
+  endLoop(end) {
+    const { frame } = this
+    frame.about.end = end
+    if (frame.zone === '') this.loops.push(frame.about)
+  }
+
+  jump() {
+    const { tokens, frame } = this
+    this.expect = OPERATOR
+    this.isClosed = true
+    if (tokens.type !== NAME || tokens.newline) return false
+    if (tokens.value === 'yield') this.yieldLabels.push({ start: tokens.start, end: tokens.end, routine: frame.routine })
+    const { loop } = frame
+    if (loop === null) return true
+    for (let outer = frame; ; outer = /** @type {Frame} */ (outer.parent)) {
+      if (outer.kind === LABEL && outer.word === tokens.value) {
+        if (outer.loop !== loop) frame.about = loop // it leaves the innermost loop, or goes on with it
+        break
+      }
+    }
+    if (frame.word === 'continue' && loop.labels.includes(tokens.value)) {
+      loop.again.push({ start: tokens.start, end: tokens.end })
+      frame.about = null
+    }
+    return true
+  }
+
+  /** A statement that is an expression, or begins as one, has ended. @param {number} end */
+  endStatement(end) {
+    const { frame } = this
+    if (frame.kind === FIELD) {
+      this.pop()
+      this.expect = PROPERTY
+      this.frame.about = newElement(0)
+      return
+    }
+    if (frame.kind !== EXPRESSION && frame.kind !== DECLARATION) {
+      throw new SyntaxError(`cannot read the source at ${this.tokens.start}: ${this.tokens.value}`)
+    }
+    if (frame.kind === EXPRESSION) {
+      if (this.inPrologue && frame.word === '' && frame.tokens === 2 && this.lastType === STRING) {
+        if (frame.zone === '' && /** @type {Frame} */ (frame.parent).about === this.own) {
+          this.prologueEnd = end
+          const text = this.source.slice(frame.start + 1, frame.start + 11)
+          if (text === 'use strict' && this.last.length === 12) this.isStrict = true
+        }
+      } else {
+        this.inPrologue = false
+      }
+      if (frame.zone === '') this.noteStatement(frame, end)
+    }
+    this.pop()
+    this.expect = ENDED
+  }
+
+  /** @param {Frame} frame @param {number} end */
+  noteStatement(frame, end) {
+    const { start, word, loop, guarded } = frame
+    const isList = this.isList(frame)
+    if (word === '') {
+      if (isList) this.listed.push(start)
+      if (!frame.isChain || !frame.called) return
+      this.callStatements.push({ start, end, isList, within: frame.within, guarded })
+      if (loop !== null) loop.isPlain = true
+      return
+    }
+    if (word === 'return') this.returns.push({ start, end: this.tokens.before, isList, within: frame.within, guarded })
+    if (loop === null) return
+    if (word === 'return' || word === 'throw' || frame.about !== null) loop.exits.push({ start, end })
+  }
+
+  // -------------------------------------------------------------------------------------------- expressions
+
+  operand() {
+    const { tokens, frame } = this
+    const { type, value, start } = tokens
+    frame.tokens++
+    if (type === NAME) return this.wordOperand()
+    if (type === PUNCTUATOR) {
+      switch (value) {
+        case '(': {
+          this.beginOperand(start)
+          frame.fresh = false
+          const inner = this.push(GROUP)
+          this.openScope(inner, false)
+          inner.cover = inner.scope
+          inner.scope.candidates = []
+          inner.about = { calls: this.calls.length }
+          return true
+        }
+        case '[':
+        case '{': {
+          this.beginOperand(start)
+          const cover = frame.fresh ? frame.cover : null
+          frame.fresh = false
+          const inner = this.push(value === '[' ? BRACKETS : OBJECT)
+          inner.cover = cover
+          if (value === '{') {
+            inner.about = newElement(0)
+            this.expect = PROPERTY
+          }
+          return true
+        }
+        case ')': case ']': case '}': case ';':
+          this.expect = OPERATOR
+          frame.callee = null
+          return false
+        case ',':
+          frame.fresh = true
+          return true
+        case '.': // new.target
+          frame.news--
+          this.lexicalWord(this.lastStart, 'new.target')
+          this.expect = MEMBER
+          return true
+        case '...': return true
+        default:
+          frame.fresh = false
+          frame.isChain = false
+          return true
+      }
+    }
+    this.beginOperand(start)
+    frame.fresh = false
+    this.expect = OPERATOR
+    if (type === TEMPLATE && value === '${') {
+      this.push(HOLE)
+      this.expect = OPERAND
+    }
+    return true
+  }
+
+  /** @param {number} start */
+  beginOperand(start) {
+    const { frame } = this
+    if (frame.news === 0) frame.chain = start
+    frame.called = false
+    frame.callee = null
+    frame.member = ''
+    frame.optionals = null
+    frame.chainCalls = null
+    const { last, lastType, lastStart } = this
+    frame.lead = lastType === NAME && (last === 'return' || last === 'yield' || last === 'await') ? last
+      : lastStart === this.star ? 'yield*' : ''
+    this.bare = -1
+  }
+
+  wordOperand() {
+    const { tokens, frame } = this
+    const { value, start, end } = tokens
+    if (!tokens.escaped) {
+      switch (value) {
+        case 'function': return this.beginFunction('expression', start)
+        case 'class': return this.beginClass('expression')
+        case 'new':
+          if (frame.news === 0) this.beginOperand(start)
+          frame.news++
+          frame.fresh = false
+          if (frame.loop !== null) frame.loop.hasCalls = true
+          return true
+        case 'typeof': case 'void': case 'delete':
+          frame.isChain = false
+          frame.fresh = false
+          return true
+        case 'await':
+          if (!frame.routine.isAsync) break
+          frame.isChain = false
+          frame.fresh = false
+          if (frame.loop !== null) frame.loop.isPlain = true
+          this.push(AWAIT).about = { start, operand: end, end: 0 }
+          return true
+        case 'yield':
+          if (!frame.routine.isGenerator) break
+          frame.isChain = false
+          frame.fresh = false
+          if (frame.loop !== null) frame.loop.isPlain = true
+          this.expect = RESTRICTED
+          return true
+        case 'var':
+        case 'const':
+          if (frame.kind !== FOR_HEAD) break
+          frame.declares = value === 'var' ? VAR : LEXICAL
+          frame.about = true
+          this.expect = BINDING
+          return true
+        case 'this': case 'super': case 'null': case 'true': case 'false': case 'import':
+          this.beginOperand(start)
+          frame.fresh = false
+          if (value === 'this' || value === 'super') this.lexicalWord(start, value)
+          frame.superStart = value === 'super' ? start : -1
+          this.expect = OPERATOR
+          return true
+      }
+    }
+    this.beginOperand(start)
+    this.bare = start
+    this.expect = OPERATOR
+    if (value === 'arguments') this.lexicalWord(start, value)
+    const mention = this.watches(value) ? this.mention() : null
+    frame.callee = mention ?? value
+    this.pendingName = mention ?? value
+    return true
+  }
+
+  /** @returns {Mention} */
+  mention() {
+    const { tokens, frame } = this
+    const mention = {
+      name: tokens.value, start: tokens.start, end: tokens.end, zone: frame.zone, routine: frame.routine,
+      scope: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false, within: frame.within
+    }
+    if (mention.name === 'yield') this.yields.push(mention)
+    return mention
+  }
+
+  /** @param {number} start @param {string} word */
+  lexicalWord(start, word) {
+    const { home } = this.frame.routine
+    if (home === this.top.routine) this.lexical.push({ start, end: this.tokens.end, word })
+    if (home !== this.top.routine && home !== this.own) return
+    if (word === 'super') this.usesSuper = true
+    if (word === 'arguments') this.usesArguments = true
+  }
+
+  /** The name read last is a use, unless it is a parameter of an arrow function. */
+  useName() {
+    const { pendingName, frame } = this
+    if (pendingName === null) return
+    this.pendingName = null
+    if (frame.fresh && frame.cover !== null) {
+      /** @type {any} */ (frame.cover.candidates).push(pendingName)
+      frame.fresh = false
+      return
+    }
+    frame.fresh = false
+    use(frame.scope, pendingName)
+  }
+
+  /** The parentheses read last are no parameters. */
+  useGroup() {
+    const group = this.pendingGroup
+    if (group === null) return
+    this.pendingGroup = null
+    for (const name of /** @type {any[]} */ (group.scope.candidates)) use(group.scope, name)
+    group.scope.close()
+  }
+
+  operator() {
+    const { tokens } = this
+    const { type, value, start } = tokens
+    let { frame } = this
+    const { isClosed } = this
+    this.isClosed = false
+    const isBare = this.bare === this.lastStart && this.lastType === NAME
+    if (isBare && !isClosed) {
+      if (this.last === 'async' && type === NAME && !tokens.newline && !tokens.escaped &&
+        !OPERATOR_WORDS.has(value) && !(value === 'of' && frame.kind === FOR_HEAD &&
+          /** @type {Frame} */ (frame.parent).about.isAwait)) {
+        return this.afterAsync()
+      }
+      if (this.last === 'let' && frame.tokens === 1 && (frame.kind === FOR_HEAD || (frame.kind === EXPRESSION &&
+        this.isList(frame))) && this.tokenBindsAfterLet()) {
+        this.pendingName = null
+        if (frame.kind === EXPRESSION) frame.kind = DECLARATION
+        else frame.about = true
+        frame.declares = LEXICAL
+        this.expect = BINDING
+        return false
+      }
+    }
+    frame.tokens++
+    if (value === '=>' && type === PUNCTUATOR) return this.beginArrow()
+    this.useName()
+    this.useGroup()
+    const isLabel = isBare && frame.tokens === 2
+    if (!isClosed) {
+      if (type === PUNCTUATOR) {
+        switch (value) {
+          case '?.':
+            frame.optionals = [...frame.optionals ?? [], start]
+          // falls through
+          case '.':
+            frame.dot = start
+            frame.isSuper = this.last === 'super' && this.lastType === NAME && frame.superStart === this.lastStart
+            this.expect = MEMBER
+            return true
+          case '(': return this.beginArguments()
+          case '[':
+            this.push(BRACKETS)
+            frame.callee = null
+            frame.member = ''
+            frame.called = false
+            this.expect = OPERAND
+            return true
+          case '++': case '--':
+            if (tokens.newline) break
+            frame.isChain = false
+            return true
+        }
+      } else if (type === TEMPLATE && !(frame.kind === HOLE && value === '}')) {
+        return this.beginTagged()
+      }
+    }
+    while (frame.kind === AWAIT) frame = this.endAwait()
+    this.endChain()
+    if (type === PUNCTUATOR) {
+      switch (value) {
+        case ')': return this.closeParenthesis()
+        case ']': return this.closeBracket()
+        case '}':
+          if (frame.kind === ARROW) this.endArrows()
+          frame = this.frame
+          if (frame.kind === HOLE) return this.closeHole()
+          if (frame.kind === OBJECT) return this.closeObject()
+          this.endStatement(tokens.before)
+          return false
+        case ';':
+          this.endArrows()
+          if (this.frame.kind === FOR_HEAD) {
+            const { parent } = this.frame
+            this.frame.declares = UNDECLARED
+            parent?.about.semicolons.push(start)
+            this.expect = OPERAND
+            return true
+          }
+          this.endStatement(tokens.end)
+          return true
+        case ',':
+          this.endArrows()
+          frame = this.frame
+          frame.fresh = true
+          frame.isChain = false
+          this.expect = frame.kind === OBJECT ? PROPERTY : frame.declares !== UNDECLARED ? BINDING : OPERAND
+          if (frame.kind === OBJECT) frame.about = newElement(0)
+          return true
+        case ':':
+          if (isLabel && frame.kind === EXPRESSION && frame.word === '') return this.beginLabel()
+          if (frame.kind === ARROW) this.endArrows()
+          frame = this.pop()
+          this.expect = frame.kind === CASE ? STATEMENT : OPERAND
+          return true
+        case '{':
+          if (frame.kind === HERITAGE) {
+            this.pop()
+            this.expect = AFTER_CLASS
+            return false
+          }
+          break
+        case '?':
+          if (isClosed) break
+          frame.isChain = false
+          this.push(TERNARY)
+          this.expect = OPERAND
+          return true
+        case '!': case '~': case '@': case '++': case '--': case '...':
+          break
+        default:
+          if (isClosed) break
+          frame.isChain = false
+          frame.fresh = false
+          this.expect = OPERAND
+          return true
+      }
+    } else if (type === NAME && !tokens.escaped) {
+      if (frame.kind === FOR_HEAD && (value === 'of' || value === 'in') && !isClosed) {
+        frame.declares = UNDECLARED
+        const { about } = /** @type {Frame} */ (frame.parent)
+        about.ofStart = start
+        about.of = tokens.end
+        about.declares = frame.about === true
+        this.expect = OPERAND
+        return true
+      }
+      if (OPERATOR_WORDS.has(value) && !isClosed) {
+        frame.isChain = false
+        this.expect = OPERAND
+        return true
+      }
+    }
+    // Nothing that could go on: the statement ends with the token before.
+    this.endArrows()
+    if (this.frame.kind === TOP) {
+      this.hasEnded = true
+      return true
+    }
+    this.endStatement(tokens.before)
+    return false
+  }
+
+  tokenBindsAfterLet() {
+    const { type, value, escaped } = this.tokens
+    return type === NAME ? escaped || !OPERATOR_WORDS.has(value) : type === PUNCTUATOR && (value === '[' || value === '{')
+  }
+
+  /** `async` on the same line before a function or the parameter of an arrow function. */
+  afterAsync() {
+    const { tokens, frame } = this
+    const asyncStart = this.lastStart
+    this.pendingName = null
+    if (!this.is('function')) {
+      this.asyncParameter = asyncStart
+      this.pendingName = this.watches(tokens.value) ? this.mention() : tokens.value
+      return true
+    }
+    let word = 'expression'
+    if (frame.kind === EXPRESSION && frame.tokens === 1 && frame.word === '') {
+      this.pop()
+      word = 'declaration'
+    }
+    this.beginFunction(word, asyncStart)
+    this.frame.routine.isAsync = true
+    return true
+  }
+
+  beginArguments() {
+    const { tokens, frame } = this
+    if (frame.loop !== null) frame.loop.hasCalls = true
+    const isAsync = this.bare === this.lastStart && this.last === 'async' && !tokens.newline && frame.news === 0
+    const call = this.noteCall()
+    const inner = this.push(ARGUMENTS)
+    inner.about = { call, calls: this.calls.length, frame, isAsync, asyncStart: this.lastStart }
+    if (isAsync) {
+      this.openScope(inner, false)
+      inner.cover = inner.scope
+      inner.scope.candidates = []
+    }
+    this.expect = OPERAND
+    return true
+  }
+
+  beginTagged() {
+    const { tokens, frame } = this
+    if (frame.loop !== null) frame.loop.hasCalls = true
+    const call = frame.news === 0 ? this.noteCall() : null
+    if (call !== null) call.end = tokens.end
+    if (tokens.value === '${') {
+      this.push(HOLE).about = call
+      this.expect = OPERAND
+    }
+    return true
+  }
+
+  /** @returns {any} the call that begins here, if it is one of those watched */
+  noteCall() {
+    const { tokens, frame } = this
+    const { callee, member, news, dot, isSuper, optionals } = frame
+    frame.callee = null
+    frame.member = ''
+    frame.isSuper = false
+    if (isSuper && frame.routine.home === (this.own ?? this.top.routine).home) this.superCalls.push(tokens.start)
+    if (news > 0) {
+      frame.news--
+      frame.called = false
+      return null
+    }
+    frame.called = true
+    if (callee === 'eval' && frame.zone === '') {
+      this.usesEval = true
+      if (frame.loop !== null) frame.loop.isPlain = true
+    }
+    const mention = typeof callee === 'object' ? callee : null
+    if (mention !== null) mention.isCall = true
+    else if (member === '' || !this.watchesMember(member)) return null
+    const call = {
+      mention, member, dot, isSuper, start: frame.chain, open: tokens.start, end: 0, zone: frame.zone, lead: frame.lead,
+      guarded: frame.guarded, routine: frame.routine, optionals: optionals ?? [], chainEnd: 0, isRaw: false,
+      isTagged: tokens.type === TEMPLATE
+    }
+    ;(frame.chainCalls ??= []).push(call)
+    this.calls.push(call)
+    if (frame.loop !== null) frame.loop.isPlain = true
+    return call
+  }
+
+  /** What follows is no member, call or index: the operand is complete. */
+  endChain() {
+    const { frame } = this
+    frame.news = 0
+    if (frame.chainCalls === null) return
+    for (const call of frame.chainCalls) call.chainEnd = this.tokens.before
+    frame.chainCalls = null
+  }
+
+  /** @returns {Frame} */
+  endAwait() {
+    this.endChain()
+    const frame = this.pop()
+    const { about } = frame
+    about.end = this.tokens.before
+    if (frame.zone === '') this.awaits.push(about)
+    this.afterOperand(about.start)
+    return this.frame
+  }
+
+  /** What was read last is an operand, which is no name. @param {number} start */
+  afterOperand(start) {
+    const { frame } = this
+    if (frame.news === 0) frame.chain = start
+    frame.callee = null
+    frame.member = ''
+    frame.called = false
+    this.expect = OPERATOR
+  }
+
+  member() {
+    const { tokens, frame } = this
+    const { type, value } = tokens
+    this.expect = OPERATOR
+    if (type === PUNCTUATOR || type === TEMPLATE) { // after ?.
+      this.bare = -1
+      return this.operator()
+    }
+    frame.callee = null
+    frame.called = false
+    frame.member = value
+    if (frame.superStart !== -1 && !frame.isSuper) frame.superStart = -1
+    this.bare = -1
+    const word = this.lexical[this.lexical.length - 1]
+    if (word !== undefined && word.word === 'new.target' && word.end === tokens.before) word.end = tokens.end
+    return true
+  }
+
+  closeParenthesis() {
+    this.endArrows()
+    const { tokens, frame } = this
+    const { kind, about } = frame
+    switch (kind) {
+      case GROUP:
+        this.pendingGroup = frame
+        this.frame = /** @type {Frame} */ (frame.parent)
+        this.afterOperand(frame.start)
+        break
+      case ARGUMENTS:
+        if (about.call !== null) about.call.end = tokens.end
+        if (about.isAsync) this.pendingGroup = frame
+        this.frame = /** @type {Frame} */ (frame.parent)
+        this.expect = OPERATOR
+        break
+      case PARAMETERS:
+        this.pop()
+        if (this.frame.routine === this.own) this.parametersEnd = tokens.end
+        this.expect = BODY
+        break
+      default: { // a head
+        this.pop()
+        const outer = this.frame
+        if (outer.about !== null && outer.kind !== TRY) outer.about.close = tokens.start
+        this.expect = outer.kind === DO ? DO_END : STATEMENT
+        if (outer.kind === WITH) outer.within = true
+      }
+    }
+    return true
+  }
+
+  closeBracket() {
+    this.endArrows()
+    const frame = this.pop()
+    if (frame.kind === COMPUTED_KEY) {
+      this.frame.about.keyEnd = this.tokens.end
+      this.expect = AFTER_KEY
+      return true
+    }
+    this.frame.callee = null
+    this.frame.member = ''
+    this.expect = OPERATOR
+    return true
+  }
+
+  closeObject() {
+    this.pop()
+    this.frame.callee = null
+    this.expect = OPERATOR
+    return true
+  }
+
+  closeHole() {
+    const { tokens } = this
+    tokens.template()
+    if (tokens.value === '${') {
+      this.expect = OPERAND
+      this.frame.callee = null
+      return true
+    }
+    const { about } = this.pop()
+    if (about !== null) about.end = tokens.end
+    this.expect = OPERATOR
+    return true
+  }
+
+  beginLabel() {
+    const { frame } = this
+    const { last } = this
+    const { start } = frame
+    this.pendingName = null
+    if (last === 'yield') this.yieldLabels.push({ start, end: start + 5, routine: frame.routine })
+    this.pop()
+    this.push(LABEL)
+    this.frame.word = last
+    this.frame.start = start
+    this.expect = STATEMENT
+    return true
+  }
+
+  restricted() {
+    const { tokens, frame } = this
+    const { type, value } = tokens
+    const isYield = this.last === 'yield'
+    if (isYield && value === '*' && !tokens.newline) {
+      this.star = tokens.start
+      this.expect = OPERAND
+      return true
+    }
+    const isEnd = tokens.newline || type === END || (type === PUNCTUATOR && (value === ')' || value === ']' || value === '}' ||
+      value === ',' || value === ';' || value === ':')) || (type === NAME && (value === 'in' || value === 'of'))
+    this.isClosed = isEnd
+    this.expect = isEnd ? OPERATOR : OPERAND
+    if (isEnd) {
+      frame.callee = null
+      frame.called = false
+    }
+    return false
+  }
+
+  // --------------------------------------------------------------------------------- bindings and properties
+
+  binding() {
+    const { tokens, frame } = this
+    const { type, value } = tokens
+    const { declares } = frame
+    if (type === NAME) {
+      this.declare(frame, declares)
+      this.expect = OPERATOR
+      this.afterOperand(tokens.start)
+      this.bare = -1
+      return true
+    }
+    switch (value) {
+      case '{':
+      case '[': {
+        const inner = this.push(value === '{' ? OBJECT : BRACKETS)
+        inner.declares = declares
+        inner.about = newElement(0)
+        this.expect = value === '{' ? PROPERTY : BINDING
+        break
+      }
+      case ',':
+      case '...':
+        break
+      default: // the end of a list
+        this.expect = OPERATOR
+        return false
+    }
+    if (declares === PARAMETER && frame.routine === this.own && value !== ',') this.isSimple = false
+    return true
+  }
+
+  /** @param {Frame} frame @param {number} declares */
+  declare(frame, declares) {
+    const { tokens } = this
+    const { value } = tokens
+    const scope = declares === VAR ? frame.scope.top : frame.scope
+    scope.declare(value)
+    if (this.watches(value)) scope.use(value, this.mention())
+    if (declares === PARAMETER && frame.routine === this.own) this.parameterNames.push(value)
+  }
+
+  property() {
+    const { tokens, frame } = this
+    const { type, value } = tokens
+    const { about } = frame
+    if (type === PUNCTUATOR) {
+      switch (value) {
+        case '}':
+          if (frame.kind === CLASS) return this.closeClass()
+          return this.closeObject()
+        case ',':
+        case ';':
+          frame.about = newElement(0)
+          return true
+        case '...':
+          frame.fresh = true
+          this.expect = frame.declares === UNDECLARED ? OPERAND : BINDING
+          return true
+        case '*':
+          about.isGenerator = true
+          about.start ||= tokens.start
+          about.codeStart ||= tokens.start
+          return true
+        case '[':
+          about.start ||= tokens.start
+          about.codeStart ||= tokens.start
+          about.keyStart = tokens.start
+          about.isComputed = true
+          this.push(COMPUTED_KEY)
+          this.expect = OPERAND
+          return true
+      }
+    }
+    about.start ||= tokens.start
+    about.codeStart ||= tokens.start
+    about.key = value
+    about.keyType = type
+    about.keyStart = tokens.start
+    about.keyEnd = tokens.end
+    about.isEscaped = tokens.escaped
+    about.mention = type === NAME && this.watches(value) ? this.mention() : null
+    this.expect = AFTER_KEY
+    return true
+  }
+
+  afterKey() {
+    const { tokens, frame } = this
+    const { type, value, newline } = tokens
+    const { about } = frame
+    const isModifier = about.keyType === NAME && !about.isComputed && !about.isEscaped && MODIFIERS.has(about.key)
+    if (type === PUNCTUATOR) {
+      switch (value) {
+        case '(': return this.beginMethod()
+        case ':':
+          frame.fresh = true
+          this.expect = frame.declares === UNDECLARED ? OPERAND : BINDING
+          return true
+        case '=':
+          if (frame.kind === CLASS) return this.beginField()
+          this.shorthand()
+          this.expect = OPERAND
+          return true
+        case ',':
+        case '}':
+          if (frame.kind === OBJECT) this.shorthand()
+          this.expect = OPERATOR
+          if (frame.kind === CLASS) {
+            frame.about = newElement(0)
+            this.expect = PROPERTY
+          }
+          return false
+        case ';':
+          frame.about = newElement(0)
+          this.expect = PROPERTY
+          return true
+        case '{':
+          if (isModifier && about.key === 'static') return this.beginStaticBlock()
+          break
+        case '*':
+          if (isModifier && (about.key === 'static' || (about.key === 'async' && !newline))) {
+            this.modify()
+            about.isGenerator = true
+            this.expect = PROPERTY
+            return true
+          }
+          break
+        case '[':
+          if (isModifier && !(about.key === 'async' && newline)) {
+            this.modify()
+            this.expect = PROPERTY
+            return false
+          }
+      }
+    } else if (isModifier && !(about.key === 'async' && newline)) {
+      this.modify()
+      this.expect = PROPERTY
+      return false
+    }
+    frame.about = newElement(0) // a field without a value, and a new line
+    this.expect = PROPERTY
+    return false
+  }
+
+  modify() {
+    const { about } = this.frame
+    if (about.key === 'static') {
+      about.isStatic = true
+      about.codeStart = 0
+    } else if (about.key === 'async') {
+      about.isAsync = true
+    } else {
+      about.accessor = about.key
+    }
+    about.key = ''
+  }
+
+  /** `{ name }` or `{ name = 1 }`: the key is the name of a variable too. */
+  shorthand() {
+    const { frame } = this
+    const { key, mention } = frame.about
+    if (mention !== null) mention.isShorthand = true
+    if (key === 'arguments' && frame.declares === UNDECLARED) this.lexicalWord(frame.about.keyStart, key)
+    frame.fresh = false
+    if (frame.declares !== UNDECLARED) {
+      const scope = frame.declares === VAR ? frame.scope.top : frame.scope
+      scope.declare(key)
+      if (mention !== null) scope.use(key, mention)
+      if (frame.declares === PARAMETER && frame.routine === this.own) this.parameterNames.push(key)
+    } else if (frame.cover !== null) {
+      /** @type {any} */ (frame.cover.candidates).push(mention ?? key)
+    } else {
+      use(frame.scope, mention ?? key)
+    }
+  }
+
+  // -------------------------------------------------------------------------------------- functions, classes
+
+  /**
+   * Code that is not the function's own, or is the function itself.
+   *
+   * @param {Frame} frame @param {Routine} routine @param {string} zone
+   */
+  enter(frame, routine, zone) {
+    if (frame.loop !== null) frame.loop.isPlain = true
+    frame.loop = null
+    frame.within = frame.guarded = false
+    frame.routine = routine
+    frame.cover = null
+    frame.zone = zone
+    if (this.own === null && /** @type {Frame} */ (frame.parent) === this.bottom && !this.isClass) {
+      this.own = routine
+      frame.zone = 'its parameters'
+    }
+  }
+
+  /** @param {string} word @param {number} start */
+  beginFunction(word, start) {
+    if (word === 'expression') this.beginOperand(start)
+    const { frame: outer } = this
+    outer.fresh = false
+    const frame = this.push(FUNCTION)
+    frame.word = word
+    frame.start = start
+    this.enter(frame, new Routine(outer.routine, false), 'a nested function')
+    this.openScope(frame, true)
+    this.expect = AFTER_FUNCTION
+    return true
+  }
+
+  afterFunction() {
+    const { tokens, frame } = this
+    if (tokens.value === '*' && tokens.type === PUNCTUATOR) {
+      frame.routine.isGenerator = true
+      return true
+    }
+    if (tokens.type === NAME) {
+      if (frame.routine === this.own) {
+        this.name = tokens.value
+      } else if (frame.word === 'declaration') {
+        const { scope } = /** @type {Frame} */ (frame.parent)
+        scope.declare(tokens.value)
+        scope.top.declare(tokens.value) // of sloppy code (Annex B.3.3)
+        if (this.watches(tokens.value)) scope.use(tokens.value, this.mention())
+      } else {
+        frame.scope.declare(tokens.value)
+      }
+      return true
+    }
+    return this.beginParameters()
+  }
+
+  beginParameters() {
+    const { tokens } = this
+    const inner = this.push(PARAMETERS)
+    inner.declares = PARAMETER
+    if (inner.routine === this.own) this.parameters = tokens.start
+    this.expect = BINDING
+    return true
+  }
+
+  beginMethod() {
+    const { frame: outer } = this
+    const { about } = outer
+    const frame = this.push(FUNCTION)
+    frame.word = 'method'
+    frame.about = about
+    const routine = new Routine(outer.routine, false)
+    routine.isAsync = about.isAsync
+    routine.isGenerator = about.isGenerator
+    this.enter(frame, routine, 'a nested method')
+    if (routine === this.own) this.element = about
+    this.openScope(frame, true)
+    return this.beginParameters()
+  }
+
+  functionBody() {
+    const { tokens, frame } = this
+    const isOwn = frame.routine === this.own
+    const inner = this.push(BLOCK)
+    inner.about = frame.routine
+    if (isOwn) {
+      inner.zone = ''
+      this.body = this.prologueEnd = tokens.end
+    }
+    this.inPrologue = true
+    this.expect = STATEMENT
+    return true
+  }
+
+  /** The brace that ends a block. */
+  closeBlock() {
+    const { tokens } = this
+    const block = this.pop()
+    const outer = this.frame
+    this.inPrologue = false
+    this.expect = ENDED
+    if (block.kind === SWITCH || block.about === null) return true
+    // the body of a function
+    const { zone } = block
+    if (block.about === this.own && zone === '') {
+      this.bodyEnd = tokens.start
+      this.end()
+      return true
+    }
+    this.pop()
+    switch (outer.word) {
+      case 'declaration': return true
+      case 'method':
+      case 'static':
+        if (outer.about !== null) {
+          outer.about.end = tokens.end
+          if (this.frame.kind === CLASS && /** @type {Frame} */ (this.frame.parent) === this.bottom) this.elements.push(outer.about)
+        }
+        if (this.frame.kind === CLASS) {
+          this.frame.about = newElement(0)
+          this.expect = PROPERTY
+        } else {
+          this.expect = OPERATOR
+        }
+        return true
+      case 'arrow': this.isClosed = true
+      // falls through
+      default:
+        this.afterOperand(outer.start)
+        this.bare = -1
+        return true
+    }
+  }
+
+  beginArrow() {
+    const { tokens } = this
+    const { frame: outer, pendingGroup, pendingName } = this
+    const frame = this.push(ARROW)
+    frame.word = 'arrow'
+    const routine = new Routine(outer.routine, true)
+    this.pendingGroup = this.pendingName = null
+    outer.fresh = false
+    outer.isChain = false
+    outer.called = false
+    this.bare = -1
+    if (pendingGroup !== null) {
+      const { scope, about, start, kind } = pendingGroup
+      frame.scope = scope
+      frame.start = start
+      scope.top = scope
+      if (kind === ARGUMENTS) {
+        routine.isAsync = true
+        frame.start = about.asyncStart
+        // `async` was no name that is called.
+        if (about.call !== null) this.calls.splice(this.calls.indexOf(about.call), 1)
+      }
+      this.enter(frame, routine, 'a nested arrow function')
+      for (let i = about.calls; i < this.calls.length; i++) this.calls[i].zone = frame.zone
+      scope.routine = routine
+      for (const candidate of /** @type {any[]} */ (scope.candidates)) {
+        const name = typeof candidate === 'string' ? candidate : candidate.name
+        scope.declare(name)
+        if (typeof candidate !== 'string') scope.use(name, candidate)
+        if (routine === this.own) this.parameterNames.push(name)
+      }
+      if (routine === this.own) {
+        this.parameters = start
+        this.parametersEnd = tokens.before
+        this.isSimple = this.isSimpleGroup(start + 1, tokens.before)
+      }
+    } else {
+      const name = typeof pendingName === 'string' ? pendingName : /** @type {Mention} */ (pendingName).name
+      frame.start = this.lastStart
+      if (this.asyncParameter >= 0) {
+        routine.isAsync = true
+        frame.start = this.asyncParameter
+        this.asyncParameter = -1
+      }
+      this.enter(frame, routine, 'a nested arrow function')
+      this.openScope(frame, true)
+      frame.scope.declare(name)
+      if (typeof pendingName !== 'string') frame.scope.use(name, pendingName)
+      if (routine === this.own) {
+        this.parameters = this.lastStart
+        this.parametersEnd = tokens.before
+        this.parameterNames.push(name)
+      }
+    }
+    this.expect = ARROW_BODY
+    return true
+  }
+
+  /** Whether parentheses hold names and commas only. @param {number} start @param {number} end */
+  isSimpleGroup(start, end) {
+    const tokens = new Tokens(this.source, start)
+    for (tokens.next(true); tokens.end < end; tokens.next(true)) {
+      if (tokens.type !== NAME && tokens.value !== ',') return false
+    }
+    return true
+  }
+
+  arrowBody() {
+    const { tokens, frame } = this
+    const isOwn = frame.routine === this.own
+    if (tokens.type === PUNCTUATOR && tokens.value === '{') return this.functionBody()
+    if (isOwn) {
+      frame.zone = ''
+      this.body = this.prologueEnd = tokens.start
+      this.hasBlock = false
+    }
+    this.expect = OPERAND
+    return false
+  }
+
+  /** Arrow functions without a block end where their expression does. */
+  endArrows() {
+    while (this.frame.kind === ARROW || this.frame.kind === AWAIT) {
+      if (this.frame.kind === AWAIT) {
+        this.endAwait()
+        continue
+      }
+      this.endChain()
+      const frame = this.pop()
+      if (frame.routine === this.own) {
+        this.bodyEnd = this.tokens.before
+        this.end()
+      }
+      this.afterOperand(frame.start)
+      this.endChain()
+    }
+  }
+
+  /** The function itself has been read. */
+  end() {
+    while (this.frame !== this.bottom) this.pop()
+    this.hasEnded = true
+  }
+
+  /** @param {string} word */
+  beginClass(word) {
+    const { tokens } = this
+    if (word === 'expression') this.beginOperand(tokens.start)
+    const { frame: outer } = this
+    outer.fresh = false
+    if (outer.loop !== null) outer.loop.isPlain = true
+    if (outer === this.bottom && this.own === null) this.isClass = true
+    const frame = this.push(CLASS)
+    frame.word = word
+    frame.cover = null
+    this.openScope(frame, false)
+    this.expect = AFTER_CLASS
+    return true
+  }
+
+  afterClass() {
+    const { tokens, frame } = this
+    if (tokens.type === NAME) {
+      if (this.is('extends')) {
+        this.push(HERITAGE)
+        this.expect = OPERAND
+        return true
+      }
+      if (frame.word === 'declaration') {
+        const { scope } = /** @type {Frame} */ (frame.parent)
+        scope.declare(tokens.value)
+        if (this.watches(tokens.value)) scope.use(tokens.value, this.mention())
+      }
+      frame.scope.declare(tokens.value)
+      if (this.isClass && frame.parent === this.bottom) this.name = tokens.value
+      return true
+    }
+    frame.about = newElement(0)
+    this.body = tokens.end
+    this.expect = PROPERTY
+    return true
+  }
+
+  closeClass() {
+    const frame = this.pop()
+    if (this.isClass && this.frame === this.bottom) {
+      this.bodyEnd = this.tokens.start
+      this.hasEnded = true
+      return true
+    }
+    if (frame.word === 'declaration') {
+      this.expect = ENDED
+    } else {
+      this.afterOperand(frame.start)
+    }
+    return true
+  }
+
+  beginField() {
+    const { frame: outer } = this
+    const frame = this.push(FIELD)
+    this.enter(frame, new Routine(outer.routine, false), 'a class field')
+    this.openScope(frame, true)
+    this.expect = OPERAND
+    return true
+  }
+
+  beginStaticBlock() {
+    const { frame: outer } = this
+    const frame = this.push(FUNCTION)
+    frame.word = 'static'
+    this.enter(frame, new Routine(outer.routine, false), 'a static block')
+    this.openScope(frame, true)
+    return this.functionBody()
+  }
+}
+
+/** An element of an object literal or a class. @param {number} start */
+const newElement = start => ({
+  start, codeStart: 0, end: 0, key: '', keyType: 0, keyStart: 0, keyEnd: 0, isComputed: false, isEscaped: false, isStatic: false,
+  isAsync: false, isGenerator: false, accessor: '', mention: /** @type {Mention | null} */ (null)
+})
+
+/** @param {Scope} scope @param {Mention | string} name */
+function use(scope, name) {
+  if (typeof name === 'string') {
+    if (name !== 'let' && name !== 'async') scope.use(name, null)
+  } else {
+    scope.use(name.name, name)
+  }
+}
+
+/**
+ * A change of the source. Where several meet, what ends comes before what begins, and what encloses is outside.
+ *
+ * @typedef {object} Edit
+ * @property {number} at
+ * @property {number} to what it replaces ends here
+ * @property {number} rank the place among those at the same position
+ * @property {number} other where the other end is of what it opens or closes
+ * @property {string | (() => string)} text
+ */
+
+const ENDS_EXPRESSION = -3
+const ENDS_STATEMENT = -2
+const ENDS_BODY = -1
+const BEGINS_BODY = 1
+const BEGINS_STATEMENT = 2
+const BEGINS_EXPRESSION = 3
+const REPLACES = 4
+
+/** The source of a function with changes. */
+class Draft {
+  /** @param {string} source */
+  constructor(source) {
+    this.source = source
+    /** @type {Edit[]} */
+    this.edits = []
+  }
+
+  /** @param {number} at @param {number} rank @param {number} other @param {string | (() => string)} text */
+  insert(at, rank, other, text) {
+    this.edits.push({ at, to: at, rank, other, text })
+  }
+
+  /** @param {number} start @param {number} end @param {number} rank how it begins @param {string} before @param {string} after */
+  enclose(start, end, rank, before, after) {
+    this.insert(start, rank, end, before)
+    this.insert(end, -rank, start, after)
+  }
+
+  /** @param {number} at @param {number} to @param {string} text */
+  replace(at, to, text) {
+    this.edits.push({ at, to, rank: REPLACES, other: to, text })
+  }
+
+  sort() {
+    this.edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
+  }
+
+  /** @param {number} from @param {number} to @returns {string} */
+  text(from, to) {
+    const { source, edits } = this
+    let low = 0
+    let high = edits.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const { at, rank } = edits[middle]
+      if (at < from || (at === from && rank < 0)) low = middle + 1
+      else high = middle
+    }
+    const parts = []
+    let position = from
+    for (; low < edits.length; low++) {
+      const edit = edits[low]
+      if (edit.at > to || (edit.at === to && edit.rank > 0)) break
+      if (edit.at < position) continue // inside of what has been moved
+      parts.push(source.slice(position, edit.at), typeof edit.text === 'string' ? edit.text : edit.text())
+      position = edit.to
+    }
+    parts.push(source.slice(position, to))
+    return parts.join('')
+  }
+}
+
+/**
+ * Names for what the rewritten function refers to, none of which the source uses.
+ *
+ * @param {string} source @param {Iterable<string>} taken
+ */
+function freshNames(source, taken) {
+  const others = [...taken].join(' ')
+  let suffix = ''
+  const isTaken = () => NAMES.some(name => source.includes(name + suffix) || others.includes(name + suffix))
+  while (isTaken()) suffix += '_'
+  return (/** @type {string} */ name) => name + suffix
+}
+
+const NAMES = ['$budget', '$calls', '$result', '$left', '$goes', '$wait', '$iterate', '$iterator', '$error', '$call', '$async',
+  '$generator', '$member', '$awaited', '$object', '$this', '$arguments', '$target', '$super', '$own', '$yield']
+
+/**
+ * The rules of RT.js, Table I: a point where the function begins, where the body of a loop begins, and before a
+ * statement that is a call; calls of preemptible functions are delegated; `await` yields a promise.
+ *
+ * A counted point in the innermost loop costs more by the yield that the compiler finds there than by the counting.
+ * Where nothing in a loop may yield or keep one of its variables, the loop is cut into chunks of a budget instead:
+ *
+ *   for (init; test; update) body  ->  for (init;;) {
+ *                                        for (; there are points left && (test); update) body
+ *                                        if (it has ended) break
+ *                                        yield
+ *                                      }
+ *
+ * @param {Reading} reading
+ * @param {{ budgeted: boolean, name: (name: string) => string, delegate(call: Call): string | null }} options
+ */
+function rewrite(reading, { budgeted, name, delegate }) {
+  const { source, own } = reading
+  const draft = new Draft(source)
+  const left = `${name('$budget')}.left`
+  const pointAt = (/** @type {boolean} */ within) =>
+    budgeted && !within ? `if (--${left} <= 0) yield;` : 'yield;' // in a `with`, no name is sure to be ours
+  const variables = new Set()
+  /** Where a parenthesis has been opened. @type {number[]} */
+  const opened = []
+
+  for (const loop of reading.loops) {
+    const { first, start, end, body, bodyEnd, open, close, semicolons, word, within } = loop
+    if (loop.isAwait) {
+      rewriteForAwait(draft, loop, name, pointAt(within))
+      continue
+    }
+    if (!budgeted || within || loop.isPlain || loop.of > 0) {
+      const point = pointAt(within)
+      if (loop.isBlock) draft.insert(body + 1, BEGINS_BODY, bodyEnd, ` ${point}`)
+      else draft.enclose(body, bodyEnd, BEGINS_BODY, `{ ${point} `, ' }')
+      continue
+    }
+    for (const label of loop.again) draft.replace(label.start, label.end, '')
+    // What is called may cut the budget; then it is counted down in place. Otherwise a copy is.
+    const count = name(loop.hasCalls ? '$goes' : '$left')
+    const isDo = word === 'do'
+    const keep = `if (${left} < 0) ${left} = ${count}${isDo ? ' - 1' : ''};`
+    const before = loop.hasCalls ? `let ${count} = true;`
+      : `let ${count} = ${left} > 0 ? ${left} : 1; ${left} = -1;`
+    const after = loop.hasCalls ? ` if (${count}) break; yield;${isDo ? '' : ` if (${left} < 2) ${left} = 2;`} }`
+      : ` if (${count} ${isDo ? '>' : '>='} 0) { ${keep} break } yield }`
+    const check = loop.hasCalls ? `(${count} = --${left} > 0)` : isDo ? `--${count} > 0` : `${count}-- > 0`
+    if (!loop.hasCalls) {
+      for (const exit of loop.exits) draft.enclose(exit.start, exit.end, BEGINS_STATEMENT, `{ ${keep} `, ' }')
+    }
+    if (word === 'for') {
+      const [testStart, testEnd] = semicolons
+      const tokens = new Tokens(source, testStart + 1)
+      tokens.next(true)
+      const hasTest = tokens.start < testEnd
+      draft.insert(testStart + 1, BEGINS_STATEMENT, end, `;) { ${before} for (; ${check}${hasTest ? ' && (' : ''}`)
+      if (hasTest) draft.insert(testEnd, ENDS_STATEMENT, start, ')')
+    } else {
+      draft.insert(start, BEGINS_STATEMENT, end, `for (;;) { ${before} `)
+      draft.insert(open, BEGINS_BODY, close, isDo ? '(' : `${check} && (`)
+      draft.insert(close, ENDS_BODY, open, isDo ? `) && ${check}` : ')')
+    }
+    draft.insert(end, ENDS_STATEMENT, first, `;${after}`)
+  }
+
+  const points = new Set()
+  for (const { start, end, isList, within } of reading.callStatements) {
+    const point = pointAt(within)
+    if (isList) draft.insert(start, BEGINS_STATEMENT, end, `${point} `)
+    else draft.enclose(start, end, BEGINS_STATEMENT, `{ ${point} `, ' }')
+    points.add(start)
+  }
+
+  for (const { start, operand, end } of reading.awaits) {
+    draft.replace(start, operand, '')
+    draft.enclose(start, end, BEGINS_EXPRESSION, `(yield ${name('$wait')}(`, '))')
+    opened.push(start)
+  }
+
+  const optionalsDone = new Set()
+  for (const call of reading.calls) {
+    const text = delegate(call)
+    if (text === null) continue
+    const { mention, start, end, optionals } = call
+    let begin = start
+    if (mention !== null) {
+      draft.replace(mention.start, mention.end, text)
+      for (const at of optionals) draft.replace(at, at + 2, '')
+      if (call.isRaw) continue
+      draft.insert(start, BEGINS_EXPRESSION, end, `(${name('$result')} = `)
+    } else {
+      begin = delegateMember(draft, call, text, name, optionalsDone)
+      variables.add(name('$object'))
+      if (optionals.length > 0) variables.add(name('$call'))
+    }
+    variables.add(name('$result'))
+    draft.insert(end, ENDS_EXPRESSION, begin,
+      `, ${name('$calls')}.pending === null ? ${name('$result')} : yield ${name('$calls')}.take())`)
+    opened.push(start)
+  }
+
+  if (opened.length > 0) {
+    const listed = new Set(reading.listed)
+    for (const start of new Set(opened)) {
+      if (listed.has(start) && !points.has(start)) draft.insert(start, BEGINS_STATEMENT, Infinity, ';')
+    }
+  }
+  return { draft, variables, point: pointAt(false) }
+}
+
+/**
+ * `for await (head of iterable) body`: the iterator's steps are awaited by yields. What it does when the loop is left,
+ * and when something fails, is as the language has it; the labels stay with the loop.
+ *
+ * @param {Draft} draft @param {Loop} loop @param {(name: string) => string} name @param {string} point
+ */
+function rewriteForAwait(draft, loop, name, point) {
+  const { first, start, open, ofStart, of, close, body, bodyEnd, end } = loop
+  const iterator = name('$iterator')
+  const error = name('$error')
+  const head = () => draft.text(open, ofStart)
+  draft.insert(first, BEGINS_STATEMENT, end, () => `{ const ${iterator} = ${name('$iterate')}(${draft.text(of, close)}); try { `)
+  draft.replace(start, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
+  draft.insert(body, BEGINS_BODY, bodyEnd, () => ` { ${loop.declares ? `${head()} = ${iterator}.value;` : `;(${head()} = ${iterator}.value);`} ${point} `)
+  draft.insert(bodyEnd, ENDS_BODY, body, ' }')
+  draft.insert(end, ENDS_STATEMENT, first, ` } catch (${error}) { throw ${iterator}.fail(${error}) } ` +
+    `finally { if (${iterator}.leaves()) try { ${iterator}.left(yield ${iterator}.leave()) } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
+}
+
+
+/**
+ * A call of a member keeps its `this`; what cuts the chain short before it, cuts it short with it:
+ *
+ *   a.b(c)      ->  ($result = $member(($object = a).b).call($object, c), ...)
+ *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $member($object.b).call($object, c), ...).d)
+ *
+ * @param {Draft} draft @param {Call} call @param {string} member @param {(name: string) => string} name
+ * @param {Set<number>} done the optional links that are written already
+ * @returns {number} where it begins
+ */
+function delegateMember(draft, call, member, name, done) {
+  const { start, open, dot, optionals, chainEnd } = call
+  const object = name('$object')
+  let begin = start
+  let isOptionalCall = false
+  for (const at of optionals) {
+    if (at > dot) {
+      isOptionalCall = true
+      continue
+    }
+    begin = at
+    if (done.has(at)) continue
+    done.add(at)
+    draft.insert(start, BEGINS_EXPRESSION, chainEnd, `((${object} = `)
+    draft.insert(at, BEGINS_STATEMENT, chainEnd, ') == null ? undefined : ')
+    const tokens = new Tokens(draft.source, at + 2)
+    tokens.next(false)
+    draft.replace(at, at + 2, tokens.type === PUNCTUATOR ? object : `${object}.`)
+    draft.insert(chainEnd, ENDS_EXPRESSION, start, ')')
+  }
+  const isSuper = call.isSuper
+  const self = isSuper ? 'this' : object
+  const result = `(${name('$result')} = `
+  const isAtDot = begin === dot
+  const opening = isAtDot || isSuper ? '' : `(${object} = `
+  if (isOptionalCall) {
+    draft.insert(begin, BEGINS_EXPRESSION, chainEnd, `((${name('$call')} = ${opening}`)
+  } else {
+    draft.insert(begin, BEGINS_EXPRESSION, call.end, `${result}${member}(${opening}`)
+  }
+  if (opening !== '') draft.insert(dot, ENDS_EXPRESSION, begin, ')')
+  if (isOptionalCall) {
+    const at = optionals[optionals.length - 1]
+    draft.replace(at, open + 1, `) == null ? undefined : ${result}${member}(${name('$call')}).call(${self}, `)
+    draft.insert(chainEnd, ENDS_EXPRESSION, begin, ')')
+  } else {
+    draft.replace(open, open + 1, `).call(${self}, `)
+  }
+  return begin
+}
+
+// What the rewritten functions run on.
+
+/** How many calls may be nested on the engine's own stack before the scheduler's takes over. */
+const DEEPEST = 150
+
+/** A call that has not returned yet, and how many are nested. */
+const calls = {
+  /** @type {Generator<any, any, any> | null} */
+  pending: null,
+  depth: 0,
+  take() {
+    const { pending } = calls
+    calls.pending = null
+    return pending
+  }
+}
+
+/**
+ * A delegated call. Most return before their budget is used up, and then it has cost no more than the generator;
+ * otherwise the caller yields what is pending, and from there on the scheduler resumes the callee itself.
+ * So calls stand on the engine's stack only while they run, and a yield costs the same at any depth.
+ *
+ * @param {Generator<any, any, any>} generator
+ */
+function run(generator) {
+  if (calls.depth >= DEEPEST || budget.left <= 1) {
+    calls.pending = generator
+    return
+  }
+  let step
+  calls.depth++
+  try {
+    step = generator.next()
+  } finally {
+    calls.depth--
+  }
+  if (step.done) return step.value
+  calls.pending = resumed(generator, step)
+}
+
+/** The rest of a generator that has been resumed already. @param {any} generator @param {any} step */
+function* resumed(generator, step) {
+  try {
+    while (!step.done) {
+      let input
+      try {
+        input = yield step.value
+      } catch (error) {
+        step = throwInto(generator, error)
+        continue
+      }
+      step = generator.next(input)
+    }
+    return step.value
+  } finally {
+    generator.return?.()
+  }
+}
+
+/** What `await` waits for. @param {any} value */
+const waitFor = value => Promise.resolve(value)
+
+/** The iterator of a `for await`. */
+class AsyncSteps {
+  /** @param {any} iterable */
+  constructor(iterable) {
+    const method = iterable[Symbol.asyncIterator]
+    this.isSync = method === undefined || method === null
+    const iterator = this.isSync ? iterable[Symbol.iterator]() : Reflect.apply(method, iterable, [])
+    if (!isObject(iterator)) throw new TypeError(`${describe(iterator)} is not an object`)
+    this.iterator = iterator
+    this.step = iterator.next
+    /** Whether the body runs: then to leave is to close. */
+    this.isOpen = false
+    this.hasFailed = false
+    /** @type {any} */
+    this.value = undefined
+    /** @type {any} */
+    this.close = undefined
+  }
+
+  next() {
+    this.isOpen = false
+    const step = Reflect.apply(this.step, this.iterator, [])
+    return this.isSync ? this.settled(step, true) : waitFor(step)
+  }
+
+  /** What a synchronous iterator yields is awaited too. @param {any} step @param {boolean} closes */
+  settled(step, closes) {
+    if (!isObject(step)) throw new TypeError(`Iterator result ${describe(step)} is not an object`)
+    const { done, value } = step
+    return waitFor(value).then(value => ({ done, value }), error => {
+      if (closes && !done) {
+        try {
+          this.iterator.return?.()
+        } catch {} // the first error is the one that counts
+      }
+      throw error
+    })
+  }
+
+  /** @param {any} step @returns {boolean} whether there is one more */
+  take(step) {
+    if (!isObject(step)) throw new TypeError(`Iterator result ${describe(step)} is not an object`)
+    if (step.done) return false
+    this.value = step.value
+    this.isOpen = true
+    return true
+  }
+
+  /** @param {any} error of the body */
+  fail(error) {
+    this.hasFailed = true
+    return error
+  }
+
+  /** Whether there is something to close. */
+  leaves() {
+    if (!this.isOpen) return false
+    try {
+      this.close = this.iterator.return
+    } catch (error) {
+      this.suppress(error)
+    }
+    return this.close !== undefined && this.close !== null
+  }
+
+  leave() {
+    const step = Reflect.apply(this.close, this.iterator, [])
+    return this.isSync ? this.settled(step, false) : waitFor(step)
+  }
+
+  /** @param {any} step */
+  left(step) {
+    if (!isObject(step)) throw new TypeError(`${describe(step)} is not an object`)
+  }
+
+  /** The body's error is the one that counts. @param {any} error */
+  suppress(error) {
+    if (!this.hasFailed) throw error
+  }
+}
+
+/** @param {any} value */
+const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function'
+
+/**
+ * What is known of rewritten functions.
+ *
+ * @type {WeakMap<Function, { original: Function, isAsync: boolean, isGenerator: boolean }>}
+ */
+const preemptible = new WeakMap()
+/** @type {WeakMap<Function, Function>} */
+const rewritten = new WeakMap()
+
+const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
+/** @param {any} value */
+const isGeneratorFunction = value => typeof value === 'function' && value instanceof GeneratorFunction
+
+/**
+ * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
+ * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
+ *
+ * ```js
+ * const encrypt = preemptify(function encrypt(text) { ... }) // loops, calls, recursion as they are
+ * const cipher = await rt.spawn(encrypt, { deadline: 500 }, text)
+ * ```
+ *
+ * @param {any} fn a function, arrow function, method, async function or generator; with `methods`, a class or an object
+ * @param {object} [options]
+ * @param {Record<string, any>} [options.scope] values for variables that the function closes over; a generator function
+ *   among them is called as a preemptible one
+ * @param {(source: string) => any} [options.evaluate] `s => eval(s)`, written where the function was: its variables, its
+ *   `this` and its strictness are those of the function then
+ * @param {Record<string, any>} [options.calls] preemptible functions by the names they are called by. They are looked up at
+ *   each call, so that functions that call each other can be added one after the other.
+ * @param {boolean} [options.strict] whether the function is strict, where its source and the engine do not tell;
+ *   default: as strict as its source allows
+ * @param {boolean} [options.budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they yield
+ * @param {any} [options.this] the `this` of an arrow function
+ * @param {object} [options.home] the object or prototype that a method with `super` belongs to
+ * @param {string[]} [options.methods] the methods of a class or an object to rewrite; the result is a class or an object
+ * @returns {any} a generator function of the same name and length, with its text as `source`
+ * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors, constructors, async
+ *   generators
+ * @throws {SyntaxError} when a preemptible function is called where no yield can stand
+ * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
+ */
+export function preemptify(fn, options = {}) {
+  if (typeof options !== 'object' || options === null) throw wrongType('options', 'an object', options)
+  if (options.methods !== undefined) return preemptifyMethods(fn, options)
+  if (typeof fn !== 'function') throw wrongType('fn', 'a function', fn)
+  if (preemptible.has(fn)) return fn
+  const isDefault = Object.keys(options).length === 0
+  if (isDefault && rewritten.has(fn)) return rewritten.get(fn)
+  const rewriting = new Rewriting(fn, sourceOf(fn), options)
+  const result = rewriting.result()
+  if (isDefault) rewritten.set(fn, result)
+  return result
+}
+
+/** @param {any} fn @returns {string} how errors name it */
+const labelOf = fn => `preemptify(${typeof fn.name === 'string' && fn.name !== '' ? fn.name : 'an anonymous function'})`
+
+/** @param {any} fn @returns {string} */
+function sourceOf(fn) {
+  const source = Function.prototype.toString.call(fn)
+  const tokens = new Tokens(source, source.lastIndexOf('{') + 1)
+  const isNative = ['[', 'native', 'code', ']', '}', ''].every(value => {
+    tokens.next(false)
+    return tokens.value === value
+  })
+  if (isNative) {
+    throw new TypeError(`${labelOf(fn)}: a native, bound or proxied function has no source to rewrite; ` +
+      'give the function behind it, or write a generator that calls it')
+  }
+  return source
+}
+
+/** @param {string} source @returns {boolean} whether it reads as a method, and not as an expression */
+function isMethodSource(source) {
+  const tokens = new Tokens(source)
+  const next = () => {
+    tokens.next(true)
+    return tokens.value
+  }
+  const first = next()
+  const second = next()
+  if (first === 'function' || first === '(' || second === '=>') return false
+  if (first === 'class') return second === '('
+  if (first !== 'async' || tokens.newline) return true
+  return second !== 'function' && second !== '(' && next() !== '=>'
+}
+
+/** @param {string} source @param {(name: string) => boolean} watches @param {(name: string) => boolean} watchesMember */
+function read(source, watches, watchesMember) {
+  if (!isMethodSource(source)) {
+    const reading = new Reading(source, OPERAND, watches, watchesMember)
+    if (reading.own !== null || reading.isClass) return reading // otherwise a method called async
+  }
+  return new Reading(source, PROPERTY, watches, watchesMember)
+}
+
+/**
+ * Whether a function is strict. Engines tell it of plain functions only: the `caller` of a sloppy one can be read.
+ *
+ * @param {any} fn @param {Reading} reading @returns {boolean | undefined}
+ */
+function strictness(fn, { own, element, isStrict }) {
+  if (isStrict) return true
+  if (own === null || own.isArrow || own.isAsync || own.isGenerator || element !== null) return undefined
+  try {
+    void fn.caller
+    return false
+  } catch {
+    return true
+  }
+}
+
+/** How many have been compiled: every text has a name of its own in the debugger. */
+let compilations = 0
+
+/**
+ * Evaluates source text, where the caller says or in the global scope.
+ *
+ * @param {string} text an arrow function @param {any} fn
+ * @param {((source: string) => any) | undefined} evaluate @returns {any}
+ */
+function evaluated(text, fn, evaluate) {
+  const name = encodeURIComponent(fn.name || 'anonymous')
+  const source = `${text}\n//# sourceURL=preemptify/${++compilations}/${name}.js`
+  let result
+  try {
+    result = evaluate === undefined ? (0, eval)(source) : evaluate(source)
+  } catch (error) {
+    if (error instanceof EvalError) {
+      throw new EvalError(`${labelOf(fn)}: the page's Content-Security-Policy forbids evaluation (script-src without ` +
+        "'unsafe-eval', or require-trusted-types-for 'script'); allow it, or write the generator by hand: function*, " +
+        'with a yield in its loops', { cause: error })
+    }
+    throw error
+  }
+  if (typeof result !== 'function') {
+    throw new TypeError(`evaluate must return what eval returns, as in s => eval(s), got ${describe(result)}`)
+  }
+  return result
+}
+
+/** A function on its way from its source to a generator function. */
+class Rewriting {
+  /**
+   * @param {any} fn @param {string} source @param {any} options
+   * @param {{ text: string, members: string[] }} [around] the class that a method belongs to
+   */
+  constructor(fn, source, options, around) {
+    const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
+    if (!isObject(scope)) throw wrongType('scope', 'an object of values by name', scope)
+    if (callees !== undefined && !isObject(callees)) {
+      throw wrongType('calls', 'an object of generator functions by name', callees)
+    }
+    if (evaluate !== undefined) callable('evaluate', evaluate)
+    if (strict !== undefined && typeof strict !== 'boolean') throw wrongType('strict', 'true or false', strict)
+    if (typeof budgeted !== 'boolean') throw wrongType('budgeted', 'true or false', budgeted)
+    if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
+    this.fn = fn
+    this.source = source
+    this.options = options
+    this.label = labelOf(fn)
+    this.scope = scope
+    this.evaluate = evaluate
+    this.callees = callees
+    this.home = home
+    this.isInClass = around !== undefined
+    /** Members that may be preemptible methods. @type {Set<string>} */
+    this.members = new Set(around?.members)
+    /** What names of preemptible functions stand for. @type {Map<string, { kind: string, get: () => any }>} */
+    this.table = new Map()
+    for (const name of Object.keys(scope)) {
+      refuseName('scope', name)
+      const value = scope[name]
+      if (isGeneratorFunction(value)) this.table.set(name, { kind: 'scope', get: () => value })
+      else if (typeof value === 'object' && value !== null) this.watchMethods(value)
+    }
+    for (const name of Object.keys(callees ?? {})) {
+      refuseName('calls', name)
+      const { get, value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, name))
+      if (get === undefined && value !== undefined && value !== null && !isGeneratorFunction(value)) {
+        throw wrongType(`calls.${name}`, 'a generator function, as preemptify returns it', value)
+      }
+      this.table.set(name, { kind: 'calls', get: () => callees[name] })
+      this.members.add(name)
+    }
+    const isLate = callees !== undefined && evaluate === undefined
+    this.reading = read(source,
+      name => name === 'yield' || name === fn.name || this.table.has(name) || (isLate && !(name in globalThis)),
+      name => this.members.has(name))
+    this.refuse()
+    this.name = freshNames(around?.text ?? source, [...this.reading.escaped, ...Object.keys(scope)])
+    /** What the text refers to, as parameters of what it is compiled in. @type {Map<string, any>} */
+    this.bindings = new Map()
+    /** Declarations around it. @type {string[]} */
+    this.helpers = []
+    /** The generator function, when it is there. @type {any} */
+    this.self = null
+    const free = this.free = this.reading.top.uses ?? new Map()
+    this.bindNames(free)
+    const { draft, variables, point } = rewrite(this.reading, {
+      budgeted, name: this.name, delegate: call => this.delegate(call)
+    })
+    this.replaceWords(draft)
+    draft.sort()
+    this.draft = draft
+    this.start = `${variables.size > 0 ? ` let ${[...variables].join(', ')};` : ''} ${point}`
+  }
+
+  /** The generator methods of an object in scope. @param {any} object */
+  watchMethods(object) {
+    for (let holder = object; holder !== null && holder !== Object.prototype; holder = Object.getPrototypeOf(holder)) {
+      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
+        if (isGeneratorFunction(value)) this.members.add(name)
+      }
+    }
+  }
+
+  /** What cannot be rewritten. */
+  refuse() {
+    const { own, element, isClass, lexical, usesSuper } = this.reading
+    const { label, evaluate, home, options } = this
+    if (isClass || element?.key === 'constructor' && this.isInClass) {
+      throw new TypeError(`${label}: a constructor cannot be a generator; name the methods to rewrite: { methods: [...] }`)
+    }
+    if (own === null) throw new TypeError(`${label}: its source is no function's`)
+    if (element?.accessor) {
+      throw new TypeError(`${label}: an accessor cannot be a generator; write a method, or a generator by hand`)
+    }
+    if (own.isAsync && own.isGenerator) {
+      throw new TypeError(`${label}: an async generator cannot be driven; write a generator that yields promises`)
+    }
+    if (usesSuper && evaluate === undefined && home === undefined && !this.isInClass) {
+      throw new TypeError(`${label}: super needs the object of the method; give it as { home }, or rewrite the class or ` +
+        'the object itself: { methods: [...] }')
+    }
+    if (!own.isArrow || evaluate !== undefined) return
+    for (const { word } of lexical) {
+      if (word === 'this' && !('this' in options)) {
+        throw new TypeError(`${label}: the this of an arrow function is that of the code around it; give it as ` +
+          '{ this: value }, or { evaluate: s => eval(s) } from there')
+      }
+      if (word !== 'this' && word !== 'super') {
+        throw new TypeError(`${label}: ${word} of an arrow function is that of the function around it; give ` +
+          '{ evaluate: s => eval(s) } from there')
+      }
+    }
+  }
+
+  /** What the names that the function uses, and does not declare, shall mean. @param {Map<string, any>} free */
+  bindNames(free) {
+    const { fn, scope, evaluate, callees, table, reading, bindings } = this
+    for (const name of Object.keys(scope)) {
+      if (free.has(name) || reading.usesEval) bindings.set(name, scope[name])
+    }
+    if (evaluate !== undefined) this.refuseHidden(free)
+    const ownName = reading.name || fn.name
+    if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName)) {
+      const present = evaluate === undefined ? undefined : this.present(ownName)
+      if (present === fn) {
+        table.set(ownName, { kind: 'visible', get: () => this.self })
+      } else if (reading.name !== '') {
+        table.set(ownName, { kind: 'own', get: () => this.self })
+        bindings.set(ownName, fn)
+      }
+    }
+    if (evaluate !== undefined) return
+    for (const [name, mentions] of free) {
+      if (callees === undefined || bindings.has(name) || mentions === null) continue
+      const isCalled = mentions.some((/** @type {Mention} */ mention) => mention.isCall)
+      if (!table.has(name) && isCalled && name !== 'yield' && !(name in globalThis)) {
+        table.set(name, { kind: 'calls', get: () => callees[name] }) // to be added later
+      }
+      if (table.has(name)) {
+        const callee = callees[name]
+        bindings.set(name, preemptible.get(callee)?.original ?? callee)
+      }
+    }
+  }
+
+  /** What a name means where `evaluate` stands. @param {string} name */
+  present(name) {
+    try {
+      return this.evaluate(`typeof ${name} === 'undefined' ? undefined : ${name}`)
+    } catch {
+      return undefined // not initialized yet
+    }
+  }
+
+  /** `s => eval(s)` hides a variable called s. @param {Map<string, any>} free */
+  refuseHidden(free) {
+    const { evaluate, scope, label } = this
+    let reading
+    try {
+      reading = read(sourceOf(evaluate), () => false, () => false)
+    } catch {
+      return // eval itself, or something that is bound
+    }
+    for (const name of reading.parameterNames) {
+      if (free.has(name) && !(name in scope) && !this.table.has(name) && !(name in globalThis)) {
+        throw new TypeError(`${label}: it uses a variable ${name}, which the parameter ${name} of evaluate hides; ` +
+          'give the parameter another name')
+      }
+    }
+  }
+
+  /**
+   * The text by which a preemptible function is called.
+   *
+   * @param {Call} call @returns {string | null} null where the call stays as it is
+   */
+  delegate(call) {
+    const { mention, zone, lead, guarded, end, chainEnd } = call
+    const { reading, name, bindings } = this
+    const own = /** @type {Routine} */ (reading.own)
+    if (mention === null) {
+      if (zone !== '' || call.isTagged || this.cutsCall(call)) return null
+      const isAwaited = lead === 'await' && chainEnd === end
+      const text = name(isAwaited ? '$awaited' : '$member')
+      bindings.set(text, (/** @type {any} */ callee) => this.memberEntry(callee, isAwaited))
+      return text
+    }
+    const entry = mention.scope === null && !mention.within ? this.table.get(mention.name) : undefined
+    if (entry === undefined) return null
+    const { kind, get } = entry
+    const isAlone = chainEnd === end
+    if (zone !== '') {
+      if (kind === 'own' || kind === 'visible' || call.routine.isGenerator) return null
+      throw new SyntaxError(`${this.label}: ${mention.name}() is called in ${zone}, where no yield can stand ` +
+        `(${this.position(mention.start)}); move the call into the function itself`)
+    }
+    if (own.isGenerator) {
+      if (isAlone && (lead === 'yield' || lead === 'yield*')) {
+        call.isRaw = true
+        const text = `${name('$generator')}_${mention.name}`
+        bindings.set(text, function (/** @type {any[]} */ ...args) { return Reflect.apply(get(), this, args) })
+        return text
+      }
+      if (kind === 'own' || kind === 'visible') return null // it makes an iterator
+    }
+    const isAwaited = isAlone && (lead === 'await' ||
+      (lead === 'return' && own.isAsync && !guarded && reading.returns.some(({ end }) => end === chainEnd)))
+    if (kind === 'visible') {
+      const text = name(isAwaited ? '$async' : '$own')
+      const enter = entering(get, isAwaited, mention.name)
+      bindings.set(text, (/** @type {any} */ callee) => callee === this.fn || callee === this.self ? enter : callee)
+      return `${text}(${mention.name})`
+    }
+    const text = `${name(isAwaited ? '$async' : '$call')}_${mention.name}`
+    bindings.set(text, entering(get, isAwaited, mention.name))
+    return text
+  }
+
+  /**
+   * A member is preemptible if it is a generator function, or the original of one that is to be called instead.
+   *
+   * @param {any} callee @param {boolean} isAwaited
+   */
+  memberEntry(callee, isAwaited) {
+    if (typeof callee !== 'function') return () => { throw new TypeError('what is called is not a function') }
+    let target = callee
+    if (!isGeneratorFunction(callee)) {
+      for (const { get } of this.table.values()) {
+        if (preemptible.get(get())?.original === callee) target = get()
+      }
+      if (target === callee) return callee
+    }
+    return function (/** @type {any[]} */ ...args) { return enter(target, this, args, isAwaited) }
+  }
+
+  /** Whether a chain may be cut short at a call whose `this` would be lost. @param {Call} call */
+  cutsCall({ optionals, dot }) {
+    return optionals.some(at => {
+      const tokens = new Tokens(this.source, at + 2)
+      tokens.next(false)
+      return at < dot && tokens.value === '('
+    })
+  }
+
+  /** @param {number} at */
+  position(at) {
+    const lines = this.source.slice(0, at).split(/\r\n?|[\n\u2028\u2029]/)
+    return `line ${lines.length}, column ${lines[lines.length - 1].length + 1}`
+  }
+
+  /** Words that would mean something else in a generator. @param {Draft} draft */
+  replaceWords(draft) {
+    const { reading, name, helpers, options, evaluate, home, bindings } = this
+    const own = /** @type {Routine} */ (reading.own)
+    const isLexical = own.isArrow
+    const isProxied = reading.usesSuper && evaluate !== undefined && home === undefined && !this.isInClass
+    const used = new Set()
+    for (const { start, end, word } of isLexical ? reading.lexical : []) {
+      if (word === 'super') continue
+      const text = name(word === 'new.target' ? '$target' : `$${word}`)
+      used.add(word)
+      draft.replace(start, end, `${text}()`)
+    }
+    if (used.has('this') && 'this' in options) bindings.set(name('$this'), () => options.this)
+    else if (used.has('this')) helpers.push(`const ${name('$this')} = () => this;`)
+    if (used.has('arguments')) helpers.push(`const ${name('$arguments')} = () => arguments;`)
+    if (used.has('new.target')) helpers.push(`const ${name('$target')} = () => new.target;`)
+    if (isProxied) {
+      const text = name('$super')
+      for (const { start, end, word } of reading.lexical) if (word === 'super') draft.replace(start, end, text)
+      for (const open of reading.superCalls) {
+        draft.replace(open, open + 1, `.call(${isLexical ? `${name('$this')}()` : 'this'}, `)
+      }
+      if (isLexical && !used.has('this')) helpers.push(`const ${name('$this')} = () => this;`)
+      helpers.push(`const ${text} = new Proxy({}, { get: (_, key) => super[key], ` +
+        'set: (_, key, value) => { super[key] = value; return true } });')
+    }
+    this.replaceYield(draft)
+  }
+
+  /** In a generator `yield` is no name. @param {Draft} draft */
+  replaceYield(draft) {
+    const { reading, name, helpers } = this
+    const own = /** @type {Routine} */ (reading.own)
+    const isWithin = (/** @type {Routine | null} */ routine) => {
+      while (routine !== null && routine !== own && routine.isArrow) routine = routine.outer
+      return routine === own
+    }
+    const text = name('$yield')
+    const mentions = own.isGenerator ? [] : [...reading.yields]
+    let isFree = false
+    for (const { scope, routine, start, end, isShorthand, isCall } of mentions) {
+      const isOwn = scope !== null && scope !== reading.top
+      if (!isWithin(isOwn ? scope.routine : routine)) continue
+      const to = isOwn ? text : isCall ? `(0, ${text}.value)` : `${text}.value`
+      isFree ||= !isOwn
+      draft.replace(start, end, isShorthand ? `yield: ${to}` : to)
+    }
+    for (const { start, end, routine } of reading.yieldLabels) if (isWithin(routine)) draft.replace(start, end, text)
+    if (isFree) helpers.push(`const ${text} = { get value() { return yield }, set value(value) { yield = value } };`)
+  }
+
+  /** Its parameters and its body. */
+  text() {
+    const { draft, reading, start } = this
+    const { parameters, parametersEnd, body, bodyEnd, prologueEnd, hasBlock } = reading
+    let head = draft.text(parameters, parametersEnd)
+    if (!head.startsWith('(')) head = `(${head})`
+    if (!hasBlock) return `${head} {${start} return (${draft.text(body, bodyEnd)}) }`
+    const prologue = this.source.slice(body, prologueEnd)
+    return `${head} {${prologue}${prologue === '' ? '' : ';'}${start}${draft.text(prologueEnd, bodyEnd)}}`
+  }
+
+  /** @returns {any} */
+  result() {
+    const { fn, reading, evaluate, options, home, helpers } = this
+    const own = /** @type {Routine} */ (reading.own)
+    const isMethod = reading.usesSuper && home !== undefined
+    const text = this.text()
+    const key = JSON.stringify(fn.name)
+    const strict = options.strict ?? (evaluate === undefined ? strictness(fn, reading) : false)
+    this.bindDefaults()
+    const build = (/** @type {boolean} */ isStrict) => evaluated(`((${[...this.bindings.keys()].join(', ')}) => {` +
+      `${isStrict ? " 'use strict';" : ''}${helpers.length > 0 ? ` ${helpers.join(' ')}` : ''} return { ` +
+      `${isMethod ? `*${key}` : `${key}: function* `}${text} } })`, fn, evaluate)
+    let factory
+    try {
+      factory = build(strict ?? true)
+    } catch (error) {
+      if (!(error instanceof SyntaxError) || strict !== undefined) throw this.explained(error)
+      factory = build(false)
+    }
+    const holder = factory(...this.bindings.values())
+    if (isMethod) Object.setPrototypeOf(holder, Object.getPrototypeOf(home))
+    let generatorFunction = holder[fn.name]
+    define(generatorFunction, fn, undefined)
+    const lost = this.lostNames()
+    if (own.isAsync) generatorFunction = adopting(generatorFunction)
+    if (lost.length > 0) generatorFunction = this.explaining(generatorFunction, lost)
+    define(generatorFunction, fn, `function* ${text}`)
+    this.self = generatorFunction
+    preemptible.set(generatorFunction, { original: fn, isAsync: own.isAsync, isGenerator: own.isGenerator })
+    return generatorFunction
+  }
+
+  bindDefaults() {
+    const { name, bindings } = this
+    bindings.set(name('$budget'), budget)
+    bindings.set(name('$calls'), calls)
+    if (this.reading.awaits.length > 0) bindings.set(name('$wait'), waitFor)
+    if (this.reading.loops.some(loop => loop.isAwait)) {
+      bindings.set(name('$iterate'), (/** @type {any} */ iterable) => new AsyncSteps(iterable))
+    }
+  }
+
+  /** @param {any} error */
+  explained(error) {
+    if (!(error instanceof SyntaxError)) return error
+    return new SyntaxError(`${this.label}: ${error.message}` + (this.reading.usesSuper
+      ? '; super needs { home }, or evaluate from inside the method'
+      : '; private names need evaluate from inside the class'), { cause: error })
+  }
+
+  /** Variables that neither the page nor the options have. @returns {string[]} */
+  lostNames() {
+    if (this.evaluate !== undefined) return []
+    return [...this.free.keys()].filter(name => name !== 'arguments' && name !== 'yield' && !this.bindings.has(name) &&
+      !(name in globalThis))
+  }
+
+  /** @param {any} inner @param {string[]} lost */
+  explaining(inner, lost) {
+    const { fn } = this
+    return function* (/** @type {any[]} */ ...args) {
+      try {
+        return yield* Reflect.apply(inner, this, args)
+      } catch (error) {
+        const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
+        if (!name) throw error
+        throw new ReferenceError(`${name} is not defined: preemptify evaluates the source of ${fn.name || 'the function'} ` +
+          'anew, outside of where it was written; hand its variables in, { evaluate: s => eval(s) } for all, ' +
+          `{ scope: { ${name} } } for values, { calls: { ${name} } } for preemptible functions`, { cause: error })
+      }
+    }
+  }
+}
+
+/** @param {any} generatorFunction @param {any} fn @param {string | undefined} source */
+function define(generatorFunction, fn, source) {
+  Object.defineProperty(generatorFunction, 'name', { value: fn.name, configurable: true })
+  Object.defineProperty(generatorFunction, 'length', { value: fn.length, configurable: true })
+  if (source !== undefined) Object.defineProperty(generatorFunction, 'source', { value: source, configurable: true })
+}
+
+/** An async function's errors reject, its parameters' too, and its result is awaited. @param {any} inner */
+function adopting(inner) {
+  return function* (/** @type {any[]} */ ...args) {
+    const result = yield* Reflect.apply(inner, this, args)
+    return isObject(result) ? yield new Promise(resolve => resolve(result)) : result
+  }
+}
+
+/** How a call of a preemptible function begins. @param {() => any} get @param {boolean} isAwaited @param {string} name */
+function entering(get, isAwaited, name) {
+  return function (/** @type {any[]} */ ...args) {
+    const callee = get()
+    if (typeof callee !== 'function') throw new TypeError(`${name} is not a function`)
+    return enter(callee, this, args, isAwaited)
+  }
+}
+
+/** @param {any} callee @param {any} self @param {any[]} args @param {boolean} isAwaited */
+function enter(callee, self, args, isAwaited) {
+  const known = preemptible.get(callee)
+  // An async function that is not awaited runs beside its caller.
+  if (known !== undefined && known.isAsync && !isAwaited) return Reflect.apply(known.original, self, args)
+  const result = Reflect.apply(callee, self, args)
+  return isIterator(result) ? run(result) : result
+}
+
+/** @param {string} option @param {string} name */
+function refuseName(option, name) {
+  const tokens = new Tokens(name)
+  tokens.next(false)
+  if (tokens.type !== NAME || tokens.start !== 0 || tokens.end !== name.length) {
+    throw new TypeError(`${option} has a key that is not a name: ${describe(name)}`)
+  }
+}
+
+/** @param {any} target @param {any} options */
+function preemptifyMethods(target, options) {
+  const { methods } = options
+  if (!Array.isArray(methods)) throw wrongType('methods', 'an array of names', methods)
+  for (const name of methods) {
+    if (typeof name !== 'string' && typeof name !== 'symbol') throw wrongType('methods', 'an array of names', methods)
+  }
+  if (typeof target === 'function') return preemptifyClass(target, options)
+  if (!isObject(target)) throw wrongType('fn', 'a class or an object with methods', target)
+  const { methods: _, ...others } = options
+  const result = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
+  /** @type {[string | symbol, any][]} */
+  const made = []
+  for (const name of methods) {
+    const descriptor = Object.getOwnPropertyDescriptor(target, name)
+    if (typeof descriptor?.value !== 'function') {
+      throw new TypeError(`methods names ${describe(name)}, which is no method of the object`)
+    }
+    const { value } = descriptor
+    const rewriting = new Rewriting(value, sourceOf(value), { ...others, home: result }, { text: '', members: methods })
+    made.push([name, { ...descriptor, value: rewriting.result() }])
+  }
+  for (const [name, descriptor] of made) Object.defineProperty(result, name, descriptor)
+  return result
+}
+
+/**
+ * The source of a class is evaluated anew, with some of its methods rewritten; so its private names and `super` are
+ * its own.
+ *
+ * @param {any} target @param {any} options
+ */
+function preemptifyClass(target, options) {
+  const { methods, evaluate, ...others } = options
+  const source = sourceOf(target)
+  const members = methods.filter((/** @type {any} */ name) => typeof name === 'string')
+  const reading = read(source, () => false, () => false)
+  if (!reading.isClass) throw new TypeError(`${labelOf(target)}: { methods } is for classes and objects`)
+  const draft = new Draft(source)
+  const bindings = new Map(Object.entries(options.scope ?? {}))
+  /** @type {string[]} */
+  const helpers = []
+  /** @type {{ key: string, isStatic: boolean, isAsync: boolean, isGenerator: boolean }[]} */
+  const made = []
+  for (const method of methods) {
+    const elements = reading.elements.filter(element => nameOf(element) === method)
+    if (elements.length === 0) throw new TypeError(`methods names ${describe(method)}, which is no method of ${target.name}`)
+    for (const element of elements) {
+      const text = source.slice(element.codeStart, element.end)
+      const rewriting = new Rewriting(target, text, { ...others, evaluate }, { text: source, members })
+      for (const [name, value] of rewriting.bindings) bindings.set(name, value)
+      rewriting.bindDefaults()
+      for (const [name, value] of rewriting.bindings) bindings.set(name, value)
+      helpers.push(...rewriting.helpers)
+      const { element: own } = rewriting.reading
+      draft.replace(element.codeStart, element.end, `*${text.slice(own.keyStart, own.keyEnd)}${rewriting.text()}`)
+      made.push({ key: method, isStatic: element.isStatic, isAsync: own.isAsync, isGenerator: own.isGenerator })
+    }
+  }
+  draft.sort()
+  const text = draft.text(0, source.length)
+  const factory = evaluated(`((${[...bindings.keys()].join(', ')}) => { ${[...new Set(helpers)].join(' ')} ` +
+    `return ${text} })`, target, evaluate)
+  const result = factory(...bindings.values())
+  for (const { key, isStatic, isAsync, isGenerator } of made) {
+    if (key.startsWith('#')) continue
+    const original = (isStatic ? target : target.prototype)[key]
+    preemptible.set((isStatic ? result : result.prototype)[key], { original, isAsync, isGenerator })
+  }
+  if (!Object.hasOwn(result, 'source')) Object.defineProperty(result, 'source', { value: text, configurable: true })
+  return result
+}
+
+/** @param {any} element */
+const nameOf = ({ key, keyType, isComputed }) => isComputed ? undefined
+  : keyType === STRING ? (0, eval)(key) : keyType === LITERAL ? String(Number(key)) : key
