@@ -196,6 +196,19 @@ const loops = {
     do log.rounds++
     while (log.rounds < n)
   },
+  'left at every level in every way': function (n, log) {
+    outer: for (let i = 0; i < n; i++) {
+      log.rounds++
+      for (let j = 0; j < 9; j++) if (j === i) break
+      for (let j = 0; j < 9; j++) { if (j === 5) continue outer }
+    }
+    for (let i = 0; ; i++) {
+      let j = 0
+      while (true) if (++j > i) break
+      do { if (j-- < 2) break } while (true)
+      if (i >= n) { for (;;) return 'left' }
+    }
+  },
   'labelled, continued from within': function (n, log) {
     outer: for (let i = 0; i < n; i++) {
       log.rounds++
@@ -289,8 +302,10 @@ for (const [name, fn] of Object.entries(loops)) {
         const actual = { log: { rounds: 0 } }
         let spent = 0
         let before = 0
+        let yields = -1 // the end is none
         const onPoint = points => {
           spent += points
+          yields++
           const passed = actual.log.rounds - before
           assert.ok(passed <= limit, `n = ${n}: ${passed} rounds in a budget of ${limit}`)
           before = actual.log.rounds
@@ -303,15 +318,16 @@ for (const [name, fn] of Object.entries(loops)) {
         }
         assert.equal(actual, expected, `n = ${n}, budget ${limit}`)
         assert.ok(spent >= rounds, `n = ${n}, budget ${limit}: ${rounds} rounds, ${spent} points`)
+        if (limit > 1e6) assert.is(yields, 0, `n = ${n}: a yield although there was budget left`)
       }
 
       const actual = { log: { rounds: 0 } }
-      let yields = 0
+      let yields = -1
       try {
         actual.result = drive(yielding(n, actual.log), { onPoint: () => { yields++ } })
-        yields-- // the end is none
       } catch (error) {
         actual.error = `${error}`
+        yields++
       }
       assert.equal(actual, expected, `n = ${n}, budgeted: false`)
       assert.ok(yields >= rounds, `n = ${n}, budgeted: false: ${rounds} rounds, ${yields} yields`)
@@ -455,6 +471,71 @@ names('calls: an error thrown by a callee is caught where it was called', () => 
   }
   const work = preemptible({ fn: parse, calls: { number } })
   for (const limit of limits) assert.equal(drive(work(['12', '1x', '']), { limit }), [12, 'x is no digit', 0])
+})
+
+names('calls: an async function that nobody awaits yet runs on, and gives a promise', async () => {
+  async function load(key, log) {
+    log.push(`begins ${key}`)
+    await null
+    log.push(`ends ${key}`)
+    if (key < 0) throw new RangeError(`no ${key}`)
+    return key
+  }
+  async function both(log) {
+    const one = load(1, log)
+    const other = load(-2, log)
+    log.push(one instanceof Promise)
+    const [first, second] = await Promise.allSettled([one, other])
+    return [first.value, second.reason.message, await load(3, log)]
+  }
+  const work = preemptible({ fn: both, calls: { load } })
+  const expected = await outcome(both, [[]])
+  for (const limit of limits) {
+    assert.equal(await outcome((...args) => driveAsync(work(...args), { limit }), [[]]), expected)
+  }
+  assert.equal(await outcome((...args) => schedule(work, args, { budget: 1 }), [[]]), expected)
+})
+
+names('calls: a rejection is thrown where the callee waits, and may leave the call', async () => {
+  async function read(source) {
+    const lines = []
+    for (let n = 0; n < 4; n++) {
+      try {
+        lines.push(await line(source, n))
+      } catch (error) {
+        lines.push(`failed: ${error.message}`)
+      }
+    }
+    return lines
+  }
+  async function line(source, n) {
+    try {
+      return await source(n)
+    } catch (error) {
+      if (n === 1) return `instead: ${error.message}`
+      throw new RangeError(`line ${n}: ${error.message}`)
+    } finally {
+      await null
+    }
+  }
+  const source = async n => {
+    if (n % 4 !== 0) throw new Error(`no ${n}`)
+    return n
+  }
+  const work = preemptible({ fn: read, calls: { line } })
+  const expected = [0, 'instead: no 1', 'failed: line 2: no 2', 'failed: line 3: no 3']
+  assert.equal(await read(source), expected)
+  for (const limit of limits) assert.equal(await driveAsync(work(source), { limit }), expected)
+  assert.equal(await schedule(work, [source], { budget: 4096 }), expected)
+})
+
+names('calls: recursion far deeper than a chain of yield* could be', async () => {
+  function depth(n) {
+    return n === 0 ? 0 : 1 + depth(n - 1)
+  }
+  const work = preemptify(depth)
+  assert.is(await schedule(work, [50_000]), 50_000)
+  assert.is(drive(work(50_000)), 50_000)
 })
 
 names.run()

@@ -1,0 +1,191 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { preemptify, Scheduler } from '../rt.mjs'
+import { corpus } from '../test/corpus/index.mjs'
+import { preemptible } from '../test/support/drive.mjs'
+import { cpuTime, figure, heading, median, table, target } from './support.mjs'
+
+// ONLY=fib,sort runs the algorithms whose name contains one of these, and nothing else.
+const only = process.env.ONLY?.split(',')
+const chosen = corpus.filter(({ name }) => only === undefined || only.some(part => name.includes(part)))
+if (chosen.length === 0) throw new RangeError(`ONLY must name algorithms of the corpus, got ${only}`)
+
+heading('what rewriting a function costs, and how fast the result runs', 'CPU time')
+if (only === undefined) {
+  rewriteSpeed()
+  size()
+}
+await runTime()
+
+function rewriteSpeed() {
+  console.log('### rewriting\n')
+  const bodies = corpus.flatMap(({ fn, calls }) => [fn, ...Object.values(calls ?? {})])
+    .map(String)
+    .filter(source => source.startsWith('function'))
+    .map(source => source.slice(source.indexOf(') {\n') + 2))
+  let made = 0
+
+  /** A function of about so many characters: bodies of the corpus, a block each, no two sources the same. */
+  function source(length) {
+    const blocks = []
+    for (let rest = length, i = made++; rest > 100; i++) {
+      const body = bodies[i % bodies.length]
+      if (body.length <= rest) blocks.push(body)
+      else if (bodies.every(other => other.length > rest)) break
+      else continue
+      rest -= body.length + 1
+    }
+    return `function work${made}(list, a, b, n) {\n${blocks.join('\n')}\n}`
+  }
+
+  /** ms per character, the least and the median of several turns over `count` functions each. */
+  function perCharacter(length, count, work) {
+    const costs = []
+    for (let turn = 0; turn < 9; turn++) {
+      const sources = Array.from({ length: count }, () => source(length))
+      const inputs = sources.map(text => work.prepare(text))
+      const characters = sources.reduce((sum, text) => sum + text.length, 0)
+      const started = cpuTime()
+      for (const input of inputs) work.run(input)
+      costs.push((cpuTime() - started) / characters)
+    }
+    return { best: Math.min(...costs), middle: median(costs) }
+  }
+
+  const rewriting = { prepare: text => new Function(`return ${text}`)(), run: fn => preemptify(fn) }
+  // The floor: what the engine itself takes to look at the same source, functions in it left for later.
+  const compiling = { prepare: text => `return ${text}`, run: text => new Function(text) }
+
+  const speed = perCharacterCost => 1 / (perCharacterCost * 1000)
+  const rows = []
+  const speeds = new Map()
+  const first = new Function(`return ${source(1e4)}`)()
+  const started = cpuTime()
+  preemptify(first)
+  const cold = cpuTime() - started
+  perCharacter(1e5, 5, rewriting)
+  const sources = [['1 KB', 1e3, 200], ['10 KB', 1e4, 40], ['100 KB', 1e5, 5], ['1 MB', 1e6, 1]]
+  for (const [name, length, count] of sources) {
+    const floor = perCharacter(length, count, compiling)
+    const { best, middle } = perCharacter(length, count, rewriting)
+    speeds.set(name, speed(best))
+    rows.push([name, speed(middle), speed(best), speed(floor.best), best / floor.best])
+  }
+  table(['source', 'preemptify, MB/s, median', 'best', 'new Function, best', 'times as long'], rows)
+  console.log(`The first 10 KB in this process, when nothing of it was compiled yet: ${figure(cold)} ms.\n`)
+  target('1 MB', speeds.get('1 MB'), { least: 5, unit: ' MB/s' })
+  target('linear: 10 KB to 1 MB, MB/s to MB/s', speeds.get('10 KB') / speeds.get('1 MB'), { most: 1.5 })
+  console.log('')
+}
+
+/** What preemptify adds to rt.mjs as it is shipped when somebody minifies it. */
+function size() {
+  console.log('### size\n')
+  const whole = readFileSync(new URL('../rt.mjs', import.meta.url), 'utf8')
+  const headings = [...whole.matchAll(/^\/\/ -{20,}.*$/gm)]
+  const first = headings.findIndex(([text]) => / 8\w? /.test(text))
+  if (first < 0) throw new Error('rt.mjs has no heading of a section 8')
+  const next = headings.slice(first + 1).find(([text]) => !/ 8\w? /.test(text))
+  const section = whole.slice(headings[first].index, next?.index)
+  const rest = whole.replace(section, '')
+
+  const [name, small] = minifier()
+  const zipped = text => gzipSync(text, { level: 9 }).length
+  const [alone, all, without] = [section, whole, rest].map(text => [zipped(text), zipped(small(text))])
+  table(['', 'lines', 'gzip, kB', `${name} + gzip, kB`], [
+    ['section 8 of rt.mjs', section.split('\n').length, alone[0] / 1000, alone[1] / 1000],
+    ['rt.mjs', whole.split('\n').length, all[0] / 1000, all[1] / 1000],
+    ['rt.mjs without section 8', rest.split('\n').length, without[0] / 1000, without[1] / 1000],
+    ['difference', '', (all[0] - without[0]) / 1000, (all[1] - without[1]) / 1000]
+  ])
+  target('preemptify, minified and zipped', alone[1] / 1000, { most: 9, unit: ' kB' })
+  console.log('')
+}
+
+/** terser through npx, or else a rough measure: lines that are comments, and indentation, are left out. */
+function minifier() {
+  const terser = text => execFileSync('npx', ['-y', 'terser@5.51.2', '--module', '--compress', '--mangle'],
+    { input: text, stdio: ['pipe', 'pipe', 'ignore'] })
+  try {
+    terser('export {}')
+    return ['terser', terser]
+  } catch {
+    const isCode = line => !/^(\/\/|\/?\*)/.test(line)
+    return ['no comments', text => text.split('\n').map(line => line.trim()).filter(isCode).join('\n')]
+  }
+}
+
+async function runTime() {
+  console.log('### run time, rewritten to original\n')
+  console.log('A run is a job, under budget auto; medians of interleaved runs in one warm process.\n')
+  const scheduler = new Scheduler()
+  const ratios = new Map()
+  const kinds = { loop: 'loops', calls: 'calls of others', recursive: 'calls of itself', mixed: 'all three' }
+  for (const [kind, title] of Object.entries(kinds)) {
+    const rows = []
+    for (const entry of chosen.filter(candidate => candidate.kind === kind)) {
+      const row = await compare(entry, scheduler)
+      ratios.set(entry.name, row)
+      const { original, budgeted, yielding } = row
+      rows.push([
+        `${entry.name}, ${entry.benchSize}`, original, budgeted.median, budgeted.best, yielding.median
+      ])
+    }
+    if (rows.length === 0) continue
+    const middle = [2, 3, 4].map(column => median(rows.map(row => row[column])))
+    if (rows.length > 1) rows.push(['median', '', ...middle])
+    table([title, 'original, ms', 'rewritten, times as long', 'best to best', 'budgeted: false'], rows)
+  }
+  const all = [...ratios.values()].map(({ budgeted }) => budgeted.median)
+  if (ratios.has('matrix product')) {
+    target('matrix product, 200 x 200', ratios.get('matrix product').budgeted.median, { most: 2.5 })
+  }
+  if (ratios.has('fib')) target('fib(25)', ratios.get('fib').budgeted.median, { most: 8 })
+  if (only === undefined) target(`median of ${all.length} algorithms`, median(all), { most: 1.5 })
+}
+
+/** CPU time of the original in ms, and of the two rewritten forms as ratios to it. */
+async function compare(entry, scheduler) {
+  const { fn, inputs, benchSize } = entry
+  const counted = preemptible(entry)
+  const yielding = preemptible(entry, { budgeted: false })
+  const variants = {
+    original: args => fn(...args),
+    budgeted: args => scheduler.spawn(counted, undefined, ...args),
+    yielding: args => scheduler.spawn(yielding, undefined, ...args)
+  }
+  const expected = await fn(...inputs(benchSize))
+  const costs = {}
+  for (const [name, run] of Object.entries(variants)) {
+    const result = await run(inputs(benchSize))
+    if (!isDeepStrictEqual(result, expected)) throw new Error(`${entry.name}, ${name}: another result`)
+    costs[name] = []
+  }
+
+  const sample = async run => {
+    const args = inputs(benchSize)
+    // From inside the event loop, as the pages' own code is.
+    await new Promise(resolve => { setImmediate(resolve) })
+    const started = cpuTime()
+    await run(args)
+    return cpuTime() - started
+  }
+  for (const run of Object.values(variants)) {
+    for (let spent = 0, runs = 0; spent < 60 && runs < 30; runs++) spent += await sample(run)
+  }
+  globalThis.gc?.()
+  for (let pass = 0, since = cpuTime(); pass < 21 && (pass < 7 || cpuTime() - since < 500); pass++) {
+    for (const [name, run] of Object.entries(variants)) {
+      const cost = await sample(run)
+      // After the forced collection the first passes warm up again.
+      if (pass >= 2) costs[name].push(cost)
+    }
+  }
+  const to = name => ({
+    median: median(costs[name].map((cost, pass) => cost / costs.original[pass])),
+    best: Math.min(...costs[name]) / Math.min(...costs.original)
+  })
+  return { original: median(costs.original), budgeted: to('budgeted'), yielding: to('yielding') }
+}
