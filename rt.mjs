@@ -728,11 +728,15 @@ class Activation {
 
     /** The innermost generator, which is resumed directly; UNSTARTED, or null when nothing is to be resumed. */
     this.leaf = leaf
+    /** Whether it is known to be a generator of this realm. */
+    this.isNative = false
     /** Its callers, outermost first. @type {any[] | null} */
     this.callers = null
     /** What the next resume hands in, and whether it is thrown. @type {any} */
     this.input = undefined
     this.throwing = false
+    /** Whether that is something that a cancellation must not take away. */
+    this.kept = false
     /** @type {Waitable | null} */
     this.waiting = null
 
@@ -763,6 +767,8 @@ class Activation {
   get band() { return 0 }
 
   get absoluteDeadline() { return this.release + this.deadline }
+  /** What the policies of this module compare, which can do without the handle. */
+  get ranked() { return this }
 
   /** The preemption level, fixed at release. */
   get level() { return this.rare?.level ?? this.dispatcher.policy.level(this.job) }
@@ -818,8 +824,6 @@ class Circumstances {
   /** NOT_CANCELLED, or the reason. @type {unknown} */
   reason = NOT_CANCELLED
   delivered = false
-  /** Whether it has been handed something that a cancellation must not take away. */
-  kept = false
   /** @type {Partner | null} */
   server = null
   /** @type {Partner[] | null} */
@@ -975,6 +979,8 @@ const BEGUN = 1
 const FULFILLED = 2
 const REJECTED = 3
 
+const isWaitable = Symbol('waitable')
+
 /**
  * Something to wait for: lazy, acts once, then repeats its outcome. Derived classes override `begin`, which is
  * called when somebody waits for it first and settles it by `wake` or `fail`, at once or later; and `undo`, called
@@ -988,6 +994,11 @@ class Waitable {
    * after it has been woken gets it all the same, and the reason at its next yield.
    */
   get handsOver() { return false }
+  /**
+   * Whether a job that wakes its equals by it, and need not wait, goes on to its next yield, and further if that is
+   * another such; else it hands over at once. Jobs that talk to each other change places half as often if it is.
+   */
+  get goesOn() { return false }
 
   /**
    * @param {any} value
@@ -1004,16 +1015,20 @@ class Waitable {
     return isThenable(value) ? new Settlement(value) : null
   }
 
-  phase = IDLE
-  /** @type {any} */
-  outcome = undefined
-  /** @type {Waiter | null} */
-  waiter = null
-  /** All but the first. @type {Waiter[] | null} */
-  others = null
-  /** Its place in a queue. @type {WaitNode | null} */
-  node = null
+  constructor() {
+    this.phase = IDLE
+    /** @type {any} */
+    this.outcome = undefined
+    /** @type {Waiter | null} */
+    this.waiter = null
+    /** All but the first. @type {Waiter[] | null} */
+    this.others = null
+    /** Its place in a queue. @type {WaitNode | null} */
+    this.node = null
+  }
 
+  /** Tells it from other values at less than the price of `instanceof`. */
+  get [isWaitable]() { return true }
   get isFulfilled() { return this.phase === FULFILLED }
 
   /** Jobs each of which must act before this can be over, as the owner of a lock. @returns {(Job | null)[]} */
@@ -1031,11 +1046,11 @@ class Waitable {
 
   /** @param {any} [value] */
   wake(value) {
-    this.#settle(FULFILLED, value)
+    settle(this, FULFILLED, value)
   }
   /** @param {unknown} error */
   fail(error) {
-    this.#settle(REJECTED, error)
+    settle(this, REJECTED, error)
   }
 
   /**
@@ -1076,17 +1091,6 @@ class Waitable {
     }
   }
 
-  /** @param {number} phase @param {any} outcome */
-  #settle(phase, outcome) {
-    if (this.phase >= FULFILLED) return
-    const { waiter, others } = this
-    this.phase = phase
-    this.outcome = outcome
-    this.waiter = this.others = null
-    if (waiter !== null) waiter.woken(this)
-    if (others !== null) for (const other of others) other.woken(this)
-  }
-
   /** For `await` in async code. @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
   then(onDone, onFailed) {
     return new Promise((resolve, reject) => {
@@ -1103,6 +1107,18 @@ class Waitable {
     return yield this
   }
 }
+
+/** @param {Waitable} waitable @param {number} phase @param {any} outcome */
+function settle(waitable, phase, outcome) {
+  if (waitable.phase >= FULFILLED) return
+  const { waiter, others } = waitable
+  waitable.phase = phase
+  waitable.outcome = outcome
+  waitable.waiter = waitable.others = null
+  if (waiter !== null) waiter.woken(waitable)
+  if (others !== null) for (const other of others) other.woken(waitable)
+}
+
 /** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
 /**
  * What one may wait for: by `yield` or `yield*` in jobs, by `await` anywhere.
@@ -1312,7 +1328,7 @@ class Queue {
  * Whose keys decide. It never changes while anybody is queued by it: a job is taken out of its queue before its own keys
  * change, and what it lends to others is a copy.
  *
- * @typedef {{ readonly band: number, readonly job: Ranked }} Standing
+ * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked }} Standing
  */
 
 /** Those who await outside jobs. @type {Standing} */
@@ -1384,6 +1400,48 @@ function throwInto(leaf, error) {
   throw error
 }
 
+/** Every generator object, whoever made it. */
+const generatorPrototype = Object.getPrototypeOf(function* () {}).prototype
+
+/** A call that has begun, outside of the scheduler, and has yielded: the rest of it, from that yield on. */
+class Suspended {
+  /** @param {any} generator @param {IteratorResult<any, any>} step */
+  constructor(generator, step) {
+    this.generator = generator
+    /** @type {IteratorResult<any, any> | null} */
+    this.step = step
+  }
+
+  /** What it yielded. */
+  take() {
+    const { step } = this
+    this.step = null
+    return step?.value
+  }
+
+  /** @param {any} input */
+  next(input) {
+    const { step, generator } = this
+    if (step === null) return generator.next(input)
+    this.step = null
+    return step
+  }
+
+  /** @param {any} error */
+  throw(error) {
+    this.step = null
+    return throwInto(this.generator, error)
+  }
+
+  /** @param {any} value */
+  return(value) {
+    this.step = null
+    return this.generator.return?.(value) ?? { done: true, value }
+  }
+}
+
+Object.setPrototypeOf(Suspended.prototype, generatorPrototype)
+
 /** What a job waits for, as users know it. @param {Waitable} waitable */
 const subjectOf = waitable => waitable instanceof Join ? waitable.target.job
   : waitable instanceof Settlement ? waitable.thenable : waitable
@@ -1448,13 +1506,18 @@ function advance(generator, input) {
  * @returns {number} POINT, BLOCKED, ALONG, DONE or FAILED; the last two with `a.outcome`
  */
 function drive(a) {
-  let { leaf, input, throwing } = a
+  let { leaf, input, throwing, isNative } = a
+  /** @type {Waitable | null} */
+  let acted = null
+  /** Points that were left when the job woke an equal and went on. */
+  let rest = 0
   a.input = undefined
-  a.throwing = false
+  a.throwing = a.kept = false
   if (leaf === UNSTARTED) {
     const outcome = begin(a)
     if (outcome !== POINT) return outcome
     leaf = a.leaf
+    isNative = leaf.next === next
   } else if (leaf === null) {
     if (a.rare !== null && a.rare.along !== null) return a.rare.along.resume(throwing, input)
     a.outcome = input
@@ -1464,7 +1527,7 @@ function drive(a) {
     let value
     let done
     try {
-      const step = throwing ? throwInto(leaf, input) : leaf.next === next ? advance(leaf, input) : leaf.next(input)
+      const step = throwing ? throwInto(leaf, input) : isNative ? advance(leaf, input) : leaf.next(input)
       value = step.value
       done = step.done
     } catch (error) {
@@ -1475,6 +1538,7 @@ function drive(a) {
         return FAILED
       }
       leaf = caller
+      isNative = leaf.next === next
       input = error
       throwing = true
       continue
@@ -1486,29 +1550,42 @@ function drive(a) {
       const caller = a.callers?.pop()
       if (caller === undefined) return end(a, value)
       leaf = caller
+      isNative = leaf.next === next
       input = value
       continue
     }
     input = undefined
+    acted = null
+    const before = rest > 0 ? rest : budget.left
+    rest = 0
     try {
+      while (value instanceof Suspended) {
+        ;(a.callers ??= []).push(leaf)
+        leaf = value.generator
+        value = value.take()
+      }
       if (value === undefined) {
         // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
       } else if (isDoomed(a)) {
         throw takeReason(a)
-      } else if (!(value instanceof Waitable) && isIterator(value)) {
+      } else if ((value === null || value[isWaitable] !== true) && isIterator(value)) {
         if (value === leaf) throw new TypeError(`${a.job.name} yielded the generator that is running`)
         ;(a.callers ??= []).push(leaf)
         leaf = value
+        isNative = leaf.next === next
       } else {
-        const waitable = waitableOf(a, value)
+        /** @type {Waitable} */
+        const waitable = value !== null && value[isWaitable] === true ? value : waitableOf(a, value)
         refuseInSection(a, waitable)
         if (!waitable.enlist(a)) {
           a.leaf = leaf
+          a.isNative = isNative
           a.waiting = waitable
           return BLOCKED
         }
         input = waitable.outcome
         throwing = waitable.phase === REJECTED
+        acted = waitable
       }
     } catch (error) {
       input = error
@@ -1517,11 +1594,17 @@ function drive(a) {
     const { left } = budget
     if (typeof left === 'number' && left > 1) {
       budget.left = left - 1
+    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && !a.dispatcher.cut) {
+      rest = before - 1
+      a.dispatcher.granted++
+      budget.left = 1
     } else {
       budget.left = 0
       a.leaf = leaf
+      a.isNative = isNative
       a.input = input
       a.throwing = throwing
+      a.kept = acted !== null && acted.handsOver && !throwing
       return POINT
     }
   }
@@ -1772,7 +1855,8 @@ class Dispatcher {
 
   /** @param {Standing} a @param {Standing} b */
   compareStandings(a, b) {
-    return b.band - a.band || this.policy.compare(a.job, b.job)
+    if (this.isForeign) return b.band - a.band || this.policy.compare(a.job, b.job)
+    return b.band - a.band || this.policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
   }
 
   /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
@@ -1915,12 +1999,22 @@ class Dispatcher {
     budget.left = 0
   }
 
+  /** Has the running job come back at its next point, because it has woken its equal. */
+  shorten() {
+    this.changed = true
+    if (this.current === null) return
+    const { left } = budget // which is the job's to write
+    // As if no more had been granted: what the budget costs still tells the price of a point.
+    if (typeof left === 'number' && left > 1) this.granted -= left - 1
+    budget.left = 0
+  }
+
   /** @param {Activation} a @param {Waitable} waitable */
   wake(a, waitable) {
     a.waiting = null
     a.input = waitable.outcome
     a.throwing = waitable.phase === REJECTED
-    if (waitable.handsOver) rare(a).kept = !a.throwing
+    a.kept = waitable.handsOver && !a.throwing
     this.unblock(a)
   }
 
@@ -1936,8 +2030,12 @@ class Dispatcher {
     if (running !== null && a.state === READY) {
       const order = this.compareStandings(a.standing, running.standing)
       // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
-      if (order === 0) this.rotate(running)
-      if (!(order > 0)) this.interrupt()
+      if (order === 0) {
+        this.rotate(running)
+        this.shorten()
+      } else if (!(order > 0)) {
+        this.interrupt()
+      }
     }
     if (!this.inRound) this.rest()
   }
@@ -2093,7 +2191,7 @@ class Dispatcher {
 
   /** Has the reason of a cancellation thrown at the next resume. @param {Activation} a */
   strike(a) {
-    if (!isDoomed(a) || /** @type {Circumstances} */ (a.rare).kept) return
+    if (!isDoomed(a) || a.kept) return
     a.input = takeReason(a)
     a.throwing = true
   }
@@ -2465,7 +2563,6 @@ class Dispatcher {
     }
     next.state = RUNNING
     this.running = next
-    if (next.rare !== null) next.rare.kept = false
     const type = next.started === undefined ? 'start' : 'resume'
     if (next.started === undefined) next.started = this.mark
     if (this.observers !== null) this.emit(type, next)
@@ -2482,9 +2579,40 @@ class Dispatcher {
       if (outcome === ALONG) return outcome
       this.current = dispatched = null
       if (this.charge(a, outcome)) continue
-      this.account(a, outcome)
-      return outcome
+      const next = this.relay(a, outcome)
+      if (next === null) {
+        this.account(a, outcome)
+        return outcome
+      }
+      a = next
     }
+  }
+
+  /**
+   * The short way through `account`, `pick` and `dispatch`, for a job that waits or has come to a point when nothing is
+   * due, nobody observes and no section is open. It does what they would do.
+   *
+   * @param {Activation} a @param {number} outcome
+   * @returns {Activation | null} who is to be resumed; null when the long way is to be taken
+   */
+  relay(a, outcome) {
+    const { rare } = a
+    const best = this.ready.first
+    if (outcome !== POINT && outcome !== BLOCKED || best === null || this.time >= this.due || this.observers !== null ||
+      this.gates.length > 0 || this.waiters !== null || this.stale || this.isForeign || this.elapsed > this.slice ||
+      a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice || rare !== null && (rare.server !== null ||
+      rare.reason !== NOT_CANCELLED || !rare.overran && a.cost - rare.costBefore > rare.wcet) ||
+      this.isRoundOver()) return null
+    this.changed = false
+    if (outcome === BLOCKED) {
+      this.running = null
+      a.state = WAITING
+      this.stats.slices++
+    } else if (this.compare(a, best) < 0) {
+      return a
+    }
+    this.dispatch(best, outcome === BLOCKED ? null : a)
+    return best
   }
 
   /**
@@ -3435,10 +3563,7 @@ const LEXICAL = 2
 const PARAMETER = 3
 
 const OPERATOR_WORDS = new Set(['in', 'instanceof'])
-const PREFIX_WORDS = new Set(['typeof', 'void', 'delete'])
-const VALUE_WORDS = new Set(['this', 'super', 'null', 'true', 'false', 'import'])
-const PREFIXES = new Set(['+', '-', '~', '!', '++', '--', '...', '*'])
-const ASSIGNMENTS = new Set(['=', '+=', '-=', '*=', '/=', '%=', '**=', '<<=', '>>=', '>>>=', '&=', '|=', '^=', '&&=', '||=', '??='])
+const COMPARISONS = new Set(['==', '!=', '===', '!==', '<=', '>='])
 const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
 
 /** Names that are declared here, and those that are used here and declared elsewhere. */
@@ -3616,6 +3741,17 @@ class Frame {
  * @property {{ start: number, end: number }[]} again labels of `continue` that mean it
  */
 
+/**
+ * @typedef {object} Guard a statement that may be the last one
+ * @property {number} start
+ * @property {number} end
+ * @property {boolean} isReturn
+ * @property {number} open of the condition
+ * @property {number} close
+ * @property {number} branch
+ * @property {number} returned where the return ends that is the last statement of the branch
+ */
+
 /** Reads the source of one function, and notes where it may yield and where it must. */
 class Reading {
   /**
@@ -3665,12 +3801,24 @@ class Reading {
     this.calls = []
     /** Words of an arrow function that mean what is around it. @type {{ start: number, end: number, word: string }[]} */
     this.lexical = []
+    this.usesThis = false
     this.usesSuper = false
     /** Where calls of its members have their arguments. @type {number[]} */
     this.superCalls = []
     this.usesArguments = false
     this.usesEval = false
     this.usesWith = false
+    /**
+     * The statements it begins with, as long as they are `if (...) return ...`, and one that is `return ... ? ... : ...`.
+     *
+     * @type {Guard[]}
+     */
+    this.guards = []
+    this.mayGuard = true
+    /** Where something stands that such a statement must not hold, or its condition. @type {number[]} */
+    this.hazards = []
+    /** @type {number[]} */
+    this.assignments = []
     /** Elements of a class. @type {any[]} */
     this.elements = []
     /** Names written with escapes. @type {Set<string>} */
@@ -3776,6 +3924,7 @@ class Reading {
       frame.about.isBlock = value === '{' && type === PUNCTUATOR
     }
     if (type !== STRING) this.inPrologue = false
+    if (this.mayGuard && frame.zone === '' && this.own !== null) this.beginGuard()
     if (type === PUNCTUATOR) {
       if (value === '{') {
         if (frame.kind === SWITCH && frame.word === '') {
@@ -3815,6 +3964,7 @@ class Reading {
           return true
         case 'var':
         case 'const':
+          this.hazard(tokens.start)
           this.begin(DECLARATION, BINDING)
           this.frame.declares = value === 'var' ? VAR : LEXICAL
           return true
@@ -3832,6 +3982,22 @@ class Reading {
     this.push(EXPRESSION)
     this.expect = OPERAND
     return false
+  }
+
+  /** The statements that the body begins with. */
+  beginGuard() {
+    const { tokens, frame, guards } = this
+    const { value, start } = tokens
+    if (frame.about === this.own && frame.kind === BLOCK) {
+      if (this.inPrologue) return
+      this.mayGuard = value === 'if' || value === 'return'
+      if (this.mayGuard) guards.push({ start, end: 0, isReturn: value === 'return', open: 0, close: 0, branch: 0, returned: 0 })
+      return
+    }
+    const guard = guards[guards.length - 1]
+    if (guard === undefined || guard.isReturn) return
+    if (frame.kind === IF && frame.word === '') guard.branch = start
+    guard.returned = 0
   }
 
   /** @param {number} kind @param {number} expect */
@@ -3852,6 +4018,7 @@ class Reading {
       first = frame.start
     }
     if (this.frame.loop !== null) this.frame.loop.isPlain = true
+    this.hazard(tokens.start)
     const frame = this.push(word === 'do' ? DO : LOOP)
     frame.about = {
       word, labels, first, start: tokens.start, end: 0, isPlain: false, hasCalls: false, within: frame.within,
@@ -3862,6 +4029,11 @@ class Reading {
     if (word === 'for') this.openScope(frame, false)
     this.expect = word === 'do' ? STATEMENT : HEAD
     return true
+  }
+
+  /** @param {number} start */
+  hazard(start) {
+    if (this.mayGuard && this.frame.zone === '') this.hazards.push(start)
   }
 
   /** Whether a statement stands where declarations may. @param {Frame} frame */
@@ -3895,10 +4067,14 @@ class Reading {
       const { frame } = this
       switch (frame.kind) {
         case BLOCK: case SWITCH: case TOP:
+          if (this.mayGuard && frame.about === this.own && this.guards.length > 0) {
+            this.guards[this.guards.length - 1].end = tokens.before
+          }
           this.expect = STATEMENT
           return false
         case IF:
           if (frame.word === '' && this.is('else')) {
+            if (frame.zone === '') this.hazards.push(tokens.start)
             frame.word = 'else'
             this.expect = STATEMENT
             return true
@@ -4007,9 +4183,16 @@ class Reading {
     if (word === '') {
       if (isList) this.listed.push(start)
       if (!frame.isChain || !frame.called) return
+      this.hazard(start)
       this.callStatements.push({ start, end, isList, within: frame.within, guarded })
       if (loop !== null) loop.isPlain = true
       return
+    }
+    if (this.mayGuard && word === 'return') {
+      const { parent } = frame
+      const outer = parent?.kind === BLOCK ? parent.parent : parent
+      const guard = this.guards[this.guards.length - 1]
+      if (outer?.kind === IF && outer.parent?.about === this.own && guard !== undefined) guard.returned = end
     }
     if (word === 'return') this.returns.push({ start, end: this.tokens.before, isList, within: frame.within, guarded })
     if (loop === null) return
@@ -4062,6 +4245,7 @@ class Reading {
           return true
         case '...': return true
         default:
+          if (this.mayGuard && (value === '++' || value === '--')) this.assignments.push(start)
           frame.fresh = false
           frame.isChain = false
           return true
@@ -4111,6 +4295,7 @@ class Reading {
           return true
         case 'await':
           if (!frame.routine.isAsync) break
+          this.hazard(start)
           frame.isChain = false
           frame.fresh = false
           if (frame.loop !== null) frame.loop.isPlain = true
@@ -4118,6 +4303,7 @@ class Reading {
           return true
         case 'yield':
           if (!frame.routine.isGenerator) break
+          this.hazard(start)
           frame.isChain = false
           frame.fresh = false
           if (frame.loop !== null) frame.loop.isPlain = true
@@ -4149,11 +4335,11 @@ class Reading {
     return true
   }
 
-  /** @returns {Mention} */
-  mention() {
-    const { tokens, frame } = this
+  /** @param {string} [name] @param {number} [start] @param {number} [end] @returns {Mention} */
+  mention(name = this.tokens.value, start = this.tokens.start, end = this.tokens.end) {
+    const { frame } = this
     const mention = {
-      name: tokens.value, start: tokens.start, end: tokens.end, zone: frame.zone, routine: frame.routine,
+      name, start, end, zone: frame.zone, routine: frame.routine,
       scope: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false, within: frame.within
     }
     if (mention.name === 'yield') this.yields.push(mention)
@@ -4163,8 +4349,10 @@ class Reading {
   /** @param {number} start @param {string} word */
   lexicalWord(start, word) {
     const { home } = this.frame.routine
+    if (word !== 'this') this.hazard(start)
     if (home === this.top.routine) this.lexical.push({ start, end: this.tokens.end, word })
     if (home !== this.top.routine && home !== this.own) return
+    if (word === 'this') this.usesThis = true
     if (word === 'super') this.usesSuper = true
     if (word === 'arguments') this.usesArguments = true
   }
@@ -4208,6 +4396,7 @@ class Reading {
       if (this.last === 'let' && frame.tokens === 1 && (frame.kind === FOR_HEAD || (frame.kind === EXPRESSION &&
         this.isList(frame))) && this.tokenBindsAfterLet()) {
         this.pendingName = null
+        this.hazard(start)
         if (frame.kind === EXPRESSION) frame.kind = DECLARATION
         else frame.about = true
         frame.declares = LEXICAL
@@ -4241,6 +4430,7 @@ class Reading {
             return true
           case '++': case '--':
             if (tokens.newline) break
+            if (this.mayGuard) this.assignments.push(start)
             frame.isChain = false
             return true
         }
@@ -4275,6 +4465,10 @@ class Reading {
         case ',':
           this.endArrows()
           frame = this.frame
+          if (this.mayGuard && frame.kind === EXPRESSION) {
+            const guard = this.guards[this.guards.length - 1]
+            if (guard?.start === frame.start) guard.isReturn = false
+          }
           frame.fresh = true
           frame.isChain = false
           this.expect = frame.kind === OBJECT ? PROPERTY : frame.declares !== UNDECLARED ? BINDING : OPERAND
@@ -4284,6 +4478,7 @@ class Reading {
           if (isLabel && frame.kind === EXPRESSION && frame.word === '') return this.beginLabel()
           if (frame.kind === ARROW) this.endArrows()
           frame = this.pop()
+          if (frame.kind === TERNARY && frame.about !== null) frame.about.close = start
           this.expect = frame.kind === CASE ? STATEMENT : OPERAND
           return true
         case '{':
@@ -4296,13 +4491,15 @@ class Reading {
         case '?':
           if (isClosed) break
           frame.isChain = false
-          this.push(TERNARY)
+          this.noteTernary(frame, start)
+          this.push(TERNARY).about = this.mayGuard && frame.kind === EXPRESSION ? this.guards[this.guards.length - 1] ?? null : null
           this.expect = OPERAND
           return true
         case '!': case '~': case '@': case '++': case '--': case '...':
           break
         default:
           if (isClosed) break
+          if (this.mayGuard && value.endsWith('=') && !COMPARISONS.has(value)) this.assignments.push(start)
           frame.isChain = false
           frame.fresh = false
           this.expect = OPERAND
@@ -4332,6 +4529,14 @@ class Reading {
     }
     this.endStatement(tokens.before)
     return false
+  }
+
+  /** @param {Frame} frame @param {number} start */
+  noteTernary(frame, start) {
+    const guard = this.guards[this.guards.length - 1]
+    if (!this.mayGuard || frame.kind !== EXPRESSION || guard?.start !== frame.start) return
+    if (guard.open !== 0) guard.isReturn = false // chained: left as it is
+    guard.open = start
   }
 
   tokenBindsAfterLet() {
@@ -4402,6 +4607,7 @@ class Reading {
     }
     frame.called = true
     if (callee === 'eval' && frame.zone === '') {
+      this.hazard(tokens.start)
       this.usesEval = true
       if (frame.loop !== null) frame.loop.isPlain = true
     }
@@ -4415,6 +4621,7 @@ class Reading {
     }
     ;(frame.chainCalls ??= []).push(call)
     this.calls.push(call)
+    this.hazard(call.start)
     if (frame.loop !== null) frame.loop.isPlain = true
     return call
   }
@@ -4492,6 +4699,11 @@ class Reading {
         this.pop()
         const outer = this.frame
         if (outer.about !== null && outer.kind !== TRY) outer.about.close = tokens.start
+        if (this.mayGuard && outer.kind === IF && /** @type {Frame} */ (outer.parent).about === this.own) {
+          const guard = this.guards[this.guards.length - 1]
+          guard.open = frame.start + 1
+          guard.close = tokens.start
+        }
         this.expect = outer.kind === DO ? DO_END : STATEMENT
         if (outer.kind === WITH) outer.within = true
       }
@@ -4539,6 +4751,7 @@ class Reading {
     const { last } = this
     const { start } = frame
     this.pendingName = null
+    if (last === 'yield') this.yields.pop() // no variable
     if (last === 'yield') this.yieldLabels.push({ start, end: start + 5, routine: frame.routine })
     this.pop()
     this.push(LABEL)
@@ -4650,7 +4863,6 @@ class Reading {
     about.keyStart = tokens.start
     about.keyEnd = tokens.end
     about.isEscaped = tokens.escaped
-    about.mention = type === NAME && this.watches(value) ? this.mention() : null
     this.expect = AFTER_KEY
     return true
   }
@@ -4729,7 +4941,8 @@ class Reading {
   /** `{ name }` or `{ name = 1 }`: the key is the name of a variable too. */
   shorthand() {
     const { frame } = this
-    const { key, mention } = frame.about
+    const { key, keyStart, keyEnd } = frame.about
+    const mention = this.watches(key) ? this.mention(key, keyStart, keyEnd) : null
     if (mention !== null) mention.isShorthand = true
     if (key === 'arguments' && frame.declares === UNDECLARED) this.lexicalWord(frame.about.keyStart, key)
     frame.fresh = false
@@ -4753,6 +4966,7 @@ class Reading {
    * @param {Frame} frame @param {Routine} routine @param {string} zone
    */
   enter(frame, routine, zone) {
+    this.hazard(frame.start)
     if (frame.loop !== null) frame.loop.isPlain = true
     frame.loop = null
     frame.within = frame.guarded = false
@@ -4989,6 +5203,7 @@ class Reading {
     if (word === 'expression') this.beginOperand(tokens.start)
     const { frame: outer } = this
     outer.fresh = false
+    this.hazard(tokens.start)
     if (outer.loop !== null) outer.loop.isPlain = true
     if (outer === this.bottom && this.own === null) this.isClass = true
     const frame = this.push(CLASS)
@@ -5017,7 +5232,7 @@ class Reading {
       return true
     }
     frame.about = newElement(0)
-    this.body = tokens.end
+    if (this.isClass && frame.parent === this.bottom) this.body = tokens.end
     this.expect = PROPERTY
     return true
   }
@@ -5059,7 +5274,7 @@ class Reading {
 /** An element of an object literal or a class. @param {number} start */
 const newElement = start => ({
   start, codeStart: 0, end: 0, key: '', keyType: 0, keyStart: 0, keyEnd: 0, isComputed: false, isEscaped: false, isStatic: false,
-  isAsync: false, isGenerator: false, accessor: '', mention: /** @type {Mention | null} */ (null)
+  isAsync: false, isGenerator: false, accessor: ''
 })
 
 /** @param {Scope} scope @param {Mention | string} name */
@@ -5158,7 +5373,7 @@ function freshNames(source, taken) {
 }
 
 const NAMES = ['$budget', '$calls', '$result', '$left', '$goes', '$wait', '$iterate', '$iterator', '$error', '$call', '$async',
-  '$generator', '$member', '$awaited', '$object', '$this', '$arguments', '$target', '$super', '$own', '$yield']
+  '$generator', '$member', '$awaited', '$object', '$this', '$arguments', '$target', '$super', '$own', '$yield', '$self', '$enter', '$plain', '$run', '$start', '$skips', '$holder', '$name', '$original']
 
 /**
  * The rules of RT.js, Table I: a point where the function begins, where the body of a loop begins, and before a
@@ -5198,32 +5413,9 @@ function rewrite(reading, { budgeted, name, delegate }) {
       else draft.enclose(body, bodyEnd, BEGINS_BODY, `{ ${point} `, ' }')
       continue
     }
-    for (const label of loop.again) draft.replace(label.start, label.end, '')
-    // What is called may cut the budget; then it is counted down in place. Otherwise a copy is.
-    const count = name(loop.hasCalls ? '$goes' : '$left')
-    const isDo = word === 'do'
-    const keep = `if (${left} < 0) ${left} = ${count}${isDo ? ' - 1' : ''};`
-    const before = loop.hasCalls ? `let ${count} = true;`
-      : `let ${count} = ${left} > 0 ? ${left} : 1; ${left} = -1;`
-    const after = loop.hasCalls ? ` if (${count}) break; yield;${isDo ? '' : ` if (${left} < 2) ${left} = 2;`} }`
-      : ` if (${count} ${isDo ? '>' : '>='} 0) { ${keep} break } yield }`
-    const check = loop.hasCalls ? `(${count} = --${left} > 0)` : isDo ? `--${count} > 0` : `${count}-- > 0`
-    if (!loop.hasCalls) {
-      for (const exit of loop.exits) draft.enclose(exit.start, exit.end, BEGINS_STATEMENT, `{ ${keep} `, ' }')
-    }
-    if (word === 'for') {
-      const [testStart, testEnd] = semicolons
-      const tokens = new Tokens(source, testStart + 1)
-      tokens.next(true)
-      const hasTest = tokens.start < testEnd
-      draft.insert(testStart + 1, BEGINS_STATEMENT, end, `;) { ${before} for (; ${check}${hasTest ? ' && (' : ''}`)
-      if (hasTest) draft.insert(testEnd, ENDS_STATEMENT, start, ')')
-    } else {
-      draft.insert(start, BEGINS_STATEMENT, end, `for (;;) { ${before} `)
-      draft.insert(open, BEGINS_BODY, close, isDo ? '(' : `${check} && (`)
-      draft.insert(close, ENDS_BODY, open, isDo ? `) && ${check}` : ')')
-    }
-    draft.insert(end, ENDS_STATEMENT, first, `;${after}`)
+    rewriteChunks(draft, loop, left, name)
+    if (!loop.hasCalls) variables.add(name('$left'))
+    else variables.add(name('$goes'))
   }
 
   const points = new Set()
@@ -5269,6 +5461,43 @@ function rewrite(reading, { budgeted, name, delegate }) {
     }
   }
   return { draft, variables, point: pointAt(false) }
+}
+
+/**
+ * A loop in chunks. Where something is called that may cut the budget, the budget itself is counted down; otherwise a
+ * copy is, and the budget is -1 meanwhile, so that a chunk that ends by an error has used it up. A round whose point
+ * was the yield is not counted again.
+ *
+ * @param {Draft} draft @param {Loop} loop @param {string} left @param {(name: string) => string} name
+ */
+function rewriteChunks(draft, { first, start, end, open, close, semicolons, word, hasCalls, exits, again }, left, name) {
+  const isDo = word === 'do'
+  const count = name(hasCalls ? '$goes' : '$left')
+  const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
+  const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
+  const point = isDo ? `if (--${left} <= 0) yield; ` : ''
+  const before = hasCalls ? (isDo ? `${count} = true; ` : '') : `${left} = -1; `
+  const keep = `if (${left} < 0) ${left} = ${count};`
+  const after = hasCalls ? `if (${count}) break; yield;${isDo ? '' : ` ${left} = ${refilled};`}`
+    : `if (${count} > 0) { ${keep} break } yield; ${count} = ${refilled};`
+  draft.insert(first, BEGINS_STATEMENT, end, `{ ${point}${hasCalls ? '' : `${count} = ${isDo ? refilled : left}; `}`)
+  if (word === 'for') {
+    const [testStart, testEnd] = semicolons
+    const tokens = new Tokens(draft.source, testStart + 1)
+    tokens.next(true)
+    const hasTest = tokens.start < testEnd
+    draft.insert(testStart + 1, BEGINS_STATEMENT, end, `;) { ${before}for (; ${check}${hasTest ? ' && (' : ''}`)
+    if (hasTest) draft.insert(testEnd, ENDS_STATEMENT, start, ')')
+  } else {
+    draft.insert(start, BEGINS_STATEMENT, end - 1, `for (;;) { ${before}`)
+    draft.insert(open, BEGINS_BODY, close, isDo ? '(' : `${check} && (`)
+    draft.insert(close, ENDS_BODY, open, isDo ? `) && ${check}` : ')')
+  }
+  draft.insert(end, ENDS_STATEMENT, first, `; ${after} } }`)
+  if (!hasCalls) {
+    for (const exit of exits) draft.enclose(exit.start, exit.end, BEGINS_STATEMENT, `{ ${keep} `, ' }')
+  }
+  for (const label of again) draft.replace(label.start, label.end, '')
 }
 
 /**
@@ -5349,9 +5578,11 @@ const DEEPEST = 150
 
 /** A call that has not returned yet, and how many are nested. */
 const calls = {
-  /** @type {Generator<any, any, any> | null} */
+  /** @type {any} */
   pending: null,
   depth: 0,
+  /** Whether what is started next has done with its guards. */
+  skips: false,
   take() {
     const { pending } = calls
     calls.pending = null
@@ -5360,17 +5591,19 @@ const calls = {
 }
 
 /**
- * A delegated call. Most return before their budget is used up, and then it has cost no more than the generator;
- * otherwise the caller yields what is pending, and from there on the scheduler resumes the callee itself.
- * So calls stand on the engine's stack only while they run, and a yield costs the same at any depth.
+ * A delegated call. Most return before the budget is used up, and then they have cost no more than the generator.
+ * Otherwise the caller yields what is pending, and from there on the scheduler resumes the callee itself: calls stand
+ * on the engine's stack only while they run, and a yield costs the same at any depth.
  *
- * @param {Generator<any, any, any>} generator
+ * @param {any} generator
  */
 function run(generator) {
-  if (calls.depth >= DEEPEST || budget.left <= 1) {
-    calls.pending = generator
-    return
-  }
+  if (calls.depth < DEEPEST && budget.left > 1) return start(generator)
+  calls.pending = generator
+}
+
+/** @param {any} generator */
+function start(generator) {
   let step
   calls.depth++
   try {
@@ -5379,26 +5612,7 @@ function run(generator) {
     calls.depth--
   }
   if (step.done) return step.value
-  calls.pending = resumed(generator, step)
-}
-
-/** The rest of a generator that has been resumed already. @param {any} generator @param {any} step */
-function* resumed(generator, step) {
-  try {
-    while (!step.done) {
-      let input
-      try {
-        input = yield step.value
-      } catch (error) {
-        step = throwInto(generator, error)
-        continue
-      }
-      step = generator.next(input)
-    }
-    return step.value
-  } finally {
-    generator.return?.()
-  }
+  calls.pending = new Suspended(generator, step)
 }
 
 /** What `await` waits for. @param {any} value */
@@ -5488,12 +5702,18 @@ class AsyncSteps {
 /** @param {any} value */
 const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function'
 
+/** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
+const known = Symbol('preemptible')
+
 /**
- * What is known of rewritten functions.
- *
- * @type {WeakMap<Function, { original: Function, isAsync: boolean, isGenerator: boolean }>}
+ * @typedef {object} Known
+ * @property {any} original
+ * @property {boolean} isAsync
+ * @property {boolean} isGenerator
+ * @property {Function} call how a delegated call begins
+ * @property {Function} awaited the same, of an async function that is awaited; not awaited, it runs beside its caller
  */
-const preemptible = new WeakMap()
+
 /** @type {WeakMap<Function, Function>} */
 const rewritten = new WeakMap()
 
@@ -5534,7 +5754,7 @@ export function preemptify(fn, options = {}) {
   if (typeof options !== 'object' || options === null) throw wrongType('options', 'an object', options)
   if (options.methods !== undefined) return preemptifyMethods(fn, options)
   if (typeof fn !== 'function') throw wrongType('fn', 'a function', fn)
-  if (preemptible.has(fn)) return fn
+  if (Object.hasOwn(fn, known)) return fn
   const isDefault = Object.keys(options).length === 0
   if (isDefault && rewritten.has(fn)) return rewritten.get(fn)
   const rewriting = new Rewriting(fn, sourceOf(fn), options)
@@ -5657,12 +5877,12 @@ class Rewriting {
     this.isInClass = around !== undefined
     /** Members that may be preemptible methods. @type {Set<string>} */
     this.members = new Set(around?.members)
-    /** What names of preemptible functions stand for. @type {Map<string, { kind: string, get: () => any }>} */
+    /** What names of preemptible functions stand for. @type {Map<string, { kind: string, callee?: any, get: () => any }>} */
     this.table = new Map()
     for (const name of Object.keys(scope)) {
       refuseName('scope', name)
       const value = scope[name]
-      if (isGeneratorFunction(value)) this.table.set(name, { kind: 'scope', get: () => value })
+      if (isGeneratorFunction(value)) this.table.set(name, { kind: 'scope', callee: value, get: () => value })
       else if (typeof value === 'object' && value !== null) this.watchMethods(value)
     }
     for (const name of Object.keys(callees ?? {})) {
@@ -5671,7 +5891,7 @@ class Rewriting {
       if (get === undefined && value !== undefined && value !== null && !isGeneratorFunction(value)) {
         throw wrongType(`calls.${name}`, 'a generator function, as preemptify returns it', value)
       }
-      this.table.set(name, { kind: 'calls', get: () => callees[name] })
+      this.table.set(name, { kind: 'calls', callee: value, get: () => callees[name] })
       this.members.add(name)
     }
     const isLate = callees !== undefined && evaluate === undefined
@@ -5686,15 +5906,19 @@ class Rewriting {
     this.helpers = []
     /** The generator function, when it is there. @type {any} */
     this.self = null
+    /** Whether its name is one that cannot be assigned to, as that of a function expression. */
+    this.isConstant = false
     const free = this.free = this.reading.top.uses ?? new Map()
     this.bindNames(free)
+    this.lost = this.lostNames()
     const { draft, variables, point } = rewrite(this.reading, {
       budgeted, name: this.name, delegate: call => this.delegate(call)
     })
     this.replaceWords(draft)
-    draft.sort()
     this.draft = draft
-    this.start = `${variables.size > 0 ? ` let ${[...variables].join(', ')};` : ''} ${point}`
+    this.delegates = variables.size > 0 || this.reading.awaits.length > 0
+    this.variables = variables.size > 0 ? ` let ${[...variables].join(', ')};` : ''
+    this.point = point
   }
 
   /** The generator methods of an object in scope. @param {any} object */
@@ -5752,6 +5976,7 @@ class Rewriting {
       } else if (reading.name !== '') {
         table.set(ownName, { kind: 'own', get: () => this.self })
         bindings.set(ownName, fn)
+        this.isConstant = true
       }
     }
     if (evaluate !== undefined) return
@@ -5763,7 +5988,7 @@ class Rewriting {
       }
       if (table.has(name)) {
         const callee = callees[name]
-        bindings.set(name, preemptible.get(callee)?.original ?? callee)
+        bindings.set(name, callee?.[known]?.original ?? callee)
       }
     }
   }
@@ -5810,9 +6035,9 @@ class Rewriting {
       bindings.set(text, (/** @type {any} */ callee) => this.memberEntry(callee, isAwaited))
       return text
     }
-    const entry = mention.scope === null && !mention.within ? this.table.get(mention.name) : undefined
-    if (entry === undefined) return null
-    const { kind, get } = entry
+    const found = mention.scope === null && !mention.within ? this.table.get(mention.name) : undefined
+    if (found === undefined) return null
+    const { kind, get, callee } = found
     const isAlone = chainEnd === end
     if (zone !== '') {
       if (kind === 'own' || kind === 'visible' || call.routine.isGenerator) return null
@@ -5830,14 +6055,16 @@ class Rewriting {
     }
     const isAwaited = isAlone && (lead === 'await' ||
       (lead === 'return' && own.isAsync && !guarded && reading.returns.some(({ end }) => end === chainEnd)))
+    const way = isAwaited ? 'awaited' : 'call'
     if (kind === 'visible') {
       const text = name(isAwaited ? '$async' : '$own')
-      const enter = entering(get, isAwaited, mention.name)
-      bindings.set(text, (/** @type {any} */ callee) => callee === this.fn || callee === this.self ? enter : callee)
+      bindings.set(text, (/** @type {any} */ callee) =>
+        callee === this.fn ? this.self[known][way] : callee?.[known]?.[way] ?? callee)
       return `${text}(${mention.name})`
     }
+    if (kind === 'own' && !own.isAsync && this.lost.length === 0) return name('$enter')
     const text = `${name(isAwaited ? '$async' : '$call')}_${mention.name}`
-    bindings.set(text, entering(get, isAwaited, mention.name))
+    bindings.set(text, entry(callee, get, way, mention.name))
     return text
   }
 
@@ -5848,14 +6075,15 @@ class Rewriting {
    */
   memberEntry(callee, isAwaited) {
     if (typeof callee !== 'function') return () => { throw new TypeError('what is called is not a function') }
-    let target = callee
-    if (!isGeneratorFunction(callee)) {
-      for (const { get } of this.table.values()) {
-        if (preemptible.get(get())?.original === callee) target = get()
-      }
-      if (target === callee) return callee
+    const way = isAwaited ? 'awaited' : 'call'
+    const { [known]: rewriting } = callee
+    if (rewriting !== undefined) return rewriting[way]
+    if (isGeneratorFunction(callee)) return wayInto(callee)
+    for (const { get } of this.table.values()) {
+      const target = get()?.[known]
+      if (target?.original === callee) return target[way]
     }
-    return function (/** @type {any[]} */ ...args) { return enter(target, this, args, isAwaited) }
+    return callee
   }
 
   /** Whether a chain may be cut short at a call whose `this` would be lost. @param {Call} call */
@@ -5901,6 +6129,25 @@ class Rewriting {
         'set: (_, key, value) => { super[key] = value; return true } });')
     }
     this.replaceYield(draft)
+    if (this.isConstant) this.replaceName(draft)
+  }
+
+  /** Assignments to the name of a function expression have no effect, or throw. @param {Draft} draft */
+  replaceName(draft) {
+    const { reading, name, helpers, bindings } = this
+    const mentions = this.free.get(reading.name) ?? []
+    const isAssigned = mentions.some((/** @type {Mention} */ { start, end }) => isTarget(reading, start, end))
+    if (!isAssigned) return
+    const text = name('$name')
+    const original = name('$original')
+    for (const { start, end, isShorthand, isCall } of mentions) {
+      if (draft.edits.some(({ at, to }) => at === start && to === end)) continue
+      draft.replace(start, end, `${isShorthand ? `${reading.name}: ` : ''}${isCall ? `(0, ${text}.value)` : `${text}.value`}`)
+    }
+    bindings.delete(reading.name)
+    bindings.set(original, this.fn)
+    helpers.push(`const ${text} = { get value() { return ${original} }, ` +
+      `set value(value) { (function ${reading.name}() { ${reading.name} = value })() } };`)
   }
 
   /** In a generator `yield` is no name. @param {Draft} draft */
@@ -5925,9 +6172,73 @@ class Rewriting {
     if (isFree) helpers.push(`const ${text} = { get value() { return yield }, set value(value) { yield = value } };`)
   }
 
+  /** The statements that it begins with may end it before it needs to be a generator. */
+  guard() {
+    const { reading, draft, name, source } = this
+    const { guards, hazards, assignments } = reading
+    const has = (/** @type {number[]} */ positions, /** @type {number} */ from, /** @type {number} */ to) =>
+      positions.some(at => at >= from && at < to)
+    const skips = name('$skips')
+    let end = 0
+    let last = ''
+    for (const guard of guards) {
+      const { start, open, close } = guard
+      if (guard.isReturn) {
+        const returnEnd = reading.returns.find(other => other.start === start)?.end ?? 0
+        if (open === 0 || close === 0 || has(hazards, start, open) || has(assignments, start, open)) break
+        const condition = source.slice(start + 6, open)
+        if (!has(hazards, open, close)) {
+          last = `if (${condition}) return ${source.slice(open + 1, close)};`
+          draft.enclose(start + 6, open, BEGINS_BODY, ` !${skips} && (`, ')')
+        } else if (!has(hazards, close, returnEnd)) {
+          last = `if (!(${condition})) return ${source.slice(close + 1, returnEnd)};`
+          draft.enclose(start + 6, open, BEGINS_BODY, ` ${skips} || (`, ')')
+        }
+        break
+      }
+      if (guard.end === 0 || guard.returned === 0 || has(hazards, start, guard.end) || has(assignments, open, close)) break
+      end = guard.end
+    }
+    if (end === 0 && last === '') return ''
+    const first = guards[0].start
+    this.point = `const ${skips} = ${name('$calls')}.skips; ${name('$calls')}.skips = false; if (!${skips}) { ${this.point}`
+    if (end === 0) this.point += ' }'
+    else draft.insert(end, ENDS_BODY, 0, ' }')
+    return `${source.slice(first, end || first)}; ${last}`
+  }
+
+  /** A function that begins a call, and does without a generator where it can. */
+  entry() {
+    const { reading, name, options, source } = this
+    const own = /** @type {Routine} */ (reading.own)
+    const { parameterNames, isSimple, usesThis, usesArguments, usesEval, usesSuper, yields, lexical } = reading
+    const self = name('$self')
+    const run = name('$run')
+    const left = `${name('$budget')}.left`
+    const isPlain = isSimple && !usesArguments && !usesEval && !usesSuper && yields.length === 0 && !own.isGenerator &&
+      !own.isAsync && options.budgeted !== false && !(own.isArrow && lexical.length > 0) &&
+      new Set(parameterNames).size === parameterNames.length
+    if (!isPlain) return `function (...args) { return ${run}(${self}.apply(this, args)) }`
+    const names = parameterNames.join(', ')
+    const given = usesThis ? `.call(this${names && `, ${names}`})` : `(${names})`
+    const head = `function (${names}) {`
+    if (reading.loops.length === 0 && !this.delegates) {
+      const points = reading.callStatements.length + 1
+      const plain = name('$plain')
+      return `(${plain} => ${head} if (${left} > ${points}) { ${left} -= ${points}; return ${plain}${given} } ` +
+        `return ${run}(${self}${given}) })(${own.isArrow ? source : `function ${source.slice(reading.parameters)}`})`
+    }
+    const guards = this.guard()
+    if (guards === '') return `${head} return ${run}(${self}${given}) }`
+    return `${head} if (${left} > 1 && ${name('$calls')}.depth < ${DEEPEST}) { ${left}--; ${guards} ` +
+      `${name('$calls')}.skips = true; return ${name('$start')}(${self}${given}) } return ${run}(${self}${given}) }`
+  }
+
   /** Its parameters and its body. */
   text() {
-    const { draft, reading, start } = this
+    const { draft, reading, variables, point } = this
+    const start = `${variables} ${point}`
+    draft.sort()
     const { parameters, parametersEnd, body, bodyEnd, prologueEnd, hasBlock } = reading
     let head = draft.text(parameters, parametersEnd)
     if (!head.startsWith('(')) head = `(${head})`
@@ -5941,13 +6252,19 @@ class Rewriting {
     const { fn, reading, evaluate, options, home, helpers } = this
     const own = /** @type {Routine} */ (reading.own)
     const isMethod = reading.usesSuper && home !== undefined
+    const { name } = this
+    const entry = this.entry()
     const text = this.text()
     const key = JSON.stringify(fn.name)
     const strict = options.strict ?? (evaluate === undefined ? strictness(fn, reading) : false)
     this.bindDefaults()
+    const holder = name('$holder')
+    const self = name('$self')
+    const enter = name('$enter')
     const build = (/** @type {boolean} */ isStrict) => evaluated(`((${[...this.bindings.keys()].join(', ')}) => {` +
-      `${isStrict ? " 'use strict';" : ''}${helpers.length > 0 ? ` ${helpers.join(' ')}` : ''} return { ` +
-      `${isMethod ? `*${key}` : `${key}: function* `}${text} } })`, fn, evaluate)
+      `${isStrict ? " 'use strict';" : ''}${helpers.length > 0 ? ` ${helpers.join(' ')}` : ''} ` +
+      `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${text} }, ${self} = ${holder}[${key}], ` +
+      `${enter} = ${entry}; return { holder: ${holder}, self: ${self}, enter: ${enter} } })`, fn, evaluate)
     let factory
     try {
       factory = build(strict ?? true)
@@ -5955,23 +6272,23 @@ class Rewriting {
       if (!(error instanceof SyntaxError) || strict !== undefined) throw this.explained(error)
       factory = build(false)
     }
-    const holder = factory(...this.bindings.values())
-    if (isMethod) Object.setPrototypeOf(holder, Object.getPrototypeOf(home))
-    let generatorFunction = holder[fn.name]
+    const made = factory(...this.bindings.values())
+    if (isMethod) Object.setPrototypeOf(made.holder, Object.getPrototypeOf(home))
+    let generatorFunction = made.self
     define(generatorFunction, fn, undefined)
-    const lost = this.lostNames()
     if (own.isAsync) generatorFunction = adopting(generatorFunction)
-    if (lost.length > 0) generatorFunction = this.explaining(generatorFunction, lost)
+    if (this.lost.length > 0) generatorFunction = this.explaining(generatorFunction, this.lost)
     define(generatorFunction, fn, `function* ${text}`)
-    this.self = generatorFunction
-    preemptible.set(generatorFunction, { original: fn, isAsync: own.isAsync, isGenerator: own.isGenerator })
-    return generatorFunction
+    register(generatorFunction, fn, own, generatorFunction === made.self ? made.enter : wayInto(generatorFunction))
+    return this.self = generatorFunction
   }
 
   bindDefaults() {
     const { name, bindings } = this
     bindings.set(name('$budget'), budget)
     bindings.set(name('$calls'), calls)
+    bindings.set(name('$run'), run)
+    bindings.set(name('$start'), start)
     if (this.reading.awaits.length > 0) bindings.set(name('$wait'), waitFor)
     if (this.reading.loops.some(loop => loop.isAwait)) {
       bindings.set(name('$iterate'), (/** @type {any} */ iterable) => new AsyncSteps(iterable))
@@ -6010,6 +6327,15 @@ class Rewriting {
   }
 }
 
+/**
+ * @param {any} generatorFunction @param {any} original @param {{ isAsync: boolean, isGenerator: boolean }} kind
+ * @param {Function} awaited
+ */
+function register(generatorFunction, original, { isAsync, isGenerator }, awaited) {
+  const call = isAsync ? original : awaited
+  Object.defineProperty(generatorFunction, known, { value: { original, isAsync, isGenerator, call, awaited } })
+}
+
 /** @param {any} generatorFunction @param {any} fn @param {string | undefined} source */
 function define(generatorFunction, fn, source) {
   Object.defineProperty(generatorFunction, 'name', { value: fn.name, configurable: true })
@@ -6025,22 +6351,43 @@ function adopting(inner) {
   }
 }
 
-/** How a call of a preemptible function begins. @param {() => any} get @param {boolean} isAwaited @param {string} name */
-function entering(get, isAwaited, name) {
+/** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
+function wayInto(generatorFunction) {
   return function (/** @type {any[]} */ ...args) {
-    const callee = get()
-    if (typeof callee !== 'function') throw new TypeError(`${name} is not a function`)
-    return enter(callee, this, args, isAwaited)
+    const result = Reflect.apply(generatorFunction, this, args)
+    return isIterator(result) ? run(result) : result
   }
 }
 
-/** @param {any} callee @param {any} self @param {any[]} args @param {boolean} isAwaited */
-function enter(callee, self, args, isAwaited) {
-  const known = preemptible.get(callee)
-  // An async function that is not awaited runs beside its caller.
-  if (known !== undefined && known.isAsync && !isAwaited) return Reflect.apply(known.original, self, args)
-  const result = Reflect.apply(callee, self, args)
-  return isIterator(result) ? run(result) : result
+/**
+ * How a call of a preemptible function begins; one that is not there yet is looked up when it is called.
+ *
+ * @param {any} callee @param {() => any} get @param {'call' | 'awaited'} way @param {string} name @returns {Function}
+ */
+function entry(callee, get, way, name) {
+  if (isGeneratorFunction(callee)) return callee[known]?.[way] ?? wayInto(callee)
+  /** @type {any} */
+  let found
+  return function (/** @type {any[]} */ ...args) {
+    if (found === undefined) {
+      const callee = get()
+      if (!isGeneratorFunction(callee)) throw new TypeError(`${name} is not a preemptible function`)
+      found = entry(callee, get, way, name)
+    }
+    return Reflect.apply(found, this, args)
+  }
+}
+
+/**
+ * Whether a name may be assigned to where it stands; when in doubt it may.
+ *
+ * @param {Reading} reading @param {number} start @param {number} end
+ */
+function isTarget({ source }, start, end) {
+  const tokens = new Tokens(source, end)
+  tokens.next(false)
+  return !['(', '.', ')', ';', '?.', '==', '===', '!=', '!==', '+', '-', '&&', '||', '?', '`'].includes(tokens.value) ||
+    (/[+-]\s*$/).test(source.slice(Math.max(0, start - 20), start))
 }
 
 /** @param {string} option @param {string} name */
@@ -6119,7 +6466,8 @@ function preemptifyClass(target, options) {
   for (const { key, isStatic, isAsync, isGenerator } of made) {
     if (key.startsWith('#')) continue
     const original = (isStatic ? target : target.prototype)[key]
-    preemptible.set((isStatic ? result : result.prototype)[key], { original, isAsync, isGenerator })
+    const method = (isStatic ? result : result.prototype)[key]
+    register(method, original, { isAsync, isGenerator }, wayInto(method))
   }
   if (!Object.hasOwn(result, 'source')) Object.defineProperty(result, 'source', { value: text, configurable: true })
   return result
