@@ -1185,6 +1185,7 @@ class Join extends Waitable {
     super()
     this.target = target
   }
+  get name() { return this.target.job.name }
   /** @param {Job | null} job */
   begin(job) {
     const { target } = this
@@ -3805,7 +3806,6 @@ class Reading {
     this.usesSuper = false
     /** Where calls of its members have their arguments. @type {number[]} */
     this.superCalls = []
-    this.usesArguments = false
     this.usesEval = false
     this.usesWith = false
     /**
@@ -4328,7 +4328,6 @@ class Reading {
     this.beginOperand(start)
     this.bare = start
     this.expect = OPERATOR
-    if (value === 'arguments') this.lexicalWord(start, value)
     const mention = this.watches(value) ? this.mention() : null
     frame.callee = mention ?? value
     this.pendingName = mention ?? value
@@ -4342,7 +4341,8 @@ class Reading {
       name, start, end, zone: frame.zone, routine: frame.routine,
       scope: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false, within: frame.within
     }
-    if (mention.name === 'yield') this.yields.push(mention)
+    if (name === 'yield') this.yields.push(mention)
+    else if (name === 'arguments') this.hazard(start)
     return mention
   }
 
@@ -4354,7 +4354,6 @@ class Reading {
     if (home !== this.top.routine && home !== this.own) return
     if (word === 'this') this.usesThis = true
     if (word === 'super') this.usesSuper = true
-    if (word === 'arguments') this.usesArguments = true
   }
 
   /** The name read last is a use, unless it is a parameter of an arrow function. */
@@ -4752,7 +4751,7 @@ class Reading {
     const { start } = frame
     this.pendingName = null
     if (last === 'yield') this.yields.pop() // no variable
-    if (last === 'yield') this.yieldLabels.push({ start, end: start + 5, routine: frame.routine })
+    if (last === 'yield') this.yieldLabels.push({ start, end: this.tokens.before, routine: frame.routine })
     this.pop()
     this.push(LABEL)
     this.frame.word = last
@@ -4944,7 +4943,6 @@ class Reading {
     const { key, keyStart, keyEnd } = frame.about
     const mention = this.watches(key) ? this.mention(key, keyStart, keyEnd) : null
     if (mention !== null) mention.isShorthand = true
-    if (key === 'arguments' && frame.declares === UNDECLARED) this.lexicalWord(frame.about.keyStart, key)
     frame.fresh = false
     if (frame.declares !== UNDECLARED) {
       const scope = frame.declares === VAR ? frame.scope.top : frame.scope
@@ -5373,7 +5371,7 @@ function freshNames(source, taken) {
 }
 
 const NAMES = ['$budget', '$calls', '$result', '$left', '$goes', '$wait', '$iterate', '$iterator', '$error', '$call', '$async',
-  '$generator', '$member', '$awaited', '$object', '$this', '$arguments', '$target', '$super', '$own', '$yield', '$self', '$enter', '$plain', '$run', '$start', '$skips', '$holder', '$name', '$original']
+  '$generator', '$member', '$awaited', '$object', '$this', '$arguments', '$target', '$super', '$own', '$yield', '$self', '$enter', '$plain', '$run', '$start', '$skips', '$holder', '$name', '$original', '$access']
 
 /**
  * The rules of RT.js, Table I: a point where the function begins, where the body of a loop begins, and before a
@@ -5396,7 +5394,7 @@ function rewrite(reading, { budgeted, name, delegate }) {
   const draft = new Draft(source)
   const left = `${name('$budget')}.left`
   const pointAt = (/** @type {boolean} */ within) =>
-    budgeted && !within ? `if (--${left} <= 0) yield;` : 'yield;' // in a `with`, no name is sure to be ours
+    !budgeted ? 'yield;' : within ? 'if (super.point) yield;' : `if (--${left} <= 0) yield;`
   const variables = new Set()
   /** Where a parenthesis has been opened. @type {number[]} */
   const opened = []
@@ -5516,7 +5514,7 @@ function rewriteForAwait(draft, loop, name, point) {
   draft.insert(body, BEGINS_BODY, bodyEnd, () => ` { ${loop.declares ? `${head()} = ${iterator}.value;` : `;(${head()} = ${iterator}.value);`} ${point} `)
   draft.insert(bodyEnd, ENDS_BODY, body, ' }')
   draft.insert(end, ENDS_STATEMENT, first, ` } catch (${error}) { throw ${iterator}.fail(${error}) } ` +
-    `finally { if (${iterator}.leaves()) try { ${iterator}.left(yield ${iterator}.leave()) } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
+    `finally { if (${iterator}.isOpen) try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
 }
 
 
@@ -5615,55 +5613,43 @@ function start(generator) {
   calls.pending = new Suspended(generator, step)
 }
 
+/** A point where names are not to be trusted. */
+const withinWith = {
+  get point() {
+    return --budget.left <= 0
+  }
+}
+
 /** What `await` waits for. @param {any} value */
 const waitFor = value => Promise.resolve(value)
 
-/** The iterator of a `for await`. */
+/** The steps of a `for await`, each value in a box of its own: an async generator awaits what it yields. */
+async function* each(/** @type {any} */ iterable) {
+  for await (const value of iterable) yield { value }
+}
+
+/** A `for await` loop that is left and goes on where the engine's own would. */
 class AsyncSteps {
   /** @param {any} iterable */
   constructor(iterable) {
-    const method = iterable[Symbol.asyncIterator]
-    this.isSync = method === undefined || method === null
-    const iterator = this.isSync ? iterable[Symbol.iterator]() : Reflect.apply(method, iterable, [])
-    if (!isObject(iterator)) throw new TypeError(`${describe(iterator)} is not an object`)
-    this.iterator = iterator
-    this.step = iterator.next
+    this.steps = each(iterable)
     /** Whether the body runs: then to leave is to close. */
     this.isOpen = false
     this.hasFailed = false
     /** @type {any} */
     this.value = undefined
-    /** @type {any} */
-    this.close = undefined
   }
 
   next() {
     this.isOpen = false
-    const step = Reflect.apply(this.step, this.iterator, [])
-    return this.isSync ? this.settled(step, true) : waitFor(step)
-  }
-
-  /** What a synchronous iterator yields is awaited too. @param {any} step @param {boolean} closes */
-  settled(step, closes) {
-    if (!isObject(step)) throw new TypeError(`Iterator result ${describe(step)} is not an object`)
-    const { done, value } = step
-    return waitFor(value).then(value => ({ done, value }), error => {
-      if (closes && !done) {
-        try {
-          this.iterator.return?.()
-        } catch {} // the first error is the one that counts
-      }
-      throw error
-    })
+    return this.steps.next()
   }
 
   /** @param {any} step @returns {boolean} whether there is one more */
-  take(step) {
-    if (!isObject(step)) throw new TypeError(`Iterator result ${describe(step)} is not an object`)
-    if (step.done) return false
-    this.value = step.value
-    this.isOpen = true
-    return true
+  take({ done, value }) {
+    if (done) return false
+    this.value = value.value
+    return this.isOpen = true
   }
 
   /** @param {any} error of the body */
@@ -5672,25 +5658,8 @@ class AsyncSteps {
     return error
   }
 
-  /** Whether there is something to close. */
-  leaves() {
-    if (!this.isOpen) return false
-    try {
-      this.close = this.iterator.return
-    } catch (error) {
-      this.suppress(error)
-    }
-    return this.close !== undefined && this.close !== null
-  }
-
   leave() {
-    const step = Reflect.apply(this.close, this.iterator, [])
-    return this.isSync ? this.settled(step, false) : waitFor(step)
-  }
-
-  /** @param {any} step */
-  left(step) {
-    if (!isObject(step)) throw new TypeError(`${describe(step)} is not an object`)
+    return this.steps.return()
   }
 
   /** The body's error is the one that counts. @param {any} error */
@@ -5896,7 +5865,7 @@ class Rewriting {
     }
     const isLate = callees !== undefined && evaluate === undefined
     this.reading = read(source,
-      name => name === 'yield' || name === fn.name || this.table.has(name) || (isLate && !(name in globalThis)),
+      name => name === 'yield' || name === 'arguments' || name === fn.name || this.table.has(name) || (isLate && !(name in globalThis)),
       name => this.members.has(name))
     this.refuse()
     this.name = freshNames(around?.text ?? source, [...this.reading.escaped, ...Object.keys(scope)])
@@ -5949,7 +5918,7 @@ class Rewriting {
         'the object itself: { methods: [...] }')
     }
     if (!own.isArrow || evaluate !== undefined) return
-    for (const { word } of lexical) {
+    for (const word of [...lexical.map(({ word }) => word), ...this.arguments().map(({ name }) => name)]) {
       if (word === 'this' && !('this' in options)) {
         throw new TypeError(`${label}: the this of an arrow function is that of the code around it; give it as ` +
           '{ this: value }, or { evaluate: s => eval(s) } from there')
@@ -5959,6 +5928,14 @@ class Rewriting {
           '{ evaluate: s => eval(s) } from there')
       }
     }
+  }
+
+  /** Where it uses its arguments, or an arrow function those around it. @returns {Mention[]} */
+  arguments() {
+    const { reading } = this
+    const home = /** @type {Routine} */ (reading.own).home
+    return (reading.top.uses?.get('arguments') ?? []).filter((/** @type {Mention} */ { routine }) =>
+      routine.home === home || routine.home === reading.top.routine)
   }
 
   /** What the names that the function uses, and does not declare, shall mean. @param {Map<string, any>} free */
@@ -6116,7 +6093,7 @@ class Rewriting {
     }
     if (used.has('this') && 'this' in options) bindings.set(name('$this'), () => options.this)
     else if (used.has('this')) helpers.push(`const ${name('$this')} = () => this;`)
-    if (used.has('arguments')) helpers.push(`const ${name('$arguments')} = () => arguments;`)
+    if (isLexical) this.replaceByAccess(draft, this.arguments(), name('$arguments'), 'arguments', 'arguments = value')
     if (used.has('new.target')) helpers.push(`const ${name('$target')} = () => new.target;`)
     if (isProxied) {
       const text = name('$super')
@@ -6150,26 +6127,55 @@ class Rewriting {
       `set value(value) { (function ${reading.name}() { ${reading.name} = value })() } };`)
   }
 
+  /**
+   * Names that cannot be written where they stand are reached through an object.
+   *
+   * @param {Draft} draft @param {Mention[]} mentions @param {string} text of the object @param {string} get @param {string} set
+   */
+  replaceByAccess(draft, mentions, text, get, set) {
+    if (mentions.length === 0) return
+    for (const { name, start, end, isShorthand, isCall } of mentions) {
+      draft.replace(start, end, (isShorthand ? `${name}: ` : '') + (isCall ? `(0, ${text}.value)` : `${text}.value`))
+    }
+    const isSet = mentions.some(({ start, end }) => isTarget(this.reading, start, end))
+    this.bindings.set(this.name('$access'), access)
+    this.helpers.push(`const ${text} = ${this.name('$access')}(() => ${get}${isSet ? `, value => { ${set} }` : ''});`)
+  }
+
   /** In a generator `yield` is no name. @param {Draft} draft */
   replaceYield(draft) {
-    const { reading, name, helpers } = this
+    const { reading, name } = this
     const own = /** @type {Routine} */ (reading.own)
+    if (own.isGenerator) return
     const isWithin = (/** @type {Routine | null} */ routine) => {
       while (routine !== null && routine !== own && routine.isArrow) routine = routine.outer
       return routine === own
     }
     const text = name('$yield')
-    const mentions = own.isGenerator ? [] : [...reading.yields]
-    let isFree = false
-    for (const { scope, routine, start, end, isShorthand, isCall } of mentions) {
-      const isOwn = scope !== null && scope !== reading.top
-      if (!isWithin(isOwn ? scope.routine : routine)) continue
-      const to = isOwn ? text : isCall ? `(0, ${text}.value)` : `${text}.value`
-      isFree ||= !isOwn
-      draft.replace(start, end, isShorthand ? `yield: ${to}` : to)
+    const free = []
+    for (const mention of reading.yields) {
+      const { scope, routine, start, end, isShorthand } = mention
+      if (scope === null) {
+        if (isWithin(routine)) free.push(mention)
+      } else if (isWithin(scope.routine)) {
+        draft.replace(start, end, isShorthand ? `yield: ${text}` : text)
+      }
     }
+    this.replaceByAccess(draft, free, text, 'yield', 'yield = value')
     for (const { start, end, routine } of reading.yieldLabels) if (isWithin(routine)) draft.replace(start, end, text)
-    if (isFree) helpers.push(`const ${text} = { get value() { return yield }, set value(value) { yield = value } };`)
+  }
+
+  /** Assignments to the name of a function expression have no effect, or throw. @param {Draft} draft */
+  replaceName(draft) {
+    const { reading, name, bindings } = this
+    const own = reading.name
+    const mentions = (this.free.get(own) ?? []).filter((/** @type {Mention} */ { start, end }) =>
+      !draft.edits.some(({ at, to }) => at === start && to === end))
+    if (!mentions.some((/** @type {Mention} */ { start, end }) => isTarget(reading, start, end))) return
+    const original = name('$original')
+    bindings.delete(own)
+    bindings.set(original, this.fn)
+    this.replaceByAccess(draft, mentions, name('$name'), original, `(function ${own}() { ${own} = value })()`)
   }
 
   /** The statements that it begins with may end it before it needs to be a generator. */
@@ -6211,11 +6217,11 @@ class Rewriting {
   entry() {
     const { reading, name, options, source } = this
     const own = /** @type {Routine} */ (reading.own)
-    const { parameterNames, isSimple, usesThis, usesArguments, usesEval, usesSuper, yields, lexical } = reading
+    const { parameterNames, isSimple, usesThis, usesEval, usesSuper, usesWith, yields, lexical } = reading
     const self = name('$self')
     const run = name('$run')
     const left = `${name('$budget')}.left`
-    const isPlain = isSimple && !usesArguments && !usesEval && !usesSuper && yields.length === 0 && !own.isGenerator &&
+    const isPlain = isSimple && this.arguments().length === 0 && !usesEval && !usesSuper && !usesWith && yields.length === 0 && !own.isGenerator &&
       !own.isAsync && options.budgeted !== false && !(own.isArrow && lexical.length > 0) &&
       new Set(parameterNames).size === parameterNames.length
     if (!isPlain) return `function (...args) { return ${run}(${self}.apply(this, args)) }`
@@ -6251,7 +6257,8 @@ class Rewriting {
   result() {
     const { fn, reading, evaluate, options, home, helpers } = this
     const own = /** @type {Routine} */ (reading.own)
-    const isMethod = reading.usesSuper && home !== undefined
+    // In the body of a `with` no name is sure to be ours; `super` is.
+    const isMethod = (reading.usesSuper && home !== undefined) || reading.usesWith
     const { name } = this
     const entry = this.entry()
     const text = this.text()
@@ -6273,7 +6280,7 @@ class Rewriting {
       factory = build(false)
     }
     const made = factory(...this.bindings.values())
-    if (isMethod) Object.setPrototypeOf(made.holder, Object.getPrototypeOf(home))
+    if (isMethod) Object.setPrototypeOf(made.holder, home === undefined ? withinWith : Object.getPrototypeOf(home))
     let generatorFunction = made.self
     define(generatorFunction, fn, undefined)
     if (own.isAsync) generatorFunction = adopting(generatorFunction)
@@ -6350,6 +6357,16 @@ function adopting(inner) {
     return isObject(result) ? yield new Promise(resolve => resolve(result)) : result
   }
 }
+
+/** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
+const access = (get, set) => ({
+  get value() {
+    return get()
+  },
+  set value(value) {
+    set(value)
+  }
+})
 
 /** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
 function wayInto(generatorFunction) {
