@@ -979,6 +979,7 @@ const BEGUN = 1
 const FULFILLED = 2
 const REJECTED = 3
 
+/** Tells waitables from other values at less than the price of `instanceof`. */
 const isWaitable = Symbol('waitable')
 
 /**
@@ -1027,8 +1028,9 @@ class Waitable {
     this.node = null
   }
 
-  /** Tells it from other values at less than the price of `instanceof`. */
-  get [isWaitable]() { return true }
+  static {
+    Object.assign(this.prototype, { [isWaitable]: true })
+  }
   get isFulfilled() { return this.phase === FULFILLED }
 
   /** Jobs each of which must act before this can be over, as the owner of a lock. @returns {(Job | null)[]} */
@@ -1214,7 +1216,9 @@ class WaitNode {
     this.standing = standingToLend(activation)
     this.order = order
     this.index = OUTSIDE
+    /** @type {WaitNode | null} */
     this.before = null
+    /** @type {WaitNode | null} */
     this.after = null
   }
   get job() { return this.activation && this.activation.job }
@@ -1231,20 +1235,19 @@ class Queue {
   #dispatcher = null
   #isDecided = false
   #arrivals = 0
-  /** @type {Heap<WaitNode>} */
-  #heap = new Heap(
-    node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(node.standing),
-    (a, b) => /** @type {Dispatcher} */ (this.#dispatcher).compareStandings(a.standing, b.standing) ||
-      a.order - b.order)
+  /** The only one who waits; mostly there is no other. @type {WaitNode | null} */
+  #lone = null
+  /** Made when a second one comes; empty while there is a lone one. @type {Heap<WaitNode> | null} */
+  #heap = null
 
   /** @param {Job | null} [owner] */
   constructor(owner = null) {
     this.owner = owner
   }
 
-  get size() { return this.#heap.size }
+  get size() { return this.#lone !== null ? 1 : this.#heap === null ? 0 : this.#heap.size }
   /** @returns {WaitNode | null} */
-  get first() { return this.#heap.first }
+  get first() { return this.#lone !== null ? this.#lone : this.#heap === null ? null : this.#heap.first }
 
   get owner() { return this.#owner && this.#owner.job }
   set owner(job) {
@@ -1274,9 +1277,24 @@ class Queue {
     this.#follow((activation ?? this.#owner)?.dispatcher)
     const node = new WaitNode(this, waitable, activation, this.#arrivals++)
     waitable.node = node
-    this.#heap.push(node)
+    if (this.size === 0) {
+      node.index = 0
+      this.#lone = node
+    } else {
+      this.#ordered.push(node)
+    }
     this.#lend()
     return node
+  }
+  /** All who wait, for a second one. */
+  get #ordered() {
+    const heap = this.#heap ??= new Heap(
+      node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(node.standing),
+      (a, b) => /** @type {Dispatcher} */ (this.#dispatcher).compareStandings(a.standing, b.standing) ||
+        a.order - b.order)
+    if (this.#lone !== null) heap.push(this.#lone)
+    this.#lone = null
+    return heap
   }
   /**
    * The first job decides by whose policy the queue is ordered.
@@ -1284,26 +1302,32 @@ class Queue {
    * @param {Dispatcher | undefined} dispatcher
    */
   #follow(dispatcher) {
-    if (this.#isDecided && this.#heap.size > 0) return
+    if (this.#isDecided && this.size > 0) return
     this.#isDecided = dispatcher !== undefined
     const next = dispatcher ?? dispatcherOf(rt)
     if (next === this.#dispatcher) return
     const nodes = []
-    while (this.#heap.size > 0) nodes.push(this.#heap.shift())
+    const heap = this.#heap
+    while (heap !== null && heap.size > 0) nodes.push(heap.shift())
     this.#dispatcher = next
-    for (const node of nodes) this.#heap.push(node)
+    for (const node of nodes) heap?.push(node)
   }
 
   /** @returns {WaitNode | null} */
   shift() {
-    const node = this.#heap.first
+    const node = this.first
     if (node !== null) this.remove(node)
     return node
   }
   /** @param {WaitNode} node */
   remove(node) {
     if (node.index === OUTSIDE) return
-    this.#heap.remove(node)
+    if (node !== this.#lone) {
+      this.#heap?.remove(node)
+    } else {
+      this.#lone = null
+      node.index = OUTSIDE
+    }
     node.waitable.node = null
     this.#lend()
   }
@@ -1314,9 +1338,9 @@ class Queue {
 
   /** @param {WaitNode} node */
   update(node) {
-    this.#heap.remove(node)
+    if (node !== this.#lone) this.#heap?.remove(node)
     node.standing = standingToLend(node.activation)
-    this.#heap.push(node)
+    if (node !== this.#lone) this.#heap?.push(node)
     this.#lend()
   }
 
@@ -1351,6 +1375,7 @@ const rankOf = ({ id, name, task, release, deadline, absoluteDeadline, priority,
  * @throws {DeadlockError} when the owner waits, through others, for the one that is about to wait for it
  */
 function refuseCycle(waiting, owner) {
+  if (owner.waiting === null && owner !== waiting) return
   /** @type {Set<Activation>} */
   const seen = new Set()
   /** @param {Activation} a @returns {Job[] | null} from `a` to `waiting` */
@@ -1560,23 +1585,26 @@ function drive(a) {
     const before = rest > 0 ? rest : budget.left
     rest = 0
     try {
-      while (value instanceof Suspended) {
+      // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
+      const isToWaitFor = value?.[isWaitable] === true
+      while (!isToWaitFor && value instanceof Suspended) {
         ;(a.callers ??= []).push(leaf)
         leaf = value.generator
+        isNative = leaf.next === next
         value = value.take()
       }
       if (value === undefined) {
         // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
       } else if (isDoomed(a)) {
         throw takeReason(a)
-      } else if ((value === null || value[isWaitable] !== true) && isIterator(value)) {
+      } else if (!isToWaitFor && isIterator(value)) {
         if (value === leaf) throw new TypeError(`${a.job.name} yielded the generator that is running`)
         ;(a.callers ??= []).push(leaf)
         leaf = value
         isNative = leaf.next === next
       } else {
         /** @type {Waitable} */
-        const waitable = value !== null && value[isWaitable] === true ? value : waitableOf(a, value)
+        const waitable = isToWaitFor ? value : waitableOf(a, value)
         refuseInSection(a, waitable)
         if (!waitable.enlist(a)) {
           a.leaf = leaf
@@ -3633,20 +3661,31 @@ class Scope {
  * @property {string} name
  * @property {number} start
  * @property {number} end
- * @property {string} zone
+ * @property {string} zone empty in the function's own code, otherwise what it is inside of
  * @property {Routine} routine
  * @property {Scope | null} scope which declares it, if one inside the source does
- * @property {Call | null} call
- * @property {boolean} shorthand
+ * @property {boolean} isCall
+ * @property {boolean} isShorthand `{ name }`
  * @property {boolean} within whether a `with` may answer for it
  */
 
 /**
- * A call of a name or of a member.
+ * A call of a watched name, or of a watched member.
  *
  * @typedef {object} Call
- * @property {number} start of the chain
+ * @property {Mention | null} mention the name
+ * @property {number} start of the chain that the call is part of
+ * @property {number} chainEnd
+ * @property {number[]} optionals where the chain has `?.`, as far as the call
+ * @property {number} dot before the member
+ * @property {number} open
  * @property {number} end
+ * @property {string} zone
+ * @property {string} lead what stands before the chain: return, yield, yield*, await
+ * @property {boolean} guarded inside a `try`
+ * @property {Routine} routine
+ * @property {boolean} isSuper
+ * @property {boolean} isTagged a template
  */
 
 /** A function, or what has its own `this`: a field, a static block. */
@@ -3674,9 +3713,9 @@ class Frame {
     this.zone = zone
     /** @type {Loop | null} */
     this.loop = parent === null ? null : parent.loop
-    /** Inside the body of a `with`, where any name may be a property. */
+    /** Inside the body of a `with`, where any name may be a property. @type {boolean} */
     this.within = parent !== null && parent.within
-    /** Inside a `try`. */
+    /** Inside a `try`. @type {boolean} */
     this.guarded = parent !== null && parent.guarded
     /** What its names are: UNDECLARED, or declared by VAR, LEXICAL, PARAMETER. */
     this.declares = UNDECLARED
@@ -3717,30 +3756,37 @@ class Frame {
 }
 
 /**
- * A loop of the function itself.
+ * A loop of the function itself. Positions are 0 as long as they are not known.
  *
- * @typedef {object} Loop
- * @property {'for' | 'in' | 'while' | 'do'} kind
- * @property {number} start
- * @property {number} end
- * @property {string[]} labels
- * @property {number} first where its first label, or else the loop, starts
- * @property {boolean} isPlain whether its point must stand in its body: something inside may yield, or keep a variable
- * @property {boolean} hasCalls
- * @property {boolean} within
- * @property {number} open
- * @property {number} close of its head
- * @property {number} init
- * @property {number} test end of the head's parts: their semicolons
- * @property {number} body
- * @property {number} bodyEnd
- * @property {boolean} isBlock
- * @property {boolean} isAwait
- * @property {number} of the position of `of`
- * @property {string} word
- * @property {{ start: number, end: number }[]} exits statements that leave it
- * @property {{ start: number, end: number }[]} again labels of `continue` that mean it
+ * @param {string} word for, while, do @param {string[]} labels @param {number} first where its labels start
+ * @param {number} start @param {boolean} within whether it is inside of a `with`
  */
+const makeLoop = (word, labels, first, start, within) => ({
+  word, labels, first, start, within, end: 0,
+  /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
+  isPlain: false,
+  hasCalls: false,
+  isAwait: false,
+  /** The inside of the parentheses. */
+  open: 0,
+  close: 0,
+  /** @type {number[]} */
+  semicolons: [],
+  /** Where `of` or `in` starts and ends. */
+  ofStart: 0,
+  of: 0,
+  declares: false,
+  body: 0,
+  bodyEnd: 0,
+  isBlock: false,
+  /** Statements that leave it. @type {{ start: number, end: number }[]} */
+  exits: [],
+  /** Labels of `continue` that mean it. @type {{ start: number, end: number }[]} */
+  again: []
+})
+/** @typedef {ReturnType<typeof makeLoop>} Loop */
+
+/** @typedef {{ start: number, end: number, isList: boolean, within: boolean, guarded: boolean }} Statement */
 
 /**
  * @typedef {object} Guard a statement that may be the last one
@@ -3753,245 +3799,246 @@ class Frame {
  * @property {number} returned where the return ends that is the last statement of the branch
  */
 
-/** Reads the source of one function, and notes where it may yield and where it must. */
-class Reading {
+/** @typedef {ReturnType<typeof readSource>} Reading */
+
+/**
+ * Reads the source of one function, and notes where it may yield and where it must.
+ *
+ * @param {string} source
+ * @param {number} start what to expect: OPERAND for an expression, PROPERTY for a method
+ * @param {(name: string) => boolean} watches whether every mention of a name is wanted
+ * @param {(name: string) => boolean} watchesMember whether calls of members of that name are wanted
+ */
+function readSource(source, start, watches, watchesMember) {
+  const tokens = new Tokens(source)
+
+  // the function itself
+  let own = /** @type {Routine | null} */ (null)
+  let isClass = /** @type {boolean} */ (false)
+  /** The key and modifiers of a method. */
+  let element = /** @type {any} */ (null)
+  let parameters = 0
+  let parametersEnd = 0
+  let body = 0
+  let bodyEnd = 0
+  let hasBlock = /** @type {boolean} */ (true)
+  let prologueEnd = 0
+  let inPrologue = false
+  let isStrict = /** @type {boolean} */ (false)
+  /** Whether the parameters are plain names. */
+  let isSimple = /** @type {boolean} */ (true)
+  /** @type {string[]} */
+  const parameterNames = []
+  let ownName = ''
+
+  // what it does; for the function's own code only, unless said otherwise
+  /** @type {Loop[]} */
+  const loops = []
+  /** @type {Statement[]} */
+  const callStatements = []
+  /** Where expression statements begin that stand in a list. @type {number[]} */
+  const listed = []
+  /** @type {{ start: number, operand: number, end: number }[]} */
+  const awaits = []
+  /** @type {Statement[]} */
+  const returns = []
+  /** Calls of watched names, nested functions' too. @type {Call[]} */
+  const called = []
+  /** Words of an arrow function that mean what is around it. @type {{ start: number, end: number, word: string }[]} */
+  const lexical = []
+  let usesThis = /** @type {boolean} */ (false)
+  let usesSuper = /** @type {boolean} */ (false)
+  /** Where calls of its members have their arguments. @type {number[]} */
+  const superCalls = []
+  let usesEval = /** @type {boolean} */ (false)
+  let usesWith = /** @type {boolean} */ (false)
   /**
-   * @param {string} source
-   * @param {number} start what to expect: OPERAND for an expression, PROPERTY for a method
-   * @param {(name: string) => boolean} watches whether every mention of a name is wanted
-   * @param {(name: string) => boolean} watchesMember whether calls of members of that name are wanted
+   * The statements it begins with, as long as they are `if (...) return ...`, and one that is `return ... ? ... : ...`.
+   *
+   * @type {Guard[]}
    */
-  constructor(source, start, watches, watchesMember) {
-    this.source = source
-    this.tokens = new Tokens(source)
-    this.watches = watches
-    this.watchesMember = watchesMember
+  const guards = []
+  let mayGuard = true
+  /** Where something stands that such a statement must not hold, or its condition. @type {number[]} */
+  const hazards = []
+  /** @type {number[]} */
+  const assignments = []
+  /** Elements of a class. @type {any[]} */
+  const elements = []
+  /** Names written with escapes. @type {Set<string>} */
+  const escaped = new Set()
 
-    // the function itself
-    /** @type {Routine | null} */
-    this.own = null
-    this.isClass = false
-    /** @type {any} the key and modifiers of a method */
-    this.element = null
-    this.parameters = 0
-    this.parametersEnd = 0
-    this.body = 0
-    this.bodyEnd = 0
-    this.hasBlock = true
-    this.prologueEnd = 0
-    this.inPrologue = false
-    this.isStrict = false
-    /** Whether the parameters are plain names. */
-    this.isSimple = true
-    /** @type {string[]} */
-    this.parameterNames = []
-    this.name = ''
+  // where the reading stands
+  const outside = new Routine(null, false)
+  const outermost = new Scope(null, outside, true)
+  let here = new Frame(start === PROPERTY ? OBJECT : TOP, null, outermost, outside, 'its head')
+  const bottom = here
+  let expect = start
+  let hasEnded = false
+  /** Whether the operand read last takes no operators: a bare yield, an arrow function with a block. */
+  let closed = false
+  /** The name read last, as long as it may turn out to be a parameter. @type {Mention | string | null} */
+  let pending = null
+  /** Parentheses read last, as long as an arrow may follow. @type {Frame | null} */
+  let pendingParentheses = null
+  /** Where a bare name starts that is the whole operand so far. */
+  let bare = -1
+  let star = -1
+  /** Where an `async` stands whose parameter has just been read. */
+  let asyncParameter = -1
+  /** Labels called `yield`. @type {{ start: number, end: number, routine: Routine }[]} */
+  const yieldLabels = []
+  /** Variables called `yield`. @type {Mention[]} */
+  const yields = []
+  // the token before
+  let last = ''
+  let lastType = 0
+  let lastStart = 0
 
-    // what it does; for the function's own code only, unless said otherwise
-    /** @type {Loop[]} */
-    this.loops = []
-    /** @type {Statement[]} */
-    this.callStatements = []
-    /** Where expression statements begin that stand in a list. @type {number[]} */
-    this.listed = []
-    /** @type {{ start: number, operand: number, end: number }[]} */
-    this.awaits = []
-    /** @type {Statement[]} */
-    this.returns = []
-    /** Calls of watched names, nested functions' too. @type {Call[]} */
-    this.calls = []
-    /** Words of an arrow function that mean what is around it. @type {{ start: number, end: number, word: string }[]} */
-    this.lexical = []
-    this.usesThis = false
-    this.usesSuper = false
-    /** Where calls of its members have their arguments. @type {number[]} */
-    this.superCalls = []
-    this.usesEval = false
-    this.usesWith = false
-    /**
-     * The statements it begins with, as long as they are `if (...) return ...`, and one that is `return ... ? ... : ...`.
-     *
-     * @type {Guard[]}
-     */
-    this.guards = []
-    this.mayGuard = true
-    /** Where something stands that such a statement must not hold, or its condition. @type {number[]} */
-    this.hazards = []
-    /** @type {number[]} */
-    this.assignments = []
-    /** Elements of a class. @type {any[]} */
-    this.elements = []
-    /** Names written with escapes. @type {Set<string>} */
-    this.escaped = new Set()
-
-    // where the reading stands
-    const outside = new Routine(null, false)
-    this.top = new Scope(null, outside, true)
-    this.frame = new Frame(start === PROPERTY ? OBJECT : TOP, null, this.top, outside, 'its head')
-    this.bottom = this.frame
-    this.expect = start
-    this.hasEnded = false
-    /** Whether the operand read last takes no operators: a bare yield, an arrow function with a block. */
-    this.isClosed = false
-    /** The name read last, as long as it may turn out to be a parameter. @type {Mention | string | null} */
-    this.pendingName = null
-    /** Parentheses read last, as long as an arrow may follow. @type {Frame | null} */
-    this.pendingGroup = null
-    /** Where a bare name starts that is the whole operand so far. */
-    this.bare = -1
-    this.star = -1
-    /** Where an `async` stands whose parameter has just been read. */
-    this.asyncParameter = -1
-    /** Labels called `yield`. @type {{ start: number, end: number, routine: Routine }[]} */
-    this.yieldLabels = []
-    /** Variables called `yield`. @type {Mention[]} */
-    this.yields = []
-    // the token before
-    this.last = ''
-    this.lastType = 0
-    this.lastStart = 0
-
-    if (start === PROPERTY) this.frame.about = newElement(0)
-    const { tokens } = this
-    while (!this.hasEnded) {
-      const { expect } = this
-      tokens.next(this.isClosed || (expect !== OPERATOR && expect !== AFTER_KEY && expect !== MEMBER))
-      if (tokens.escaped) this.escaped.add(tokens.value)
-      while (!this.hasEnded && !this.step()) {
-        if (tokens.type === END && this.frame.kind === TOP && this.expect === OPERATOR) this.hasEnded = true
-      }
-      this.last = tokens.value
-      this.lastType = tokens.type
-      this.lastStart = tokens.start
+  if (start === PROPERTY) here.about = newElement(0)
+  while (!hasEnded) {
+    tokens.next(closed || (expect !== OPERATOR && expect !== AFTER_KEY && expect !== MEMBER))
+    if (tokens.escaped) escaped.add(tokens.value)
+    while (!hasEnded && !step()) {
+      if (tokens.type === END && here.kind === TOP && expect === OPERATOR) hasEnded = true
     }
+    last = tokens.value
+    lastType = tokens.type
+    lastStart = tokens.start
+  }
+  return {
+    own, isClass, element, parameters, parametersEnd, body, bodyEnd, hasBlock, prologueEnd, isStrict, isSimple,
+    parameterNames, ownName, loops, callStatements, listed, awaits, returns, calls: called, lexical, usesThis, usesSuper,
+    superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, outermost, yields, yieldLabels
   }
 
+
   /** @returns {boolean} whether the token is used up; otherwise it means something under the new expectation */
-  step() {
-    switch (this.expect) {
-      case STATEMENT: return this.statement()
-      case OPERAND: return this.operand()
-      case OPERATOR: return this.operator()
-      case ENDED: return this.afterStatement()
-      case RESTRICTED: return this.restricted()
-      case JUMP: return this.jump()
-      case HEAD: return this.head()
-      case DO_END: return this.doEnd()
-      case BINDING: return this.binding()
-      case PROPERTY: return this.property()
-      case AFTER_KEY: return this.afterKey()
-      case MEMBER: return this.member()
-      case AFTER_FUNCTION: return this.afterFunction()
-      case BODY: return this.functionBody()
-      case ARROW_BODY: return this.arrowBody()
-      default: return this.afterClass()
+  function step() {
+    switch (expect) {
+      case STATEMENT: return statement()
+      case OPERAND: return operand()
+      case OPERATOR: return operator()
+      case ENDED: return afterStatement()
+      case RESTRICTED: return restricted()
+      case JUMP: return jump()
+      case HEAD: return head()
+      case DO_END: return doEnd()
+      case BINDING: return binding()
+      case PROPERTY: return property()
+      case AFTER_KEY: return afterKey()
+      case MEMBER: return member()
+      case AFTER_FUNCTION: return afterFunction()
+      case BODY: return functionBody()
+      case ARROW_BODY: return arrowBody()
+      default: return afterClass()
     }
   }
 
   /** @param {number} kind @returns {Frame} */
-  push(kind) {
-    const { frame } = this
+  function push(kind) {
+    const frame = here
     const inner = new Frame(kind, frame, frame.scope, frame.routine, frame.zone)
-    inner.start = this.tokens.start
-    return this.frame = inner
+    inner.start = tokens.start
+    return here = inner
   }
 
-  pop() {
-    const { frame } = this
+  function pop() {
+    const frame = here
     const parent = /** @type {Frame} */ (frame.parent)
     if (frame.scope !== parent.scope) frame.scope.close()
-    this.frame = parent
+    here = parent
     return frame
   }
 
   /** @param {Frame} frame @param {boolean} isFunction */
-  openScope(frame, isFunction) {
+  function openScope(frame, isFunction) {
     frame.scope = new Scope(frame.scope, frame.routine, isFunction)
   }
 
   /** Whether a keyword stands here. @param {string} word */
-  is(word) {
-    return this.tokens.value === word && this.tokens.type !== STRING && !this.tokens.escaped
+  function is(word) {
+    return tokens.value === word && tokens.type !== STRING && !tokens.escaped
   }
 
   // -------------------------------------------------------------------------------------------- statements
 
-  statement() {
-    const { tokens, frame } = this
+  function statement() {
+    const frame = here
     const { type, value } = tokens
     if (frame.kind === LOOP || frame.kind === DO) {
       frame.about.body = tokens.start
       frame.about.isBlock = value === '{' && type === PUNCTUATOR
     }
-    if (type !== STRING) this.inPrologue = false
-    if (this.mayGuard && frame.zone === '' && this.own !== null) this.beginGuard()
+    if (type !== STRING) inPrologue = false
+    if (mayGuard && frame.zone === '' && own !== null) beginGuard()
     if (type === PUNCTUATOR) {
       if (value === '{') {
         if (frame.kind === SWITCH && frame.word === '') {
           frame.word = 'open'
           return true
         }
-        this.openScope(this.push(BLOCK), false)
+        openScope(push(BLOCK), false)
         return true
       }
-      if (value === '}') return this.closeBlock()
+      if (value === '}') return closeBlock()
       if (value === ';') {
-        this.expect = ENDED
+        expect = ENDED
         return true
       }
     } else if (type === NAME && !tokens.escaped) {
       switch (value) {
-        case 'if': return this.begin(IF, HEAD)
+        case 'if': return begin(IF, HEAD)
         case 'with':
-          this.usesWith = true
-          return this.begin(WITH, HEAD)
+          usesWith = true
+          return begin(WITH, HEAD)
         case 'switch':
-          this.begin(SWITCH, HEAD)
-          this.openScope(this.frame, false)
+          begin(SWITCH, HEAD)
+          openScope(here, false)
           return true
         case 'try':
-          this.begin(TRY, STATEMENT)
-          this.frame.guarded = true
+          begin(TRY, STATEMENT)
+          here.guarded = true
           return true
-        case 'for': return this.beginLoop('for')
-        case 'while': return this.beginLoop('while')
-        case 'do': return this.beginLoop('do')
+        case 'for': return beginLoop('for')
+        case 'while': return beginLoop('while')
+        case 'do': return beginLoop('do')
         case 'case':
         case 'default':
-          this.push(CASE)
-          this.isClosed = value === 'default'
-          this.expect = this.isClosed ? OPERATOR : OPERAND
+          push(CASE)
+          closed = value === 'default'
+          expect = closed ? OPERATOR : OPERAND
           return true
         case 'var':
         case 'const':
-          this.hazard(tokens.start)
-          this.begin(DECLARATION, BINDING)
-          this.frame.declares = value === 'var' ? VAR : LEXICAL
+          hazard(tokens.start)
+          begin(DECLARATION, BINDING)
+          here.declares = value === 'var' ? VAR : LEXICAL
           return true
-        case 'function': return this.beginFunction('declaration', tokens.start)
-        case 'class': return this.beginClass('declaration')
-        case 'return': return this.begin(EXPRESSION, RESTRICTED)
-        case 'throw': return this.begin(EXPRESSION, OPERAND)
+        case 'function': return beginFunction('declaration', tokens.start)
+        case 'class': return beginClass('declaration')
+        case 'return': return begin(EXPRESSION, RESTRICTED)
+        case 'throw': return begin(EXPRESSION, OPERAND)
         case 'break':
-        case 'continue': return this.begin(EXPRESSION, JUMP)
+        case 'continue': return begin(EXPRESSION, JUMP)
         case 'debugger':
-          this.isClosed = true
-          return this.begin(EXPRESSION, OPERATOR)
+          closed = true
+          return begin(EXPRESSION, OPERATOR)
       }
     }
-    this.push(EXPRESSION)
-    this.expect = OPERAND
+    push(EXPRESSION)
+    expect = OPERAND
     return false
   }
 
   /** The statements that the body begins with. */
-  beginGuard() {
-    const { tokens, frame, guards } = this
+  function beginGuard() {
+    const frame = here
     const { value, start } = tokens
-    if (frame.about === this.own && frame.kind === BLOCK) {
-      if (this.inPrologue) return
-      this.mayGuard = value === 'if' || value === 'return'
-      if (this.mayGuard) guards.push({ start, end: 0, isReturn: value === 'return', open: 0, close: 0, branch: 0, returned: 0 })
+    if (frame.about === own && frame.kind === BLOCK) {
+      if (inPrologue) return
+      mayGuard = value === 'if' || value === 'return'
+      if (mayGuard) guards.push({ start, end: 0, isReturn: value === 'return', open: 0, close: 0, branch: 0, returned: 0 })
       return
     }
     const guard = guards[guards.length - 1]
@@ -4000,83 +4047,77 @@ class Reading {
     guard.returned = 0
   }
 
-  /** @param {number} kind @param {number} expect */
-  begin(kind, expect) {
-    this.push(kind).word = kind === SWITCH || kind === IF || kind === TRY ? '' : this.tokens.value
-    this.expect = expect
+  /** @param {number} kind @param {number} next what to expect */
+  function begin(kind, next) {
+    push(kind).word = kind === SWITCH || kind === IF || kind === TRY ? '' : tokens.value
+    expect = next
     return true
   }
 
   /** @param {string} word */
-  beginLoop(word) {
-    const { tokens } = this
+  function beginLoop(word) {
     /** @type {string[]} */
     const labels = []
     let first = tokens.start
-    for (let { frame } = this; frame.kind === LABEL; frame = /** @type {Frame} */ (frame.parent)) {
+    for (let frame = here; frame.kind === LABEL; frame = /** @type {Frame} */ (frame.parent)) {
       labels.push(frame.word)
       first = frame.start
     }
-    if (this.frame.loop !== null) this.frame.loop.isPlain = true
-    this.hazard(tokens.start)
-    const frame = this.push(word === 'do' ? DO : LOOP)
-    frame.about = {
-      word, labels, first, start: tokens.start, end: 0, isPlain: false, hasCalls: false, within: frame.within,
-      isAwait: false, open: 0, semicolons: [], of: 0, close: 0, body: 0, bodyEnd: 0, isBlock: false, exits: [], again: [],
-      isList: this.isList(frame), ofStart: 0, declares: false
-    }
+    if (here.loop !== null) here.loop.isPlain = true
+    hazard(tokens.start)
+    const frame = push(word === 'do' ? DO : LOOP)
+    frame.about = makeLoop(word, labels, first, tokens.start, frame.within)
     frame.loop = frame.zone === '' ? frame.about : null
-    if (word === 'for') this.openScope(frame, false)
-    this.expect = word === 'do' ? STATEMENT : HEAD
+    if (word === 'for') openScope(frame, false)
+    expect = word === 'do' ? STATEMENT : HEAD
     return true
   }
 
   /** @param {number} start */
-  hazard(start) {
-    if (this.mayGuard && this.frame.zone === '') this.hazards.push(start)
+  function hazard(start) {
+    if (mayGuard && here.zone === '') hazards.push(start)
   }
 
   /** Whether a statement stands where declarations may. @param {Frame} frame */
-  isList(frame) {
+  function standsInList(frame) {
     let parent = /** @type {Frame} */ (frame.parent)
     return parent.kind === BLOCK || parent.kind === SWITCH
   }
 
-  head() {
-    const { tokens, frame } = this
+  function head() {
+    const frame = here
     if (tokens.value === 'await') {
       frame.about.isAwait = true
       return true
     }
     if (tokens.value === '{') { // of a catch without a parameter
-      this.expect = STATEMENT
+      expect = STATEMENT
       return false
     }
     if (frame.about !== null) frame.about.open = tokens.end
     const { kind } = frame
-    const inner = this.push(kind === TRY ? CATCH_HEAD : kind === LOOP && frame.about.word === 'for' ? FOR_HEAD : CONDITION)
+    const inner = push(kind === TRY ? CATCH_HEAD : kind === LOOP && frame.about.word === 'for' ? FOR_HEAD : CONDITION)
     if (kind === TRY) inner.declares = LEXICAL
-    this.expect = kind === TRY ? BINDING : OPERAND
+    expect = kind === TRY ? BINDING : OPERAND
     return true
   }
 
   /** The statement before this token has ended, and perhaps those around it. */
-  afterStatement() {
-    const { tokens } = this
+  function afterStatement() {
     for (;;) {
-      const { frame } = this
+      const frame = here
       switch (frame.kind) {
         case BLOCK: case SWITCH: case TOP:
-          if (this.mayGuard && frame.about === this.own && this.guards.length > 0) {
-            this.guards[this.guards.length - 1].end = tokens.before
+          if (mayGuard && frame.about === own && guards.length > 0) {
+            guards[guards.length - 1].end = tokens.before
           }
-          this.expect = STATEMENT
+          expect = STATEMENT
           return false
         case IF:
-          if (frame.word === '' && this.is('else')) {
-            if (frame.zone === '') this.hazards.push(tokens.start)
+          if (frame.word === '' && is('else')) {
+            if (frame.zone === '') hazards.push(tokens.start)
             frame.word = 'else'
-            this.expect = STATEMENT
+            expect = STATEMENT
             return true
           }
           break
@@ -4086,53 +4127,52 @@ class Reading {
             frame.scope.close()
             frame.scope = scope
           }
-          if (this.is('catch')) {
-            this.openScope(frame, false)
-            this.expect = HEAD
+          if (is('catch')) {
+            openScope(frame, false)
+            expect = HEAD
             return true
           }
-          if (this.is('finally')) {
-            this.expect = STATEMENT
+          if (is('finally')) {
+            expect = STATEMENT
             return true
           }
           break
         }
         case DO:
           frame.about.bodyEnd = tokens.before
-          this.expect = HEAD
+          expect = HEAD
           frame.word = 'while'
           return true
         case LOOP:
           frame.about.bodyEnd = tokens.before
-          this.endLoop(tokens.before)
+          endLoop(tokens.before)
           break
       }
-      this.pop()
+      pop()
     }
   }
 
-  doEnd() {
-    const { tokens } = this
+  function doEnd() {
     const hasSemicolon = tokens.value === ';'
-    this.endLoop(hasSemicolon ? tokens.end : tokens.before)
-    this.pop()
-    this.expect = ENDED
+    endLoop(hasSemicolon ? tokens.end : tokens.before)
+    pop()
+    expect = ENDED
     return hasSemicolon
   }
 
   /** @param {number} end */
-  endLoop(end) {
-    const { frame } = this
+  function endLoop(end) {
+    const frame = here
     frame.about.end = end
-    if (frame.zone === '') this.loops.push(frame.about)
+    if (frame.zone === '') loops.push(frame.about)
   }
 
-  jump() {
-    const { tokens, frame } = this
-    this.expect = OPERATOR
-    this.isClosed = true
+  function jump() {
+    const frame = here
+    expect = OPERATOR
+    closed = true
     if (tokens.type !== NAME || tokens.newline) return false
-    if (tokens.value === 'yield') this.yieldLabels.push({ start: tokens.start, end: tokens.end, routine: frame.routine })
+    if (tokens.value === 'yield') yieldLabels.push({ start: tokens.start, end: tokens.end, routine: frame.routine })
     const { loop } = frame
     if (loop === null) return true
     for (let outer = frame; ; outer = /** @type {Frame} */ (outer.parent)) {
@@ -4149,90 +4189,90 @@ class Reading {
   }
 
   /** A statement that is an expression, or begins as one, has ended. @param {number} end */
-  endStatement(end) {
-    const { frame } = this
+  function endStatement(end) {
+    const frame = here
     if (frame.kind === FIELD) {
-      this.pop()
-      this.expect = PROPERTY
-      this.frame.about = newElement(0)
+      pop()
+      expect = PROPERTY
+      here.about = newElement(0)
       return
     }
     if (frame.kind !== EXPRESSION && frame.kind !== DECLARATION) {
-      throw new SyntaxError(`cannot read the source at ${this.tokens.start}: ${this.tokens.value}`)
+      throw new SyntaxError(`cannot read the source at ${tokens.start}: ${tokens.value}`)
     }
     if (frame.kind === EXPRESSION) {
-      if (this.inPrologue && frame.word === '' && frame.tokens === 2 && this.lastType === STRING) {
-        if (frame.zone === '' && /** @type {Frame} */ (frame.parent).about === this.own) {
-          this.prologueEnd = end
-          const text = this.source.slice(frame.start + 1, frame.start + 11)
-          if (text === 'use strict' && this.last.length === 12) this.isStrict = true
+      if (inPrologue && frame.word === '' && frame.tokens === 2 && lastType === STRING) {
+        if (frame.zone === '' && /** @type {Frame} */ (frame.parent).about === own) {
+          prologueEnd = end
+          const text = source.slice(frame.start + 1, frame.start + 11)
+          if (text === 'use strict' && last.length === 12) isStrict = true
         }
       } else {
-        this.inPrologue = false
+        inPrologue = false
       }
-      if (frame.zone === '') this.noteStatement(frame, end)
+      if (frame.zone === '') noteStatement(frame, end)
     }
-    this.pop()
-    this.expect = ENDED
+    pop()
+    expect = ENDED
   }
 
   /** @param {Frame} frame @param {number} end */
-  noteStatement(frame, end) {
+  function noteStatement(frame, end) {
     const { start, word, loop, guarded } = frame
-    const isList = this.isList(frame)
+    const isList = standsInList(frame)
     if (word === '') {
-      if (isList) this.listed.push(start)
+      if (isList) listed.push(start)
       if (!frame.isChain || !frame.called) return
-      this.hazard(start)
-      this.callStatements.push({ start, end, isList, within: frame.within, guarded })
+      hazard(start)
+      callStatements.push({ start, end, isList, within: frame.within, guarded })
       if (loop !== null) loop.isPlain = true
       return
     }
-    if (this.mayGuard && word === 'return') {
+    if (mayGuard && word === 'return') {
       const { parent } = frame
       const outer = parent?.kind === BLOCK ? parent.parent : parent
-      const guard = this.guards[this.guards.length - 1]
-      if (outer?.kind === IF && outer.parent?.about === this.own && guard !== undefined) guard.returned = end
+      const guard = guards[guards.length - 1]
+      if (outer?.kind === IF && outer.parent?.about === own && guard !== undefined) guard.returned = end
     }
-    if (word === 'return') this.returns.push({ start, end: this.tokens.before, isList, within: frame.within, guarded })
+    if (word === 'return') returns.push({ start, end: tokens.before, isList, within: frame.within, guarded })
     if (loop === null) return
     if (word === 'return' || word === 'throw' || frame.about !== null) loop.exits.push({ start, end })
   }
 
   // -------------------------------------------------------------------------------------------- expressions
 
-  operand() {
-    const { tokens, frame } = this
+  function operand() {
+    const frame = here
     const { type, value, start } = tokens
     frame.tokens++
-    if (type === NAME) return this.wordOperand()
+    if (type === NAME) return wordOperand()
     if (type === PUNCTUATOR) {
       switch (value) {
         case '(': {
-          this.beginOperand(start)
+          beginOperand(start)
           frame.fresh = false
-          const inner = this.push(GROUP)
-          this.openScope(inner, false)
+          const inner = push(GROUP)
+          openScope(inner, false)
           inner.cover = inner.scope
           inner.scope.candidates = []
-          inner.about = { calls: this.calls.length }
+          inner.about = { calls: called.length }
           return true
         }
         case '[':
         case '{': {
-          this.beginOperand(start)
+          beginOperand(start)
           const cover = frame.fresh ? frame.cover : null
           frame.fresh = false
-          const inner = this.push(value === '[' ? BRACKETS : OBJECT)
+          const inner = push(value === '[' ? BRACKETS : OBJECT)
           inner.cover = cover
           if (value === '{') {
             inner.about = newElement(0)
-            this.expect = PROPERTY
+            expect = PROPERTY
           }
           return true
         }
         case ')': case ']': case '}': case ';':
-          this.expect = OPERATOR
+          expect = OPERATOR
           frame.callee = null
           return false
         case ',':
@@ -4240,51 +4280,50 @@ class Reading {
           return true
         case '.': // new.target
           frame.news--
-          this.lexicalWord(this.lastStart, 'new.target')
-          this.expect = MEMBER
+          lexicalWord(lastStart, 'new.target')
+          expect = MEMBER
           return true
         case '...': return true
         default:
-          if (this.mayGuard && (value === '++' || value === '--')) this.assignments.push(start)
+          if (mayGuard && (value === '++' || value === '--')) assignments.push(start)
           frame.fresh = false
           frame.isChain = false
           return true
       }
     }
-    this.beginOperand(start)
+    beginOperand(start)
     frame.fresh = false
-    this.expect = OPERATOR
+    expect = OPERATOR
     if (type === TEMPLATE && value === '${') {
-      this.push(HOLE)
-      this.expect = OPERAND
+      push(HOLE)
+      expect = OPERAND
     }
     return true
   }
 
   /** @param {number} start */
-  beginOperand(start) {
-    const { frame } = this
+  function beginOperand(start) {
+    const frame = here
     if (frame.news === 0) frame.chain = start
     frame.called = false
     frame.callee = null
     frame.member = ''
     frame.optionals = null
     frame.chainCalls = null
-    const { last, lastType, lastStart } = this
     frame.lead = lastType === NAME && (last === 'return' || last === 'yield' || last === 'await') ? last
-      : lastStart === this.star ? 'yield*' : ''
-    this.bare = -1
+      : lastStart === star ? 'yield*' : ''
+    bare = -1
   }
 
-  wordOperand() {
-    const { tokens, frame } = this
+  function wordOperand() {
+    const frame = here
     const { value, start, end } = tokens
     if (!tokens.escaped) {
       switch (value) {
-        case 'function': return this.beginFunction('expression', start)
-        case 'class': return this.beginClass('expression')
+        case 'function': return beginFunction('expression', start)
+        case 'class': return beginClass('expression')
         case 'new':
-          if (frame.news === 0) this.beginOperand(start)
+          if (frame.news === 0) beginOperand(start)
           frame.news++
           frame.fresh = false
           if (frame.loop !== null) frame.loop.hasCalls = true
@@ -4295,72 +4334,73 @@ class Reading {
           return true
         case 'await':
           if (!frame.routine.isAsync) break
-          this.hazard(start)
+          hazard(start)
           frame.isChain = false
           frame.fresh = false
           if (frame.loop !== null) frame.loop.isPlain = true
-          this.push(AWAIT).about = { start, operand: end, end: 0 }
+          push(AWAIT).about = { start, operand: end, end: 0 }
           return true
         case 'yield':
           if (!frame.routine.isGenerator) break
-          this.hazard(start)
+          hazard(start)
           frame.isChain = false
           frame.fresh = false
           if (frame.loop !== null) frame.loop.isPlain = true
-          this.expect = RESTRICTED
+          expect = RESTRICTED
           return true
         case 'var':
         case 'const':
           if (frame.kind !== FOR_HEAD) break
           frame.declares = value === 'var' ? VAR : LEXICAL
           frame.about = true
-          this.expect = BINDING
+          expect = BINDING
           return true
         case 'this': case 'super': case 'null': case 'true': case 'false': case 'import':
-          this.beginOperand(start)
+          beginOperand(start)
           frame.fresh = false
-          if (value === 'this' || value === 'super') this.lexicalWord(start, value)
+          if (value === 'this' || value === 'super') lexicalWord(start, value)
           frame.superStart = value === 'super' ? start : -1
-          this.expect = OPERATOR
+          expect = OPERATOR
           return true
       }
     }
-    this.beginOperand(start)
-    this.bare = start
-    this.expect = OPERATOR
-    const mention = this.watches(value) ? this.mention() : null
+    beginOperand(start)
+    bare = start
+    expect = OPERATOR
+    const mention = watches(value) ? makeMention() : null
     frame.callee = mention ?? value
-    this.pendingName = mention ?? value
+    pending = mention ?? value
     return true
   }
 
   /** @param {string} [name] @param {number} [start] @param {number} [end] @returns {Mention} */
-  mention(name = this.tokens.value, start = this.tokens.start, end = this.tokens.end) {
-    const { frame } = this
+  function makeMention(name = tokens.value, start = tokens.start, end = tokens.end) {
+    const frame = here
     const mention = {
       name, start, end, zone: frame.zone, routine: frame.routine,
       scope: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false, within: frame.within
     }
-    if (name === 'yield') this.yields.push(mention)
-    else if (name === 'arguments') this.hazard(start)
+    if (name === 'yield') yields.push(mention)
+    else if (name === 'arguments') hazard(start)
     return mention
   }
 
   /** @param {number} start @param {string} word */
-  lexicalWord(start, word) {
-    const { home } = this.frame.routine
-    if (word !== 'this') this.hazard(start)
-    if (home === this.top.routine) this.lexical.push({ start, end: this.tokens.end, word })
-    if (home !== this.top.routine && home !== this.own) return
-    if (word === 'this') this.usesThis = true
-    if (word === 'super') this.usesSuper = true
+  function lexicalWord(start, word) {
+    const { home } = here.routine
+    if (word !== 'this') hazard(start)
+    if (home === outermost.routine) lexical.push({ start, end: tokens.end, word })
+    if (home !== outermost.routine && home !== own) return
+    if (word === 'this') usesThis = true
+    if (word === 'super') usesSuper = true
   }
 
   /** The name read last is a use, unless it is a parameter of an arrow function. */
-  useName() {
-    const { pendingName, frame } = this
+  function useName() {
+    const pendingName = pending
+    const frame = here
     if (pendingName === null) return
-    this.pendingName = null
+    pending = null
     if (frame.fresh && frame.cover !== null) {
       /** @type {any} */ (frame.cover.candidates).push(pendingName)
       frame.fresh = false
@@ -4371,42 +4411,41 @@ class Reading {
   }
 
   /** The parentheses read last are no parameters. */
-  useGroup() {
-    const group = this.pendingGroup
+  function useGroup() {
+    const group = pendingParentheses
     if (group === null) return
-    this.pendingGroup = null
+    pendingParentheses = null
     for (const name of /** @type {any[]} */ (group.scope.candidates)) use(group.scope, name)
     group.scope.close()
   }
 
-  operator() {
-    const { tokens } = this
+  function operator() {
     const { type, value, start } = tokens
-    let { frame } = this
-    const { isClosed } = this
-    this.isClosed = false
-    const isBare = this.bare === this.lastStart && this.lastType === NAME
+    let frame = here
+    const isClosed = closed
+    closed = false
+    const isBare = bare === lastStart && lastType === NAME
     if (isBare && !isClosed) {
-      if (this.last === 'async' && type === NAME && !tokens.newline && !tokens.escaped &&
+      if (last === 'async' && type === NAME && !tokens.newline && !tokens.escaped &&
         !OPERATOR_WORDS.has(value) && !(value === 'of' && frame.kind === FOR_HEAD &&
           /** @type {Frame} */ (frame.parent).about.isAwait)) {
-        return this.afterAsync()
+        return afterAsync()
       }
-      if (this.last === 'let' && frame.tokens === 1 && (frame.kind === FOR_HEAD || (frame.kind === EXPRESSION &&
-        this.isList(frame))) && this.tokenBindsAfterLet()) {
-        this.pendingName = null
-        this.hazard(start)
+      if (last === 'let' && frame.tokens === 1 && (frame.kind === FOR_HEAD || (frame.kind === EXPRESSION &&
+        standsInList(frame))) && tokenBindsAfterLet()) {
+        pending = null
+        hazard(start)
         if (frame.kind === EXPRESSION) frame.kind = DECLARATION
         else frame.about = true
         frame.declares = LEXICAL
-        this.expect = BINDING
+        expect = BINDING
         return false
       }
     }
     frame.tokens++
-    if (value === '=>' && type === PUNCTUATOR) return this.beginArrow()
-    this.useName()
-    this.useGroup()
+    if (value === '=>' && type === PUNCTUATOR) return beginArrow()
+    useName()
+    useGroup()
     const isLabel = isBare && frame.tokens === 2
     if (!isClosed) {
       if (type === PUNCTUATOR) {
@@ -4416,92 +4455,92 @@ class Reading {
           // falls through
           case '.':
             frame.dot = start
-            frame.isSuper = this.last === 'super' && this.lastType === NAME && frame.superStart === this.lastStart
-            this.expect = MEMBER
+            frame.isSuper = last === 'super' && lastType === NAME && frame.superStart === lastStart
+            expect = MEMBER
             return true
-          case '(': return this.beginArguments()
+          case '(': return beginArguments()
           case '[':
-            this.push(BRACKETS)
+            push(BRACKETS)
             frame.callee = null
             frame.member = ''
             frame.called = false
-            this.expect = OPERAND
+            expect = OPERAND
             return true
           case '++': case '--':
             if (tokens.newline) break
-            if (this.mayGuard) this.assignments.push(start)
+            if (mayGuard) assignments.push(start)
             frame.isChain = false
             return true
         }
       } else if (type === TEMPLATE && !(frame.kind === HOLE && value === '}')) {
-        return this.beginTagged()
+        return beginTagged()
       }
     }
-    while (frame.kind === AWAIT) frame = this.endAwait()
-    this.endChain()
+    while (frame.kind === AWAIT) frame = endAwait()
+    endChain()
     if (type === PUNCTUATOR) {
       switch (value) {
-        case ')': return this.closeParenthesis()
-        case ']': return this.closeBracket()
+        case ')': return closeParenthesis()
+        case ']': return closeBracket()
         case '}':
-          if (frame.kind === ARROW) this.endArrows()
-          frame = this.frame
-          if (frame.kind === HOLE) return this.closeHole()
-          if (frame.kind === OBJECT) return this.closeObject()
-          this.endStatement(tokens.before)
+          if (frame.kind === ARROW) endArrows()
+          frame = here
+          if (frame.kind === HOLE) return closeHole()
+          if (frame.kind === OBJECT) return closeObject()
+          endStatement(tokens.before)
           return false
         case ';':
-          this.endArrows()
-          if (this.frame.kind === FOR_HEAD) {
-            const { parent } = this.frame
-            this.frame.declares = UNDECLARED
+          endArrows()
+          if (here.kind === FOR_HEAD) {
+            const { parent } = here
+            here.declares = UNDECLARED
             parent?.about.semicolons.push(start)
-            this.expect = OPERAND
+            expect = OPERAND
             return true
           }
-          this.endStatement(tokens.end)
+          endStatement(tokens.end)
           return true
         case ',':
-          this.endArrows()
-          frame = this.frame
-          if (this.mayGuard && frame.kind === EXPRESSION) {
-            const guard = this.guards[this.guards.length - 1]
+          endArrows()
+          frame = here
+          if (mayGuard && frame.kind === EXPRESSION) {
+            const guard = guards[guards.length - 1]
             if (guard?.start === frame.start) guard.isReturn = false
           }
           frame.fresh = true
           frame.isChain = false
-          this.expect = frame.kind === OBJECT ? PROPERTY : frame.declares !== UNDECLARED ? BINDING : OPERAND
+          expect = frame.kind === OBJECT ? PROPERTY : frame.declares !== UNDECLARED ? BINDING : OPERAND
           if (frame.kind === OBJECT) frame.about = newElement(0)
           return true
         case ':':
-          if (isLabel && frame.kind === EXPRESSION && frame.word === '') return this.beginLabel()
-          if (frame.kind === ARROW) this.endArrows()
-          frame = this.pop()
+          if (isLabel && frame.kind === EXPRESSION && frame.word === '') return beginLabel()
+          if (frame.kind === ARROW) endArrows()
+          frame = pop()
           if (frame.kind === TERNARY && frame.about !== null) frame.about.close = start
-          this.expect = frame.kind === CASE ? STATEMENT : OPERAND
+          expect = frame.kind === CASE ? STATEMENT : OPERAND
           return true
         case '{':
           if (frame.kind === HERITAGE) {
-            this.pop()
-            this.expect = AFTER_CLASS
+            pop()
+            expect = AFTER_CLASS
             return false
           }
           break
         case '?':
           if (isClosed) break
           frame.isChain = false
-          this.noteTernary(frame, start)
-          this.push(TERNARY).about = this.mayGuard && frame.kind === EXPRESSION ? this.guards[this.guards.length - 1] ?? null : null
-          this.expect = OPERAND
+          noteTernary(frame, start)
+          push(TERNARY).about = mayGuard && frame.kind === EXPRESSION ? guards[guards.length - 1] ?? null : null
+          expect = OPERAND
           return true
         case '!': case '~': case '@': case '++': case '--': case '...':
           break
         default:
           if (isClosed) break
-          if (this.mayGuard && value.endsWith('=') && !COMPARISONS.has(value)) this.assignments.push(start)
+          if (mayGuard && value.endsWith('=') && !COMPARISONS.has(value)) assignments.push(start)
           frame.isChain = false
           frame.fresh = false
-          this.expect = OPERAND
+          expect = OPERAND
           return true
       }
     } else if (type === NAME && !tokens.escaped) {
@@ -4511,94 +4550,94 @@ class Reading {
         about.ofStart = start
         about.of = tokens.end
         about.declares = frame.about === true
-        this.expect = OPERAND
+        expect = OPERAND
         return true
       }
       if (OPERATOR_WORDS.has(value) && !isClosed) {
         frame.isChain = false
-        this.expect = OPERAND
+        expect = OPERAND
         return true
       }
     }
     // Nothing that could go on: the statement ends with the token before.
-    this.endArrows()
-    if (this.frame.kind === TOP) {
-      this.hasEnded = true
+    endArrows()
+    if (here.kind === TOP) {
+      hasEnded = true
       return true
     }
-    this.endStatement(tokens.before)
+    endStatement(tokens.before)
     return false
   }
 
   /** @param {Frame} frame @param {number} start */
-  noteTernary(frame, start) {
-    const guard = this.guards[this.guards.length - 1]
-    if (!this.mayGuard || frame.kind !== EXPRESSION || guard?.start !== frame.start) return
+  function noteTernary(frame, start) {
+    const guard = guards[guards.length - 1]
+    if (!mayGuard || frame.kind !== EXPRESSION || guard?.start !== frame.start) return
     if (guard.open !== 0) guard.isReturn = false // chained: left as it is
     guard.open = start
   }
 
-  tokenBindsAfterLet() {
-    const { type, value, escaped } = this.tokens
+  function tokenBindsAfterLet() {
+    const { type, value, escaped } = tokens
     return type === NAME ? escaped || !OPERATOR_WORDS.has(value) : type === PUNCTUATOR && (value === '[' || value === '{')
   }
 
   /** `async` on the same line before a function or the parameter of an arrow function. */
-  afterAsync() {
-    const { tokens, frame } = this
-    const asyncStart = this.lastStart
-    this.pendingName = null
-    if (!this.is('function')) {
-      this.asyncParameter = asyncStart
-      this.pendingName = this.watches(tokens.value) ? this.mention() : tokens.value
+  function afterAsync() {
+    const frame = here
+    const asyncStart = lastStart
+    pending = null
+    if (!is('function')) {
+      asyncParameter = asyncStart
+      pending = watches(tokens.value) ? makeMention() : tokens.value
       return true
     }
     let word = 'expression'
     if (frame.kind === EXPRESSION && frame.tokens === 1 && frame.word === '') {
-      this.pop()
+      pop()
       word = 'declaration'
     }
-    this.beginFunction(word, asyncStart)
-    this.frame.routine.isAsync = true
+    beginFunction(word, asyncStart)
+    here.routine.isAsync = true
     return true
   }
 
-  beginArguments() {
-    const { tokens, frame } = this
+  function beginArguments() {
+    const frame = here
     if (frame.loop !== null) frame.loop.hasCalls = true
-    const isAsync = this.bare === this.lastStart && this.last === 'async' && !tokens.newline && frame.news === 0
-    const call = this.noteCall()
-    const inner = this.push(ARGUMENTS)
-    inner.about = { call, calls: this.calls.length, frame, isAsync, asyncStart: this.lastStart }
+    const isAsync = bare === lastStart && last === 'async' && !tokens.newline && frame.news === 0
+    const call = noteCall()
+    const inner = push(ARGUMENTS)
+    inner.about = { call, calls: called.length, frame, isAsync, asyncStart: lastStart }
     if (isAsync) {
-      this.openScope(inner, false)
+      openScope(inner, false)
       inner.cover = inner.scope
       inner.scope.candidates = []
     }
-    this.expect = OPERAND
+    expect = OPERAND
     return true
   }
 
-  beginTagged() {
-    const { tokens, frame } = this
+  function beginTagged() {
+    const frame = here
     if (frame.loop !== null) frame.loop.hasCalls = true
-    const call = frame.news === 0 ? this.noteCall() : null
+    const call = frame.news === 0 ? noteCall() : null
     if (call !== null) call.end = tokens.end
     if (tokens.value === '${') {
-      this.push(HOLE).about = call
-      this.expect = OPERAND
+      push(HOLE).about = call
+      expect = OPERAND
     }
     return true
   }
 
   /** @returns {any} the call that begins here, if it is one of those watched */
-  noteCall() {
-    const { tokens, frame } = this
+  function noteCall() {
+    const frame = here
     const { callee, member, news, dot, isSuper, optionals } = frame
     frame.callee = null
     frame.member = ''
     frame.isSuper = false
-    if (isSuper && frame.routine.home === (this.own ?? this.top.routine).home) this.superCalls.push(tokens.start)
+    if (isSuper && frame.routine.home === (own ?? outermost.routine).home) superCalls.push(tokens.start)
     if (news > 0) {
       frame.news--
       frame.called = false
@@ -4606,173 +4645,171 @@ class Reading {
     }
     frame.called = true
     if (callee === 'eval' && frame.zone === '') {
-      this.hazard(tokens.start)
-      this.usesEval = true
+      hazard(tokens.start)
+      usesEval = true
       if (frame.loop !== null) frame.loop.isPlain = true
     }
     const mention = typeof callee === 'object' ? callee : null
     if (mention !== null) mention.isCall = true
-    else if (member === '' || !this.watchesMember(member)) return null
+    else if (member === '' || !watchesMember(member)) return null
     const call = {
       mention, member, dot, isSuper, start: frame.chain, open: tokens.start, end: 0, zone: frame.zone, lead: frame.lead,
-      guarded: frame.guarded, routine: frame.routine, optionals: optionals ?? [], chainEnd: 0, isRaw: false,
+      guarded: frame.guarded, routine: frame.routine, optionals: optionals ?? [], chainEnd: 0,
       isTagged: tokens.type === TEMPLATE
     }
     ;(frame.chainCalls ??= []).push(call)
-    this.calls.push(call)
-    this.hazard(call.start)
+    called.push(call)
+    hazard(call.start)
     if (frame.loop !== null) frame.loop.isPlain = true
     return call
   }
 
   /** What follows is no member, call or index: the operand is complete. */
-  endChain() {
-    const { frame } = this
+  function endChain() {
+    const frame = here
     frame.news = 0
     if (frame.chainCalls === null) return
-    for (const call of frame.chainCalls) call.chainEnd = this.tokens.before
+    for (const call of frame.chainCalls) call.chainEnd = tokens.before
     frame.chainCalls = null
   }
 
   /** @returns {Frame} */
-  endAwait() {
-    this.endChain()
-    const frame = this.pop()
+  function endAwait() {
+    endChain()
+    const frame = pop()
     const { about } = frame
-    about.end = this.tokens.before
-    if (frame.zone === '') this.awaits.push(about)
-    this.afterOperand(about.start)
-    return this.frame
+    about.end = tokens.before
+    if (frame.zone === '') awaits.push(about)
+    afterOperand(about.start)
+    return here
   }
 
   /** What was read last is an operand, which is no name. @param {number} start */
-  afterOperand(start) {
-    const { frame } = this
+  function afterOperand(start) {
+    const frame = here
     if (frame.news === 0) frame.chain = start
     frame.callee = null
     frame.member = ''
     frame.called = false
-    this.expect = OPERATOR
+    expect = OPERATOR
   }
 
-  member() {
-    const { tokens, frame } = this
+  function member() {
+    const frame = here
     const { type, value } = tokens
-    this.expect = OPERATOR
+    expect = OPERATOR
     if (type === PUNCTUATOR || type === TEMPLATE) { // after ?.
-      this.bare = -1
-      return this.operator()
+      bare = -1
+      return operator()
     }
     frame.callee = null
     frame.called = false
     frame.member = value
     if (frame.superStart !== -1 && !frame.isSuper) frame.superStart = -1
-    this.bare = -1
-    const word = this.lexical[this.lexical.length - 1]
+    bare = -1
+    const word = lexical[lexical.length - 1]
     if (word !== undefined && word.word === 'new.target' && word.end === tokens.before) word.end = tokens.end
     return true
   }
 
-  closeParenthesis() {
-    this.endArrows()
-    const { tokens, frame } = this
+  function closeParenthesis() {
+    endArrows()
+    const frame = here
     const { kind, about } = frame
     switch (kind) {
       case GROUP:
-        this.pendingGroup = frame
-        this.frame = /** @type {Frame} */ (frame.parent)
-        this.afterOperand(frame.start)
+        pendingParentheses = frame
+        here = /** @type {Frame} */ (frame.parent)
+        afterOperand(frame.start)
         break
       case ARGUMENTS:
         if (about.call !== null) about.call.end = tokens.end
-        if (about.isAsync) this.pendingGroup = frame
-        this.frame = /** @type {Frame} */ (frame.parent)
-        this.expect = OPERATOR
+        if (about.isAsync) pendingParentheses = frame
+        here = /** @type {Frame} */ (frame.parent)
+        expect = OPERATOR
         break
       case PARAMETERS:
-        this.pop()
-        if (this.frame.routine === this.own) this.parametersEnd = tokens.end
-        this.expect = BODY
+        pop()
+        if (here.routine === own) parametersEnd = tokens.end
+        expect = BODY
         break
       default: { // a head
-        this.pop()
-        const outer = this.frame
+        pop()
+        const outer = here
         if (outer.about !== null && outer.kind !== TRY) outer.about.close = tokens.start
-        if (this.mayGuard && outer.kind === IF && /** @type {Frame} */ (outer.parent).about === this.own) {
-          const guard = this.guards[this.guards.length - 1]
+        if (mayGuard && outer.kind === IF && /** @type {Frame} */ (outer.parent).about === own) {
+          const guard = guards[guards.length - 1]
           guard.open = frame.start + 1
           guard.close = tokens.start
         }
-        this.expect = outer.kind === DO ? DO_END : STATEMENT
+        expect = outer.kind === DO ? DO_END : STATEMENT
         if (outer.kind === WITH) outer.within = true
       }
     }
     return true
   }
 
-  closeBracket() {
-    this.endArrows()
-    const frame = this.pop()
+  function closeBracket() {
+    endArrows()
+    const frame = pop()
     if (frame.kind === COMPUTED_KEY) {
-      this.frame.about.keyEnd = this.tokens.end
-      this.expect = AFTER_KEY
+      here.about.keyEnd = tokens.end
+      expect = AFTER_KEY
       return true
     }
-    this.frame.callee = null
-    this.frame.member = ''
-    this.expect = OPERATOR
+    here.callee = null
+    here.member = ''
+    expect = OPERATOR
     return true
   }
 
-  closeObject() {
-    this.pop()
-    this.frame.callee = null
-    this.expect = OPERATOR
+  function closeObject() {
+    pop()
+    here.callee = null
+    expect = OPERATOR
     return true
   }
 
-  closeHole() {
-    const { tokens } = this
+  function closeHole() {
     tokens.template()
     if (tokens.value === '${') {
-      this.expect = OPERAND
-      this.frame.callee = null
+      expect = OPERAND
+      here.callee = null
       return true
     }
-    const { about } = this.pop()
+    const { about } = pop()
     if (about !== null) about.end = tokens.end
-    this.expect = OPERATOR
+    expect = OPERATOR
     return true
   }
 
-  beginLabel() {
-    const { frame } = this
-    const { last } = this
+  function beginLabel() {
+    const frame = here
     const { start } = frame
-    this.pendingName = null
-    if (last === 'yield') this.yields.pop() // no variable
-    if (last === 'yield') this.yieldLabels.push({ start, end: this.tokens.before, routine: frame.routine })
-    this.pop()
-    this.push(LABEL)
-    this.frame.word = last
-    this.frame.start = start
-    this.expect = STATEMENT
+    pending = null
+    if (last === 'yield') yields.pop() // no variable
+    if (last === 'yield') yieldLabels.push({ start, end: tokens.before, routine: frame.routine })
+    pop()
+    push(LABEL)
+    here.word = last
+    here.start = start
+    expect = STATEMENT
     return true
   }
 
-  restricted() {
-    const { tokens, frame } = this
+  function restricted() {
+    const frame = here
     const { type, value } = tokens
-    const isYield = this.last === 'yield'
+    const isYield = last === 'yield'
     if (isYield && value === '*' && !tokens.newline) {
-      this.star = tokens.start
-      this.expect = OPERAND
+      star = tokens.start
+      expect = OPERAND
       return true
     }
     const isEnd = tokens.newline || type === END || (type === PUNCTUATOR && (value === ')' || value === ']' || value === '}' ||
       value === ',' || value === ';' || value === ':')) || (type === NAME && (value === 'in' || value === 'of'))
-    this.isClosed = isEnd
-    this.expect = isEnd ? OPERATOR : OPERAND
+    closed = isEnd
+    expect = isEnd ? OPERATOR : OPERAND
     if (isEnd) {
       frame.callee = null
       frame.called = false
@@ -4782,63 +4819,62 @@ class Reading {
 
   // --------------------------------------------------------------------------------- bindings and properties
 
-  binding() {
-    const { tokens, frame } = this
+  function binding() {
+    const frame = here
     const { type, value } = tokens
     const { declares } = frame
     if (type === NAME) {
-      this.declare(frame, declares)
-      this.expect = OPERATOR
-      this.afterOperand(tokens.start)
-      this.bare = -1
+      declare(frame, declares)
+      expect = OPERATOR
+      afterOperand(tokens.start)
+      bare = -1
       return true
     }
     switch (value) {
       case '{':
       case '[': {
-        const inner = this.push(value === '{' ? OBJECT : BRACKETS)
+        const inner = push(value === '{' ? OBJECT : BRACKETS)
         inner.declares = declares
         inner.about = newElement(0)
-        this.expect = value === '{' ? PROPERTY : BINDING
+        expect = value === '{' ? PROPERTY : BINDING
         break
       }
       case ',':
       case '...':
         break
       default: // the end of a list
-        this.expect = OPERATOR
+        expect = OPERATOR
         return false
     }
-    if (declares === PARAMETER && frame.routine === this.own && value !== ',') this.isSimple = false
+    if (declares === PARAMETER && frame.routine === own && value !== ',') isSimple = false
     return true
   }
 
   /** @param {Frame} frame @param {number} declares */
-  declare(frame, declares) {
-    const { tokens } = this
+  function declare(frame, declares) {
     const { value } = tokens
     const scope = declares === VAR ? frame.scope.top : frame.scope
     scope.declare(value)
-    if (this.watches(value)) scope.use(value, this.mention())
-    if (declares === PARAMETER && frame.routine === this.own) this.parameterNames.push(value)
+    if (watches(value)) scope.use(value, makeMention())
+    if (declares === PARAMETER && frame.routine === own) parameterNames.push(value)
   }
 
-  property() {
-    const { tokens, frame } = this
+  function property() {
+    const frame = here
     const { type, value } = tokens
     const { about } = frame
     if (type === PUNCTUATOR) {
       switch (value) {
         case '}':
-          if (frame.kind === CLASS) return this.closeClass()
-          return this.closeObject()
+          if (frame.kind === CLASS) return closeClass()
+          return closeObject()
         case ',':
         case ';':
           frame.about = newElement(0)
           return true
         case '...':
           frame.fresh = true
-          this.expect = frame.declares === UNDECLARED ? OPERAND : BINDING
+          expect = frame.declares === UNDECLARED ? OPERAND : BINDING
           return true
         case '*':
           about.isGenerator = true
@@ -4850,8 +4886,8 @@ class Reading {
           about.codeStart ||= tokens.start
           about.keyStart = tokens.start
           about.isComputed = true
-          this.push(COMPUTED_KEY)
-          this.expect = OPERAND
+          push(COMPUTED_KEY)
+          expect = OPERAND
           return true
       }
     }
@@ -4862,70 +4898,70 @@ class Reading {
     about.keyStart = tokens.start
     about.keyEnd = tokens.end
     about.isEscaped = tokens.escaped
-    this.expect = AFTER_KEY
+    expect = AFTER_KEY
     return true
   }
 
-  afterKey() {
-    const { tokens, frame } = this
+  function afterKey() {
+    const frame = here
     const { type, value, newline } = tokens
     const { about } = frame
     const isModifier = about.keyType === NAME && !about.isComputed && !about.isEscaped && MODIFIERS.has(about.key)
     if (type === PUNCTUATOR) {
       switch (value) {
-        case '(': return this.beginMethod()
+        case '(': return beginMethod()
         case ':':
           frame.fresh = true
-          this.expect = frame.declares === UNDECLARED ? OPERAND : BINDING
+          expect = frame.declares === UNDECLARED ? OPERAND : BINDING
           return true
         case '=':
-          if (frame.kind === CLASS) return this.beginField()
-          this.shorthand()
-          this.expect = OPERAND
+          if (frame.kind === CLASS) return beginField()
+          shorthand()
+          expect = OPERAND
           return true
         case ',':
         case '}':
-          if (frame.kind === OBJECT) this.shorthand()
-          this.expect = OPERATOR
+          if (frame.kind === OBJECT) shorthand()
+          expect = OPERATOR
           if (frame.kind === CLASS) {
             frame.about = newElement(0)
-            this.expect = PROPERTY
+            expect = PROPERTY
           }
           return false
         case ';':
           frame.about = newElement(0)
-          this.expect = PROPERTY
+          expect = PROPERTY
           return true
         case '{':
-          if (isModifier && about.key === 'static') return this.beginStaticBlock()
+          if (isModifier && about.key === 'static') return beginStaticBlock()
           break
         case '*':
           if (isModifier && (about.key === 'static' || (about.key === 'async' && !newline))) {
-            this.modify()
+            modify()
             about.isGenerator = true
-            this.expect = PROPERTY
+            expect = PROPERTY
             return true
           }
           break
         case '[':
           if (isModifier && !(about.key === 'async' && newline)) {
-            this.modify()
-            this.expect = PROPERTY
+            modify()
+            expect = PROPERTY
             return false
           }
       }
     } else if (isModifier && !(about.key === 'async' && newline)) {
-      this.modify()
-      this.expect = PROPERTY
+      modify()
+      expect = PROPERTY
       return false
     }
     frame.about = newElement(0) // a field without a value, and a new line
-    this.expect = PROPERTY
+    expect = PROPERTY
     return false
   }
 
-  modify() {
-    const { about } = this.frame
+  function modify() {
+    const { about } = here
     if (about.key === 'static') {
       about.isStatic = true
       about.codeStart = 0
@@ -4938,17 +4974,17 @@ class Reading {
   }
 
   /** `{ name }` or `{ name = 1 }`: the key is the name of a variable too. */
-  shorthand() {
-    const { frame } = this
+  function shorthand() {
+    const frame = here
     const { key, keyStart, keyEnd } = frame.about
-    const mention = this.watches(key) ? this.mention(key, keyStart, keyEnd) : null
+    const mention = watches(key) ? makeMention(key, keyStart, keyEnd) : null
     if (mention !== null) mention.isShorthand = true
     frame.fresh = false
     if (frame.declares !== UNDECLARED) {
       const scope = frame.declares === VAR ? frame.scope.top : frame.scope
       scope.declare(key)
       if (mention !== null) scope.use(key, mention)
-      if (frame.declares === PARAMETER && frame.routine === this.own) this.parameterNames.push(key)
+      if (frame.declares === PARAMETER && frame.routine === own) parameterNames.push(key)
     } else if (frame.cover !== null) {
       /** @type {any} */ (frame.cover.candidates).push(mention ?? key)
     } else {
@@ -4963,145 +4999,144 @@ class Reading {
    *
    * @param {Frame} frame @param {Routine} routine @param {string} zone
    */
-  enter(frame, routine, zone) {
-    this.hazard(frame.start)
+  function enter(frame, routine, zone) {
+    hazard(frame.start)
     if (frame.loop !== null) frame.loop.isPlain = true
     frame.loop = null
     frame.within = frame.guarded = false
     frame.routine = routine
     frame.cover = null
     frame.zone = zone
-    if (this.own === null && /** @type {Frame} */ (frame.parent) === this.bottom && !this.isClass) {
-      this.own = routine
+    if (own === null && /** @type {Frame} */ (frame.parent) === bottom && !isClass) {
+      own = routine
       frame.zone = 'its parameters'
     }
   }
 
   /** @param {string} word @param {number} start */
-  beginFunction(word, start) {
-    if (word === 'expression') this.beginOperand(start)
-    const { frame: outer } = this
+  function beginFunction(word, start) {
+    if (word === 'expression') beginOperand(start)
+    const outer = here
     outer.fresh = false
-    const frame = this.push(FUNCTION)
+    const frame = push(FUNCTION)
     frame.word = word
     frame.start = start
-    this.enter(frame, new Routine(outer.routine, false), 'a nested function')
-    this.openScope(frame, true)
-    this.expect = AFTER_FUNCTION
+    enter(frame, new Routine(outer.routine, false), 'a nested function')
+    openScope(frame, true)
+    expect = AFTER_FUNCTION
     return true
   }
 
-  afterFunction() {
-    const { tokens, frame } = this
+  function afterFunction() {
+    const frame = here
     if (tokens.value === '*' && tokens.type === PUNCTUATOR) {
       frame.routine.isGenerator = true
       return true
     }
     if (tokens.type === NAME) {
-      if (frame.routine === this.own) {
-        this.name = tokens.value
+      if (frame.routine === own) {
+        ownName = tokens.value
       } else if (frame.word === 'declaration') {
         const { scope } = /** @type {Frame} */ (frame.parent)
         scope.declare(tokens.value)
         scope.top.declare(tokens.value) // of sloppy code (Annex B.3.3)
-        if (this.watches(tokens.value)) scope.use(tokens.value, this.mention())
+        if (watches(tokens.value)) scope.use(tokens.value, makeMention())
       } else {
         frame.scope.declare(tokens.value)
       }
       return true
     }
-    return this.beginParameters()
+    return beginParameters()
   }
 
-  beginParameters() {
-    const { tokens } = this
-    const inner = this.push(PARAMETERS)
+  function beginParameters() {
+    const inner = push(PARAMETERS)
     inner.declares = PARAMETER
-    if (inner.routine === this.own) this.parameters = tokens.start
-    this.expect = BINDING
+    if (inner.routine === own) parameters = tokens.start
+    expect = BINDING
     return true
   }
 
-  beginMethod() {
-    const { frame: outer } = this
+  function beginMethod() {
+    const outer = here
     const { about } = outer
-    const frame = this.push(FUNCTION)
+    const frame = push(FUNCTION)
     frame.word = 'method'
     frame.about = about
     const routine = new Routine(outer.routine, false)
     routine.isAsync = about.isAsync
     routine.isGenerator = about.isGenerator
-    this.enter(frame, routine, 'a nested method')
-    if (routine === this.own) this.element = about
-    this.openScope(frame, true)
-    return this.beginParameters()
+    enter(frame, routine, 'a nested method')
+    if (routine === own) element = about
+    openScope(frame, true)
+    return beginParameters()
   }
 
-  functionBody() {
-    const { tokens, frame } = this
-    const isOwn = frame.routine === this.own
-    const inner = this.push(BLOCK)
+  function functionBody() {
+    const frame = here
+    const isOwn = frame.routine === own
+    const inner = push(BLOCK)
     inner.about = frame.routine
     if (isOwn) {
       inner.zone = ''
-      this.body = this.prologueEnd = tokens.end
+      body = prologueEnd = tokens.end
     }
-    this.inPrologue = true
-    this.expect = STATEMENT
+    inPrologue = true
+    expect = STATEMENT
     return true
   }
 
   /** The brace that ends a block. */
-  closeBlock() {
-    const { tokens } = this
-    const block = this.pop()
-    const outer = this.frame
-    this.inPrologue = false
-    this.expect = ENDED
+  function closeBlock() {
+    const block = pop()
+    const outer = here
+    inPrologue = false
+    expect = ENDED
     if (block.kind === SWITCH || block.about === null) return true
     // the body of a function
     const { zone } = block
-    if (block.about === this.own && zone === '') {
-      this.bodyEnd = tokens.start
-      this.end()
+    if (block.about === own && zone === '') {
+      bodyEnd = tokens.start
+      end()
       return true
     }
-    this.pop()
+    pop()
     switch (outer.word) {
       case 'declaration': return true
       case 'method':
       case 'static':
         if (outer.about !== null) {
           outer.about.end = tokens.end
-          if (this.frame.kind === CLASS && /** @type {Frame} */ (this.frame.parent) === this.bottom) this.elements.push(outer.about)
+          if (here.kind === CLASS && /** @type {Frame} */ (here.parent) === bottom) elements.push(outer.about)
         }
-        if (this.frame.kind === CLASS) {
-          this.frame.about = newElement(0)
-          this.expect = PROPERTY
+        if (here.kind === CLASS) {
+          here.about = newElement(0)
+          expect = PROPERTY
         } else {
-          this.expect = OPERATOR
+          expect = OPERATOR
         }
         return true
-      case 'arrow': this.isClosed = true
+      case 'arrow': closed = true
       // falls through
       default:
-        this.afterOperand(outer.start)
-        this.bare = -1
+        afterOperand(outer.start)
+        bare = -1
         return true
     }
   }
 
-  beginArrow() {
-    const { tokens } = this
-    const { frame: outer, pendingGroup, pendingName } = this
-    const frame = this.push(ARROW)
+  function beginArrow() {
+    const outer = here
+    const pendingGroup = pendingParentheses
+    const pendingName = pending
+    const frame = push(ARROW)
     frame.word = 'arrow'
     const routine = new Routine(outer.routine, true)
-    this.pendingGroup = this.pendingName = null
+    pendingParentheses = pending = null
     outer.fresh = false
     outer.isChain = false
     outer.called = false
-    this.bare = -1
+    bare = -1
     if (pendingGroup !== null) {
       const { scope, about, start, kind } = pendingGroup
       frame.scope = scope
@@ -5111,161 +5146,160 @@ class Reading {
         routine.isAsync = true
         frame.start = about.asyncStart
         // `async` was no name that is called.
-        if (about.call !== null) this.calls.splice(this.calls.indexOf(about.call), 1)
+        if (about.call !== null) called.splice(called.indexOf(about.call), 1)
       }
-      this.enter(frame, routine, 'a nested arrow function')
-      for (let i = about.calls; i < this.calls.length; i++) this.calls[i].zone = frame.zone
+      enter(frame, routine, 'a nested arrow function')
+      for (let i = about.calls; i < called.length; i++) called[i].zone = frame.zone
       scope.routine = routine
       for (const candidate of /** @type {any[]} */ (scope.candidates)) {
         const name = typeof candidate === 'string' ? candidate : candidate.name
         scope.declare(name)
         if (typeof candidate !== 'string') scope.use(name, candidate)
-        if (routine === this.own) this.parameterNames.push(name)
+        if (routine === own) parameterNames.push(name)
       }
-      if (routine === this.own) {
-        this.parameters = start
-        this.parametersEnd = tokens.before
-        this.isSimple = this.isSimpleGroup(start + 1, tokens.before)
+      if (routine === own) {
+        parameters = start
+        parametersEnd = tokens.before
+        isSimple = isSimpleGroup(start + 1, tokens.before)
       }
     } else {
       const name = typeof pendingName === 'string' ? pendingName : /** @type {Mention} */ (pendingName).name
-      frame.start = this.lastStart
-      if (this.asyncParameter >= 0) {
+      frame.start = lastStart
+      if (asyncParameter >= 0) {
         routine.isAsync = true
-        frame.start = this.asyncParameter
-        this.asyncParameter = -1
+        frame.start = asyncParameter
+        asyncParameter = -1
       }
-      this.enter(frame, routine, 'a nested arrow function')
-      this.openScope(frame, true)
+      enter(frame, routine, 'a nested arrow function')
+      openScope(frame, true)
       frame.scope.declare(name)
       if (typeof pendingName !== 'string') frame.scope.use(name, pendingName)
-      if (routine === this.own) {
-        this.parameters = this.lastStart
-        this.parametersEnd = tokens.before
-        this.parameterNames.push(name)
+      if (routine === own) {
+        parameters = lastStart
+        parametersEnd = tokens.before
+        parameterNames.push(name)
       }
     }
-    this.expect = ARROW_BODY
+    expect = ARROW_BODY
     return true
   }
 
   /** Whether parentheses hold names and commas only. @param {number} start @param {number} end */
-  isSimpleGroup(start, end) {
-    const tokens = new Tokens(this.source, start)
+  function isSimpleGroup(start, end) {
+    const tokens = new Tokens(source, start)
     for (tokens.next(true); tokens.end < end; tokens.next(true)) {
       if (tokens.type !== NAME && tokens.value !== ',') return false
     }
     return true
   }
 
-  arrowBody() {
-    const { tokens, frame } = this
-    const isOwn = frame.routine === this.own
-    if (tokens.type === PUNCTUATOR && tokens.value === '{') return this.functionBody()
+  function arrowBody() {
+    const frame = here
+    const isOwn = frame.routine === own
+    if (tokens.type === PUNCTUATOR && tokens.value === '{') return functionBody()
     if (isOwn) {
       frame.zone = ''
-      this.body = this.prologueEnd = tokens.start
-      this.hasBlock = false
+      body = prologueEnd = tokens.start
+      hasBlock = false
     }
-    this.expect = OPERAND
+    expect = OPERAND
     return false
   }
 
   /** Arrow functions without a block end where their expression does. */
-  endArrows() {
-    while (this.frame.kind === ARROW || this.frame.kind === AWAIT) {
-      if (this.frame.kind === AWAIT) {
-        this.endAwait()
+  function endArrows() {
+    while (here.kind === ARROW || here.kind === AWAIT) {
+      if (here.kind === AWAIT) {
+        endAwait()
         continue
       }
-      this.endChain()
-      const frame = this.pop()
-      if (frame.routine === this.own) {
-        this.bodyEnd = this.tokens.before
-        this.end()
+      endChain()
+      const frame = pop()
+      if (frame.routine === own) {
+        bodyEnd = tokens.before
+        end()
       }
-      this.afterOperand(frame.start)
-      this.endChain()
+      afterOperand(frame.start)
+      endChain()
     }
   }
 
   /** The function itself has been read. */
-  end() {
-    while (this.frame !== this.bottom) this.pop()
-    this.hasEnded = true
+  function end() {
+    while (here !== bottom) pop()
+    hasEnded = true
   }
 
   /** @param {string} word */
-  beginClass(word) {
-    const { tokens } = this
-    if (word === 'expression') this.beginOperand(tokens.start)
-    const { frame: outer } = this
+  function beginClass(word) {
+    if (word === 'expression') beginOperand(tokens.start)
+    const outer = here
     outer.fresh = false
-    this.hazard(tokens.start)
+    hazard(tokens.start)
     if (outer.loop !== null) outer.loop.isPlain = true
-    if (outer === this.bottom && this.own === null) this.isClass = true
-    const frame = this.push(CLASS)
+    if (outer === bottom && own === null) isClass = true
+    const frame = push(CLASS)
     frame.word = word
     frame.cover = null
-    this.openScope(frame, false)
-    this.expect = AFTER_CLASS
+    openScope(frame, false)
+    expect = AFTER_CLASS
     return true
   }
 
-  afterClass() {
-    const { tokens, frame } = this
+  function afterClass() {
+    const frame = here
     if (tokens.type === NAME) {
-      if (this.is('extends')) {
-        this.push(HERITAGE)
-        this.expect = OPERAND
+      if (is('extends')) {
+        push(HERITAGE)
+        expect = OPERAND
         return true
       }
       if (frame.word === 'declaration') {
         const { scope } = /** @type {Frame} */ (frame.parent)
         scope.declare(tokens.value)
-        if (this.watches(tokens.value)) scope.use(tokens.value, this.mention())
+        if (watches(tokens.value)) scope.use(tokens.value, makeMention())
       }
       frame.scope.declare(tokens.value)
-      if (this.isClass && frame.parent === this.bottom) this.name = tokens.value
+      if (isClass && frame.parent === bottom) ownName = tokens.value
       return true
     }
     frame.about = newElement(0)
-    if (this.isClass && frame.parent === this.bottom) this.body = tokens.end
-    this.expect = PROPERTY
+    if (isClass && frame.parent === bottom) body = tokens.end
+    expect = PROPERTY
     return true
   }
 
-  closeClass() {
-    const frame = this.pop()
-    if (this.isClass && this.frame === this.bottom) {
-      this.bodyEnd = this.tokens.start
-      this.hasEnded = true
+  function closeClass() {
+    const frame = pop()
+    if (isClass && here === bottom) {
+      bodyEnd = tokens.start
+      hasEnded = true
       return true
     }
     if (frame.word === 'declaration') {
-      this.expect = ENDED
+      expect = ENDED
     } else {
-      this.afterOperand(frame.start)
+      afterOperand(frame.start)
     }
     return true
   }
 
-  beginField() {
-    const { frame: outer } = this
-    const frame = this.push(FIELD)
-    this.enter(frame, new Routine(outer.routine, false), 'a class field')
-    this.openScope(frame, true)
-    this.expect = OPERAND
+  function beginField() {
+    const outer = here
+    const frame = push(FIELD)
+    enter(frame, new Routine(outer.routine, false), 'a class field')
+    openScope(frame, true)
+    expect = OPERAND
     return true
   }
 
-  beginStaticBlock() {
-    const { frame: outer } = this
-    const frame = this.push(FUNCTION)
+  function beginStaticBlock() {
+    const outer = here
+    const frame = push(FUNCTION)
     frame.word = 'static'
-    this.enter(frame, new Routine(outer.routine, false), 'a static block')
-    this.openScope(frame, true)
-    return this.functionBody()
+    enter(frame, new Routine(outer.routine, false), 'a static block')
+    openScope(frame, true)
+    return functionBody()
   }
 }
 
@@ -5284,306 +5318,37 @@ function use(scope, name) {
   }
 }
 
+// Rewriting: what the reading has found becomes edits of the source, and the edited source a generator function.
+
 /**
  * A change of the source. Where several meet, what ends comes before what begins, and what encloses is outside.
  *
  * @typedef {object} Edit
  * @property {number} at
  * @property {number} to what it replaces ends here
- * @property {number} rank the place among those at the same position
- * @property {number} other where the other end is of what it opens or closes
+ * @property {number} rank negative for what ends; among those that enclose the same text, the outer is nearer to 0
+ * @property {number} other the other end of what it opens or closes
  * @property {string | (() => string)} text
  */
 
-const ENDS_EXPRESSION = -3
-const ENDS_STATEMENT = -2
-const ENDS_BODY = -1
-const BEGINS_BODY = 1
-const BEGINS_STATEMENT = 2
-const BEGINS_EXPRESSION = 3
+const BODY_EDGE = 1
+const STATEMENT_EDGE = 2
+const EXPRESSION_EDGE = 3
 const REPLACES = 4
-
-/** The source of a function with changes. */
-class Draft {
-  /** @param {string} source */
-  constructor(source) {
-    this.source = source
-    /** @type {Edit[]} */
-    this.edits = []
-  }
-
-  /** @param {number} at @param {number} rank @param {number} other @param {string | (() => string)} text */
-  insert(at, rank, other, text) {
-    this.edits.push({ at, to: at, rank, other, text })
-  }
-
-  /** @param {number} start @param {number} end @param {number} rank how it begins @param {string} before @param {string} after */
-  enclose(start, end, rank, before, after) {
-    this.insert(start, rank, end, before)
-    this.insert(end, -rank, start, after)
-  }
-
-  /** @param {number} at @param {number} to @param {string} text */
-  replace(at, to, text) {
-    this.edits.push({ at, to, rank: REPLACES, other: to, text })
-  }
-
-  sort() {
-    this.edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
-  }
-
-  /** @param {number} from @param {number} to @returns {string} */
-  text(from, to) {
-    const { source, edits } = this
-    let low = 0
-    let high = edits.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const { at, rank } = edits[middle]
-      if (at < from || (at === from && rank < 0)) low = middle + 1
-      else high = middle
-    }
-    const parts = []
-    let position = from
-    for (; low < edits.length; low++) {
-      const edit = edits[low]
-      if (edit.at > to || (edit.at === to && edit.rank > 0)) break
-      if (edit.at < position) continue // inside of what has been moved
-      parts.push(source.slice(position, edit.at), typeof edit.text === 'string' ? edit.text : edit.text())
-      position = edit.to
-    }
-    parts.push(source.slice(position, to))
-    return parts.join('')
-  }
-}
-
-/**
- * Names for what the rewritten function refers to, none of which the source uses.
- *
- * @param {string} source @param {Iterable<string>} taken
- */
-function freshNames(source, taken) {
-  const others = [...taken].join(' ')
-  let suffix = ''
-  const isTaken = () => NAMES.some(name => source.includes(name + suffix) || others.includes(name + suffix))
-  while (isTaken()) suffix += '_'
-  return (/** @type {string} */ name) => name + suffix
-}
-
-const NAMES = ['$budget', '$calls', '$result', '$left', '$goes', '$wait', '$iterate', '$iterator', '$error', '$call', '$async',
-  '$generator', '$member', '$awaited', '$object', '$this', '$arguments', '$target', '$super', '$own', '$yield', '$self', '$enter', '$plain', '$run', '$start', '$skips', '$holder', '$name', '$original', '$access']
-
-/**
- * The rules of RT.js, Table I: a point where the function begins, where the body of a loop begins, and before a
- * statement that is a call; calls of preemptible functions are delegated; `await` yields a promise.
- *
- * A counted point in the innermost loop costs more by the yield that the compiler finds there than by the counting.
- * Where nothing in a loop may yield or keep one of its variables, the loop is cut into chunks of a budget instead:
- *
- *   for (init; test; update) body  ->  for (init;;) {
- *                                        for (; there are points left && (test); update) body
- *                                        if (it has ended) break
- *                                        yield
- *                                      }
- *
- * @param {Reading} reading
- * @param {{ budgeted: boolean, name: (name: string) => string, delegate(call: Call): string | null }} options
- */
-function rewrite(reading, { budgeted, name, delegate }) {
-  const { source, own } = reading
-  const draft = new Draft(source)
-  const left = `${name('$budget')}.left`
-  const pointAt = (/** @type {boolean} */ within) =>
-    !budgeted ? 'yield;' : within ? 'if (super.point) yield;' : `if (--${left} <= 0) yield;`
-  const variables = new Set()
-  /** Where a parenthesis has been opened. @type {number[]} */
-  const opened = []
-
-  for (const loop of reading.loops) {
-    const { first, start, end, body, bodyEnd, open, close, semicolons, word, within } = loop
-    if (loop.isAwait) {
-      rewriteForAwait(draft, loop, name, pointAt(within))
-      continue
-    }
-    if (!budgeted || within || loop.isPlain || loop.of > 0) {
-      const point = pointAt(within)
-      if (loop.isBlock) draft.insert(body + 1, BEGINS_BODY, bodyEnd, ` ${point}`)
-      else draft.enclose(body, bodyEnd, BEGINS_BODY, `{ ${point} `, ' }')
-      continue
-    }
-    rewriteChunks(draft, loop, left, name)
-    if (!loop.hasCalls) variables.add(name('$left'))
-    else variables.add(name('$goes'))
-  }
-
-  const points = new Set()
-  for (const { start, end, isList, within } of reading.callStatements) {
-    const point = pointAt(within)
-    if (isList) draft.insert(start, BEGINS_STATEMENT, end, `${point} `)
-    else draft.enclose(start, end, BEGINS_STATEMENT, `{ ${point} `, ' }')
-    points.add(start)
-  }
-
-  for (const { start, operand, end } of reading.awaits) {
-    draft.replace(start, operand, '')
-    draft.enclose(start, end, BEGINS_EXPRESSION, `(yield ${name('$wait')}(`, '))')
-    opened.push(start)
-  }
-
-  const optionalsDone = new Set()
-  for (const call of reading.calls) {
-    const text = delegate(call)
-    if (text === null) continue
-    const { mention, start, end, optionals } = call
-    let begin = start
-    if (mention !== null) {
-      draft.replace(mention.start, mention.end, text)
-      for (const at of optionals) draft.replace(at, at + 2, '')
-      if (call.isRaw) continue
-      draft.insert(start, BEGINS_EXPRESSION, end, `(${name('$result')} = `)
-    } else {
-      begin = delegateMember(draft, call, text, name, optionalsDone)
-      variables.add(name('$object'))
-      if (optionals.length > 0) variables.add(name('$call'))
-    }
-    variables.add(name('$result'))
-    draft.insert(end, ENDS_EXPRESSION, begin,
-      `, ${name('$calls')}.pending === null ? ${name('$result')} : yield ${name('$calls')}.take())`)
-    opened.push(start)
-  }
-
-  if (opened.length > 0) {
-    const listed = new Set(reading.listed)
-    for (const start of new Set(opened)) {
-      if (listed.has(start) && !points.has(start)) draft.insert(start, BEGINS_STATEMENT, Infinity, ';')
-    }
-  }
-  return { draft, variables, point: pointAt(false) }
-}
-
-/**
- * A loop in chunks. Where something is called that may cut the budget, the budget itself is counted down; otherwise a
- * copy is, and the budget is -1 meanwhile, so that a chunk that ends by an error has used it up. A round whose point
- * was the yield is not counted again.
- *
- * @param {Draft} draft @param {Loop} loop @param {string} left @param {(name: string) => string} name
- */
-function rewriteChunks(draft, { first, start, end, open, close, semicolons, word, hasCalls, exits, again }, left, name) {
-  const isDo = word === 'do'
-  const count = name(hasCalls ? '$goes' : '$left')
-  const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
-  const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
-  const point = isDo ? `if (--${left} <= 0) yield; ` : ''
-  const before = hasCalls ? (isDo ? `${count} = true; ` : '') : `${left} = -1; `
-  const keep = `if (${left} < 0) ${left} = ${count};`
-  const after = hasCalls ? `if (${count}) break; yield;${isDo ? '' : ` ${left} = ${refilled};`}`
-    : `if (${count} > 0) { ${keep} break } yield; ${count} = ${refilled};`
-  draft.insert(first, BEGINS_STATEMENT, end, `{ ${point}${hasCalls ? '' : `${count} = ${isDo ? refilled : left}; `}`)
-  if (word === 'for') {
-    const [testStart, testEnd] = semicolons
-    const tokens = new Tokens(draft.source, testStart + 1)
-    tokens.next(true)
-    const hasTest = tokens.start < testEnd
-    draft.insert(testStart + 1, BEGINS_STATEMENT, end, `;) { ${before}for (; ${check}${hasTest ? ' && (' : ''}`)
-    if (hasTest) draft.insert(testEnd, ENDS_STATEMENT, start, ')')
-  } else {
-    draft.insert(start, BEGINS_STATEMENT, end - 1, `for (;;) { ${before}`)
-    draft.insert(open, BEGINS_BODY, close, isDo ? '(' : `${check} && (`)
-    draft.insert(close, ENDS_BODY, open, isDo ? `) && ${check}` : ')')
-  }
-  draft.insert(end, ENDS_STATEMENT, first, `; ${after} } }`)
-  if (!hasCalls) {
-    for (const exit of exits) draft.enclose(exit.start, exit.end, BEGINS_STATEMENT, `{ ${keep} `, ' }')
-  }
-  for (const label of again) draft.replace(label.start, label.end, '')
-}
-
-/**
- * `for await (head of iterable) body`: the iterator's steps are awaited by yields. What it does when the loop is left,
- * and when something fails, is as the language has it; the labels stay with the loop.
- *
- * @param {Draft} draft @param {Loop} loop @param {(name: string) => string} name @param {string} point
- */
-function rewriteForAwait(draft, loop, name, point) {
-  const { first, start, open, ofStart, of, close, body, bodyEnd, end } = loop
-  const iterator = name('$iterator')
-  const error = name('$error')
-  const head = () => draft.text(open, ofStart)
-  draft.insert(first, BEGINS_STATEMENT, end, () => `{ const ${iterator} = ${name('$iterate')}(${draft.text(of, close)}); try { `)
-  draft.replace(start, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
-  draft.insert(body, BEGINS_BODY, bodyEnd, () => ` { ${loop.declares ? `${head()} = ${iterator}.value;` : `;(${head()} = ${iterator}.value);`} ${point} `)
-  draft.insert(bodyEnd, ENDS_BODY, body, ' }')
-  draft.insert(end, ENDS_STATEMENT, first, ` } catch (${error}) { throw ${iterator}.fail(${error}) } ` +
-    `finally { if (${iterator}.isOpen) try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
-}
-
-
-/**
- * A call of a member keeps its `this`; what cuts the chain short before it, cuts it short with it:
- *
- *   a.b(c)      ->  ($result = $member(($object = a).b).call($object, c), ...)
- *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $member($object.b).call($object, c), ...).d)
- *
- * @param {Draft} draft @param {Call} call @param {string} member @param {(name: string) => string} name
- * @param {Set<number>} done the optional links that are written already
- * @returns {number} where it begins
- */
-function delegateMember(draft, call, member, name, done) {
-  const { start, open, dot, optionals, chainEnd } = call
-  const object = name('$object')
-  let begin = start
-  let isOptionalCall = false
-  for (const at of optionals) {
-    if (at > dot) {
-      isOptionalCall = true
-      continue
-    }
-    begin = at
-    if (done.has(at)) continue
-    done.add(at)
-    draft.insert(start, BEGINS_EXPRESSION, chainEnd, `((${object} = `)
-    draft.insert(at, BEGINS_STATEMENT, chainEnd, ') == null ? undefined : ')
-    const tokens = new Tokens(draft.source, at + 2)
-    tokens.next(false)
-    draft.replace(at, at + 2, tokens.type === PUNCTUATOR ? object : `${object}.`)
-    draft.insert(chainEnd, ENDS_EXPRESSION, start, ')')
-  }
-  const isSuper = call.isSuper
-  const self = isSuper ? 'this' : object
-  const result = `(${name('$result')} = `
-  const isAtDot = begin === dot
-  const opening = isAtDot || isSuper ? '' : `(${object} = `
-  if (isOptionalCall) {
-    draft.insert(begin, BEGINS_EXPRESSION, chainEnd, `((${name('$call')} = ${opening}`)
-  } else {
-    draft.insert(begin, BEGINS_EXPRESSION, call.end, `${result}${member}(${opening}`)
-  }
-  if (opening !== '') draft.insert(dot, ENDS_EXPRESSION, begin, ')')
-  if (isOptionalCall) {
-    const at = optionals[optionals.length - 1]
-    draft.replace(at, open + 1, `) == null ? undefined : ${result}${member}(${name('$call')}).call(${self}, `)
-    draft.insert(chainEnd, ENDS_EXPRESSION, begin, ')')
-  } else {
-    draft.replace(open, open + 1, `).call(${self}, `)
-  }
-  return begin
-}
-
-// What the rewritten functions run on.
 
 /** How many calls may be nested on the engine's own stack before the scheduler's takes over. */
 const DEEPEST = 150
 
-/** A call that has not returned yet, and how many are nested. */
-const calls = {
+/** Delegated calls: one that has not returned yet, and how many are nested. */
+const nested = {
   /** @type {any} */
   pending: null,
   depth: 0,
-  /** Whether what is started next has done with its guards. */
+  /** Whether what is started next has passed its guards. */
   skips: false,
   take() {
-    const { pending } = calls
-    calls.pending = null
+    const { pending } = nested
+    nested.pending = null
     return pending
   }
 }
@@ -5596,43 +5361,78 @@ const calls = {
  * @param {any} generator
  */
 function run(generator) {
-  if (calls.depth < DEEPEST && budget.left > 1) return start(generator)
-  calls.pending = generator
+  if (nested.depth < DEEPEST && budget.left > 1) return start(generator)
+  nested.pending = generator
 }
 
 /** @param {any} generator */
 function start(generator) {
   let step
-  calls.depth++
+  nested.depth++
   try {
     step = generator.next()
   } finally {
-    calls.depth--
+    nested.depth--
   }
   if (step.done) return step.value
-  calls.pending = new Suspended(generator, step)
+  nested.pending = new Suspended(generator, step)
 }
 
-/** A point where names are not to be trusted. */
-const withinWith = {
+/** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
+const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
+  const result = Reflect.apply(generatorFunction, this, args)
+  return isIterator(result) ? run(result) : result
+}
+
+/**
+ * How a call of a preemptible function begins; one that is not there yet is looked up when it is called.
+ *
+ * @param {any} callee @param {() => any} get @param {'call' | 'awaited'} way @param {string} name @returns {Function}
+ */
+function wayTo(callee, get, way, name) {
+  if (isGeneratorFunction(callee)) return callee[known]?.[way] ?? wayInto(callee)
+  /** @type {Function | undefined} */
+  let found
+  return /** @this {any} @param {any[]} args */ function (...args) {
+    if (found === undefined) {
+      const late = get()
+      if (!isGeneratorFunction(late)) throw new TypeError(`${name} is not a preemptible function`)
+      found = wayTo(late, get, way, name)
+    }
+    return Reflect.apply(found, this, args)
+  }
+}
+
+/** A point inside of a `with`, where no name is sure to be ours; `super` is. */
+const insideWith = {
   get point() {
     return --budget.left <= 0
   }
 }
 
+/** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
+const access = (get, set) => ({
+  get value() {
+    return get()
+  },
+  set value(value) {
+    set(value)
+  }
+})
+
 /** What `await` waits for. @param {any} value */
 const waitFor = value => Promise.resolve(value)
 
-/** The steps of a `for await`, each value in a box of its own: an async generator awaits what it yields. */
-async function* each(/** @type {any} */ iterable) {
+/** The values of a `for await`, each in a box: an async generator would await what it yields. @param {any} iterable */
+async function* boxed(iterable) {
   for await (const value of iterable) yield { value }
 }
 
-/** A `for await` loop that is left and goes on where the engine's own would. */
+/** A `for await` loop, whose iterator is the engine's own. */
 class AsyncSteps {
   /** @param {any} iterable */
   constructor(iterable) {
-    this.steps = each(iterable)
+    this.steps = boxed(iterable)
     /** Whether the body runs: then to leave is to close. */
     this.isOpen = false
     this.hasFailed = false
@@ -5671,24 +5471,23 @@ class AsyncSteps {
 /** @param {any} value */
 const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function'
 
+const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
+/** @param {any} value */
+const isGeneratorFunction = value => value instanceof GeneratorFunction
+
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
 const known = Symbol('preemptible')
-
-/**
- * @typedef {object} Known
- * @property {any} original
- * @property {boolean} isAsync
- * @property {boolean} isGenerator
- * @property {Function} call how a delegated call begins
- * @property {Function} awaited the same, of an async function that is awaited; not awaited, it runs beside its caller
- */
 
 /** @type {WeakMap<Function, Function>} */
 const rewritten = new WeakMap()
 
-const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
-/** @param {any} value */
-const isGeneratorFunction = value => typeof value === 'function' && value instanceof GeneratorFunction
+/** How many have been compiled: every text has a name of its own in the debugger. */
+let compilations = 0
+
+/** @param {any} fn @param {string} reason */
+const refusal = (fn, reason) => new TypeError(`${labelOf(fn)}: ${reason}`)
+/** @param {any} fn */
+const labelOf = fn => `preemptify(${fn.name || 'an anonymous function'})`
 
 /**
  * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
@@ -5699,20 +5498,24 @@ const isGeneratorFunction = value => typeof value === 'function' && value instan
  * const cipher = await rt.spawn(encrypt, { deadline: 500 }, text)
  * ```
  *
+ * Points stand where the function begins, where the body of a loop begins, and before statements that are calls; calls
+ * of itself, of those in `calls` and of generator functions in `scope` are delegated; `await` yields a promise. Nested
+ * functions stay as they are.
+ *
  * @param {any} fn a function, arrow function, method, async function or generator; with `methods`, a class or an object
  * @param {object} [options]
  * @param {Record<string, any>} [options.scope] values for variables that the function closes over; a generator function
  *   among them is called as a preemptible one
  * @param {(source: string) => any} [options.evaluate] `s => eval(s)`, written where the function was: its variables, its
  *   `this` and its strictness are those of the function then
- * @param {Record<string, any>} [options.calls] preemptible functions by the names they are called by. They are looked up at
- *   each call, so that functions that call each other can be added one after the other.
+ * @param {Record<string, any>} [options.calls] preemptible functions by the names they are called by; one that is added
+ *   later is found when it is called
  * @param {boolean} [options.strict] whether the function is strict, where its source and the engine do not tell;
- *   default: as strict as its source allows
+ *   default: strict, if its source allows it
  * @param {boolean} [options.budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they yield
  * @param {any} [options.this] the `this` of an arrow function
  * @param {object} [options.home] the object or prototype that a method with `super` belongs to
- * @param {string[]} [options.methods] the methods of a class or an object to rewrite; the result is a class or an object
+ * @param {string[]} [options.methods] the methods of a class or an object to rewrite; the result is a new class or object
  * @returns {any} a generator function of the same name and length, with its text as `source`
  * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors, constructors, async
  *   generators
@@ -5720,20 +5523,17 @@ const isGeneratorFunction = value => typeof value === 'function' && value instan
  * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
  */
 export function preemptify(fn, options = {}) {
-  if (typeof options !== 'object' || options === null) throw wrongType('options', 'an object', options)
+  record('options', options)
   if (options.methods !== undefined) return preemptifyMethods(fn, options)
-  if (typeof fn !== 'function') throw wrongType('fn', 'a function', fn)
+  callable('fn', fn)
   if (Object.hasOwn(fn, known)) return fn
   const isDefault = Object.keys(options).length === 0
-  if (isDefault && rewritten.has(fn)) return rewritten.get(fn)
-  const rewriting = new Rewriting(fn, sourceOf(fn), options)
-  const result = rewriting.result()
+  const present = isDefault && rewritten.get(fn)
+  if (present) return present
+  const result = rewriting(fn, sourceOf(fn), options).link()
   if (isDefault) rewritten.set(fn, result)
   return result
 }
-
-/** @param {any} fn @returns {string} how errors name it */
-const labelOf = fn => `preemptify(${typeof fn.name === 'string' && fn.name !== '' ? fn.name : 'an anonymous function'})`
 
 /** @param {any} fn @returns {string} */
 function sourceOf(fn) {
@@ -5743,753 +5543,692 @@ function sourceOf(fn) {
     tokens.next(false)
     return tokens.value === value
   })
-  if (isNative) {
-    throw new TypeError(`${labelOf(fn)}: a native, bound or proxied function has no source to rewrite; ` +
-      'give the function behind it, or write a generator that calls it')
-  }
-  return source
-}
-
-/** @param {string} source @returns {boolean} whether it reads as a method, and not as an expression */
-function isMethodSource(source) {
-  const tokens = new Tokens(source)
-  const next = () => {
-    tokens.next(true)
-    return tokens.value
-  }
-  const first = next()
-  const second = next()
-  if (first === 'function' || first === '(' || second === '=>') return false
-  if (first === 'class') return second === '('
-  if (first !== 'async' || tokens.newline) return true
-  return second !== 'function' && second !== '(' && next() !== '=>'
+  if (!isNative) return source
+  throw refusal(fn, 'a native, bound or proxied function has no source; give the function behind it, or write a generator')
 }
 
 /** @param {string} source @param {(name: string) => boolean} watches @param {(name: string) => boolean} watchesMember */
 function read(source, watches, watchesMember) {
-  if (!isMethodSource(source)) {
-    const reading = new Reading(source, OPERAND, watches, watchesMember)
-    if (reading.own !== null || reading.isClass) return reading // otherwise a method called async
-  }
-  return new Reading(source, PROPERTY, watches, watchesMember)
+  const tokens = new Tokens(source)
+  tokens.next(true)
+  const first = tokens.value
+  tokens.next(true)
+  const second = tokens.value
+  const isLone = first !== 'async' || tokens.newline
+  tokens.next(true)
+  const isExpression = first === 'function' || first === '(' || second === '=>' || (first === 'class' ? second !== '('
+    : !isLone && (second === 'function' || second === '(' || tokens.value === '=>'))
+  const reading = isExpression && readSource(source, OPERAND, watches, watchesMember)
+  return reading && (reading.own || reading.isClass) ? reading // otherwise a method that is called async
+    : readSource(source, PROPERTY, watches, watchesMember)
 }
 
 /**
- * Whether a function is strict. Engines tell it of plain functions only: the `caller` of a sloppy one can be read.
+ * Evaluates an arrow function, where the caller says or in the global scope.
  *
- * @param {any} fn @param {Reading} reading @returns {boolean | undefined}
- */
-function strictness(fn, { own, element, isStrict }) {
-  if (isStrict) return true
-  if (own === null || own.isArrow || own.isAsync || own.isGenerator || element !== null) return undefined
-  try {
-    void fn.caller
-    return false
-  } catch {
-    return true
-  }
-}
-
-/** How many have been compiled: every text has a name of its own in the debugger. */
-let compilations = 0
-
-/**
- * Evaluates source text, where the caller says or in the global scope.
- *
- * @param {string} text an arrow function @param {any} fn
- * @param {((source: string) => any) | undefined} evaluate @returns {any}
+ * @param {string} text @param {any} fn @param {((source: string) => any) | undefined} evaluate @returns {any}
  */
 function evaluated(text, fn, evaluate) {
-  const name = encodeURIComponent(fn.name || 'anonymous')
-  const source = `${text}\n//# sourceURL=preemptify/${++compilations}/${name}.js`
+  const source = `${text}\n//# sourceURL=preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
   let result
   try {
     result = evaluate === undefined ? (0, eval)(source) : evaluate(source)
   } catch (error) {
-    if (error instanceof EvalError) {
-      throw new EvalError(`${labelOf(fn)}: the page's Content-Security-Policy forbids evaluation (script-src without ` +
-        "'unsafe-eval', or require-trusted-types-for 'script'); allow it, or write the generator by hand: function*, " +
-        'with a yield in its loops', { cause: error })
-    }
-    throw error
+    if (!(error instanceof EvalError)) throw error
+    throw new EvalError(`${labelOf(fn)}: the Content-Security-Policy of the page forbids eval (script-src without ` +
+      "'unsafe-eval', or require-trusted-types-for 'script'); allow it, or write a generator with a yield in its loops",
+    { cause: error })
   }
-  if (typeof result !== 'function') {
-    throw new TypeError(`evaluate must return what eval returns, as in s => eval(s), got ${describe(result)}`)
-  }
+  if (typeof result !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
   return result
 }
 
-/** A function on its way from its source to a generator function. */
-class Rewriting {
-  /**
-   * @param {any} fn @param {string} source @param {any} options
-   * @param {{ text: string, members: string[] }} [around] the class that a method belongs to
-   */
-  constructor(fn, source, options, around) {
-    const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
-    if (!isObject(scope)) throw wrongType('scope', 'an object of values by name', scope)
-    if (callees !== undefined && !isObject(callees)) {
-      throw wrongType('calls', 'an object of generator functions by name', callees)
-    }
-    if (evaluate !== undefined) callable('evaluate', evaluate)
-    if (strict !== undefined && typeof strict !== 'boolean') throw wrongType('strict', 'true or false', strict)
-    if (typeof budgeted !== 'boolean') throw wrongType('budgeted', 'true or false', budgeted)
-    if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
-    this.fn = fn
-    this.source = source
-    this.options = options
-    this.label = labelOf(fn)
-    this.scope = scope
-    this.evaluate = evaluate
-    this.callees = callees
-    this.home = home
-    this.isInClass = around !== undefined
-    /** Members that may be preemptible methods. @type {Set<string>} */
-    this.members = new Set(around?.members)
-    /** What names of preemptible functions stand for. @type {Map<string, { kind: string, callee?: any, get: () => any }>} */
-    this.table = new Map()
-    for (const name of Object.keys(scope)) {
-      refuseName('scope', name)
-      const value = scope[name]
-      if (isGeneratorFunction(value)) this.table.set(name, { kind: 'scope', callee: value, get: () => value })
-      else if (typeof value === 'object' && value !== null) this.watchMethods(value)
-    }
-    for (const name of Object.keys(callees ?? {})) {
-      refuseName('calls', name)
-      const { get, value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, name))
-      if (get === undefined && value !== undefined && value !== null && !isGeneratorFunction(value)) {
-        throw wrongType(`calls.${name}`, 'a generator function, as preemptify returns it', value)
+/**
+ * One function on its way from its source to a generator function.
+ *
+ * @param {any} fn @param {string} source @param {any} options as of preemptify
+ * @param {{ text: string, members: string[] }} [inside] the class that a method is part of
+ */
+function rewriting(fn, source, options, inside) {
+  const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
+  record('scope', scope)
+  if (callees !== undefined) record('calls', callees)
+  if (evaluate !== undefined) callable('evaluate', evaluate)
+  if (typeof (strict ?? true) !== 'boolean') throw wrongType('strict', 'true or false', strict)
+  if (typeof budgeted !== 'boolean') throw wrongType('budgeted', 'true or false', budgeted)
+  if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
+
+  /** What the names of preemptible functions stand for. @type {Map<string, { isOwn: boolean, callee: any, get(): any }>} */
+  const table = new Map()
+  /** Members that may be preemptible. @type {Set<string>} */
+  const members = new Set(inside?.members)
+  for (const key of Object.keys(scope)) {
+    refuseKey('scope', key)
+    const value = scope[key]
+    if (isGeneratorFunction(value)) table.set(key, { isOwn: false, callee: value, get: () => value })
+    for (let holder = value; typeof holder === 'object' && holder !== null && holder !== Object.prototype;) {
+      for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
+        if (isGeneratorFunction(value)) members.add(member)
       }
-      this.table.set(name, { kind: 'calls', callee: value, get: () => callees[name] })
-      this.members.add(name)
+      holder = Object.getPrototypeOf(holder)
     }
-    const isLate = callees !== undefined && evaluate === undefined
-    this.reading = read(source,
-      name => name === 'yield' || name === 'arguments' || name === fn.name || this.table.has(name) || (isLate && !(name in globalThis)),
-      name => this.members.has(name))
-    this.refuse()
-    this.name = freshNames(around?.text ?? source, [...this.reading.escaped, ...Object.keys(scope)])
-    /** What the text refers to, as parameters of what it is compiled in. @type {Map<string, any>} */
-    this.bindings = new Map()
-    /** Declarations around it. @type {string[]} */
-    this.helpers = []
-    /** The generator function, when it is there. @type {any} */
-    this.self = null
-    /** Whether its name is one that cannot be assigned to, as that of a function expression. */
-    this.isConstant = false
-    const free = this.free = this.reading.top.uses ?? new Map()
-    this.bindNames(free)
-    this.lost = this.lostNames()
-    const { draft, variables, point } = rewrite(this.reading, {
-      budgeted, name: this.name, delegate: call => this.delegate(call)
-    })
-    this.replaceWords(draft)
-    this.draft = draft
-    this.delegates = variables.size > 0 || this.reading.awaits.length > 0
-    this.variables = variables.size > 0 ? ` let ${[...variables].join(', ')};` : ''
-    this.point = point
+  }
+  for (const key of Object.keys(callees ?? {})) {
+    refuseKey('calls', key)
+    const { get, value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
+    if (get === undefined && value !== undefined && !isGeneratorFunction(value)) {
+      throw wrongType(`calls.${key}`, 'what preemptify returned, or a generator function', value)
+    }
+    table.set(key, { isOwn: false, callee: value, get: () => callees[key] })
+    members.add(key)
   }
 
-  /** The generator methods of an object in scope. @param {any} object */
-  watchMethods(object) {
-    for (let holder = object; holder !== null && holder !== Object.prototype; holder = Object.getPrototypeOf(holder)) {
-      for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
-        if (isGeneratorFunction(value)) this.members.add(name)
-      }
+  const mayCome = (/** @type {string} */ key) => callees !== undefined && evaluate === undefined && !(key in globalThis)
+  const reading = read(source,
+    key => key === 'yield' || key === 'arguments' || key === fn.name || table.has(key) || mayCome(key),
+    key => members.has(key))
+  const { element, isClass, loops, guards, hazards, lexical, outermost, usesEval, usesSuper, usesThis, usesWith, yields } = reading
+  if (isClass || (inside && element?.key === 'constructor')) {
+    throw refusal(fn, 'a constructor cannot be a generator; name the methods to rewrite, { methods: [...] }')
+  }
+  if (reading.own === null) throw refusal(fn, 'its source is no function')
+  const { own } = reading
+  const { isArrow, isAsync, isGenerator } = own
+  if (element?.accessor) throw refusal(fn, 'an accessor cannot be a generator; make it a method, or write a generator')
+  if (isAsync && isGenerator) throw refusal(fn, 'an async generator cannot be driven; write a generator that yields promises')
+  /** @type {Map<string, Mention[] | null>} */
+  const free = outermost.uses ?? new Map()
+  const ownArguments = (free.get('arguments') ?? []).filter(({ routine }) => routine.home === own.home)
+  if (evaluate === undefined) {
+    if (usesSuper && home === undefined && !inside) {
+      throw refusal(fn, 'super needs the object of the method: { home }; or rewrite the whole, { methods: [...] }')
+    }
+    if (isArrow && (ownArguments.length > 0 || lexical.some(({ word }) => word === 'new.target' ||
+      (word === 'this' && !('this' in options))))) {
+      throw refusal(fn, 'the this and arguments of an arrow function are those of the code around it; give ' +
+        '{ this: value }, or { evaluate: s => eval(s) } from there')
     }
   }
 
-  /** What cannot be rewritten. */
-  refuse() {
-    const { own, element, isClass, lexical, usesSuper } = this.reading
-    const { label, evaluate, home, options } = this
-    if (isClass || element?.key === 'constructor' && this.isInClass) {
-      throw new TypeError(`${label}: a constructor cannot be a generator; name the methods to rewrite: { methods: [...] }`)
+  /** What the text refers to: parameters of the function that it is compiled in. @type {Map<string, any>} */
+  const bindings = new Map()
+  /** Declarations around it. @type {string[]} */
+  const helpers = []
+  /** @type {any} */
+  let self = null
+  const taken = (inside?.text ?? source) + [...reading.escaped, ...Object.keys(scope)].join(' ')
+  /** @type {Map<string, string>} */
+  const names = new Map()
+  /** A name that the source does not use. @param {string} key @param {any} [value] what it is bound to @returns {string} */
+  const name = (key, value) => {
+    let text = names.get(key)
+    if (text === undefined) {
+      text = `$${key}`
+      while (taken.includes(text)) text += '_'
+      names.set(key, text)
     }
-    if (own === null) throw new TypeError(`${label}: its source is no function's`)
-    if (element?.accessor) {
-      throw new TypeError(`${label}: an accessor cannot be a generator; write a method, or a generator by hand`)
-    }
-    if (own.isAsync && own.isGenerator) {
-      throw new TypeError(`${label}: an async generator cannot be driven; write a generator that yields promises`)
-    }
-    if (usesSuper && evaluate === undefined && home === undefined && !this.isInClass) {
-      throw new TypeError(`${label}: super needs the object of the method; give it as { home }, or rewrite the class or ` +
-        'the object itself: { methods: [...] }')
-    }
-    if (!own.isArrow || evaluate !== undefined) return
-    for (const word of [...lexical.map(({ word }) => word), ...this.arguments().map(({ name }) => name)]) {
-      if (word === 'this' && !('this' in options)) {
-        throw new TypeError(`${label}: the this of an arrow function is that of the code around it; give it as ` +
-          '{ this: value }, or { evaluate: s => eval(s) } from there')
-      }
-      if (word !== 'this' && word !== 'super') {
-        throw new TypeError(`${label}: ${word} of an arrow function is that of the function around it; give ` +
-          '{ evaluate: s => eval(s) } from there')
-      }
-    }
-  }
-
-  /** Where it uses its arguments, or an arrow function those around it. @returns {Mention[]} */
-  arguments() {
-    const { reading } = this
-    const home = /** @type {Routine} */ (reading.own).home
-    return (reading.top.uses?.get('arguments') ?? []).filter((/** @type {Mention} */ { routine }) =>
-      routine.home === home || routine.home === reading.top.routine)
-  }
-
-  /** What the names that the function uses, and does not declare, shall mean. @param {Map<string, any>} free */
-  bindNames(free) {
-    const { fn, scope, evaluate, callees, table, reading, bindings } = this
-    for (const name of Object.keys(scope)) {
-      if (free.has(name) || reading.usesEval) bindings.set(name, scope[name])
-    }
-    if (evaluate !== undefined) this.refuseHidden(free)
-    const ownName = reading.name || fn.name
-    if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName)) {
-      const present = evaluate === undefined ? undefined : this.present(ownName)
-      if (present === fn) {
-        table.set(ownName, { kind: 'visible', get: () => this.self })
-      } else if (reading.name !== '') {
-        table.set(ownName, { kind: 'own', get: () => this.self })
-        bindings.set(ownName, fn)
-        this.isConstant = true
-      }
-    }
-    if (evaluate !== undefined) return
-    for (const [name, mentions] of free) {
-      if (callees === undefined || bindings.has(name) || mentions === null) continue
-      const isCalled = mentions.some((/** @type {Mention} */ mention) => mention.isCall)
-      if (!table.has(name) && isCalled && name !== 'yield' && !(name in globalThis)) {
-        table.set(name, { kind: 'calls', get: () => callees[name] }) // to be added later
-      }
-      if (table.has(name)) {
-        const callee = callees[name]
-        bindings.set(name, callee?.[known]?.original ?? callee)
-      }
-    }
-  }
-
-  /** What a name means where `evaluate` stands. @param {string} name */
-  present(name) {
-    try {
-      return this.evaluate(`typeof ${name} === 'undefined' ? undefined : ${name}`)
-    } catch {
-      return undefined // not initialized yet
-    }
-  }
-
-  /** `s => eval(s)` hides a variable called s. @param {Map<string, any>} free */
-  refuseHidden(free) {
-    const { evaluate, scope, label } = this
-    let reading
-    try {
-      reading = read(sourceOf(evaluate), () => false, () => false)
-    } catch {
-      return // eval itself, or something that is bound
-    }
-    for (const name of reading.parameterNames) {
-      if (free.has(name) && !(name in scope) && !this.table.has(name) && !(name in globalThis)) {
-        throw new TypeError(`${label}: it uses a variable ${name}, which the parameter ${name} of evaluate hides; ` +
-          'give the parameter another name')
-      }
-    }
-  }
-
-  /**
-   * The text by which a preemptible function is called.
-   *
-   * @param {Call} call @returns {string | null} null where the call stays as it is
-   */
-  delegate(call) {
-    const { mention, zone, lead, guarded, end, chainEnd } = call
-    const { reading, name, bindings } = this
-    const own = /** @type {Routine} */ (reading.own)
-    if (mention === null) {
-      if (zone !== '' || call.isTagged || this.cutsCall(call)) return null
-      const isAwaited = lead === 'await' && chainEnd === end
-      const text = name(isAwaited ? '$awaited' : '$member')
-      bindings.set(text, (/** @type {any} */ callee) => this.memberEntry(callee, isAwaited))
-      return text
-    }
-    const found = mention.scope === null && !mention.within ? this.table.get(mention.name) : undefined
-    if (found === undefined) return null
-    const { kind, get, callee } = found
-    const isAlone = chainEnd === end
-    if (zone !== '') {
-      if (kind === 'own' || kind === 'visible' || call.routine.isGenerator) return null
-      throw new SyntaxError(`${this.label}: ${mention.name}() is called in ${zone}, where no yield can stand ` +
-        `(${this.position(mention.start)}); move the call into the function itself`)
-    }
-    if (own.isGenerator) {
-      if (isAlone && (lead === 'yield' || lead === 'yield*')) {
-        call.isRaw = true
-        const text = `${name('$generator')}_${mention.name}`
-        bindings.set(text, function (/** @type {any[]} */ ...args) { return Reflect.apply(get(), this, args) })
-        return text
-      }
-      if (kind === 'own' || kind === 'visible') return null // it makes an iterator
-    }
-    const isAwaited = isAlone && (lead === 'await' ||
-      (lead === 'return' && own.isAsync && !guarded && reading.returns.some(({ end }) => end === chainEnd)))
-    const way = isAwaited ? 'awaited' : 'call'
-    if (kind === 'visible') {
-      const text = name(isAwaited ? '$async' : '$own')
-      bindings.set(text, (/** @type {any} */ callee) =>
-        callee === this.fn ? this.self[known][way] : callee?.[known]?.[way] ?? callee)
-      return `${text}(${mention.name})`
-    }
-    if (kind === 'own' && !own.isAsync && this.lost.length === 0) return name('$enter')
-    const text = `${name(isAwaited ? '$async' : '$call')}_${mention.name}`
-    bindings.set(text, entry(callee, get, way, mention.name))
+    if (value !== undefined) bindings.set(text, value)
     return text
+  }
+
+  // What the names that it uses, and does not declare, shall mean.
+  for (const key of Object.keys(scope)) if (free.has(key) || usesEval || inside) bindings.set(key, scope[key])
+  const ownName = reading.ownName || fn.name
+  /** Whether its name is one that cannot be assigned to, as that of a function expression. */
+  let isConstant = false
+  let isVisible = false
+  if (evaluate !== undefined) {
+    refuseHidden()
+    try {
+      isVisible = free.has(ownName) && fn === evaluate(`typeof ${ownName} === 'undefined' ? undefined : ${ownName}`)
+    } catch {} // not initialized yet
+  }
+  if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || reading.ownName !== '')) {
+    table.set(ownName, { isOwn: true, callee: undefined, get: () => self })
+    isConstant = !isVisible
+    if (isConstant) bindings.set(ownName, fn)
+  }
+  /** @type {string[]} */
+  const lost = []
+  for (const [key, mentions] of evaluate === undefined ? free : []) {
+    if (mayCome(key) && !table.has(key) && mentions?.some(({ isCall }) => isCall)) {
+      table.set(key, { isOwn: false, callee: undefined, get: () => callees[key] })
+    }
+    if (bindings.has(key)) continue
+    const callee = table.get(key)?.callee
+    if (callee !== undefined) bindings.set(key, callee[known]?.original ?? callee)
+    else if (!(key in globalThis) && key !== 'arguments' && key !== 'yield') lost.push(key)
+  }
+
+  /** @type {Edit[]} */
+  const edits = []
+  const insert = (/** @type {number} */ at, /** @type {number} */ rank, /** @type {number} */ other,
+    /** @type {Edit['text']} */ text) => edits.push({ at, to: at, rank, other, text })
+  const enclose = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ rank,
+    /** @type {Edit['text']} */ before, /** @type {string} */ after) => {
+    insert(from, rank, to, before)
+    insert(to, -rank, from, after)
+  }
+  const replace = (/** @type {number} */ at, /** @type {number} */ to, /** @type {string} */ text) =>
+    edits.push({ at, to, rank: REPLACES, other: to, text })
+
+  const left = `${name('budget', budget)}.left`
+  const pointAt = (/** @type {boolean} */ within) =>
+    !budgeted ? 'yield;' : within ? 'if (super.point) yield;' : `if (--${left} <= 0) yield;`
+  /** @type {Set<string>} */
+  const variables = new Set()
+  const variable = (/** @type {string} */ key) => {
+    variables.add(name(key))
+    return name(key)
+  }
+  for (const loop of loops) {
+    const { body, bodyEnd } = loop
+    const point = pointAt(loop.within)
+    if (loop.isAwait) steps(loop, point)
+    else if (budgeted && !loop.within && !loop.isPlain && loop.of === 0) chunks(loop)
+    else if (loop.isBlock) insert(body + 1, BODY_EDGE, bodyEnd, ` ${point}`)
+    else enclose(body, bodyEnd, BODY_EDGE, `{ ${point} `, ' }')
+  }
+  /** Where a statement begins with a parenthesis of ours. @type {Set<number>} */
+  const opened = new Set()
+  for (const { start, operand, end } of reading.awaits) {
+    replace(start, operand, '')
+    enclose(start, end, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
+    opened.add(start)
+  }
+  /** Optional links that are written already. @type {Set<number>} */
+  const linked = new Set()
+  for (const call of reading.calls) delegate(call)
+  for (const { start, end, isList, within } of reading.callStatements) {
+    if (isList) insert(start, STATEMENT_EDGE, end, `${pointAt(within)} `)
+    else enclose(start, end, STATEMENT_EDGE, `{ ${pointAt(within)} `, ' }')
+    opened.delete(start)
+  }
+  // A line that begins with a parenthesis would go on with the line before it.
+  for (const start of reading.listed) if (opened.has(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
+  const delegates = variables.has(name('result')) || reading.awaits.length > 0
+  replaceWords()
+  let point = pointAt(false)
+
+  return { bindings, helpers, element, own, text, link }
+
+  /** `s => eval(s)` hides a variable called s. */
+  function refuseHidden() {
+    /** @type {string[]} */
+    let parameters = []
+    try {
+      parameters = read(sourceOf(evaluate), () => false, () => false).parameterNames
+    } catch {} // eval itself, or something bound
+    for (const key of parameters) {
+      if (free.has(key) && !(key in scope) && !table.has(key) && !(key in globalThis)) {
+        throw refusal(fn, `it uses a variable ${key}, which is hidden by the parameter of evaluate; call that otherwise`)
+      }
+    }
+  }
+
+  /**
+   * A loop in chunks. A counted point in a loop costs more by the yield that the compiler finds there than by the
+   * counting. So where nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
+   *
+   *   for (init; test; update) body  ->  for (init;;) {
+   *                                        for (; there are points left && (test); update) body
+   *                                        if (it has ended) break
+   *                                        yield
+   *                                      }
+   *
+   * Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and the
+   * budget is -1 meanwhile, so that a chunk that ends by an error has used it up. A round whose point was the yield is
+   * not counted again.
+   *
+   * @param {Loop} loop
+   */
+  function chunks({ first, start, end, open, close, semicolons, word, hasCalls, exits, again }) {
+    const isDo = word === 'do'
+    const count = variable(hasCalls ? 'goes' : 'left')
+    const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
+    const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
+    const before = hasCalls ? (isDo ? `${count} = true; ` : '') : `${left} = -1; `
+    const keep = `if (${left} < 0) ${left} = ${count};`
+    const after = hasCalls ? `if (${count}) break; yield;${isDo ? '' : ` ${left} = ${refilled};`}`
+      : `if (${count} > 0) { ${keep} break } yield; ${count} = ${refilled};`
+    insert(first, STATEMENT_EDGE, end,
+      `{ ${isDo ? `${pointAt(false)} ` : ''}${hasCalls ? '' : `${count} = ${isDo ? refilled : left}; `}`)
+    if (word === 'for') {
+      const [from, to] = semicolons
+      const tokens = new Tokens(source, from + 1)
+      tokens.next(true)
+      const hasTest = tokens.start < to
+      insert(from + 1, STATEMENT_EDGE, end, `;) { ${before}for (; ${check}${hasTest ? ' && (' : ''}`)
+      if (hasTest) insert(to, -STATEMENT_EDGE, start, ')')
+    } else {
+      insert(start, STATEMENT_EDGE, end - 1, `for (;;) { ${before}`)
+      enclose(open, close, BODY_EDGE, isDo ? '(' : `${check} && (`, isDo ? `) && ${check}` : ')')
+    }
+    insert(end, -STATEMENT_EDGE, first, `; ${after} } }`)
+    for (const label of again) replace(label.start, label.end, '')
+    for (const exit of hasCalls ? [] : exits) enclose(exit.start, exit.end, STATEMENT_EDGE, `{ ${keep} `, ' }')
+  }
+
+  /**
+   * `for await (head of iterable) body`: each step is a yielded promise; the labels stay with the loop.
+   *
+   * @param {Loop} loop @param {string} point
+   */
+  function steps({ first, start, end, open, ofStart, of, close, body, bodyEnd, declares }, point) {
+    const iterator = name('iterator')
+    const error = name('error')
+    const make = name('iterate', (/** @type {any} */ iterable) => new AsyncSteps(iterable))
+    enclose(first, end, STATEMENT_EDGE, () => `{ const ${iterator} = ${make}(${edited(of, close)}); try { `,
+      ` } catch (${error}) { throw ${iterator}.fail(${error}) } finally { if (${iterator}.isOpen) ` +
+      `try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
+    replace(start, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
+    enclose(body, bodyEnd, BODY_EDGE, () => ` { ${declares ? '' : '('}${edited(open, ofStart)} = ${iterator}.value` +
+      `${declares ? '' : ')'}; ${point} `, ' }')
+  }
+
+  /** Makes a call of a preemptible function one that may yield. @param {Call} call */
+  function delegate(call) {
+    const { mention, start, end, open, dot, lead, optionals, chainEnd, zone } = call
+    const found = mention !== null && mention.scope === null && !mention.within ? table.get(mention.name) : undefined
+    const isAlone = chainEnd === end
+    const isAwaited = isAlone && (lead === 'await' || (lead === 'return' && isAsync && !call.guarded &&
+      reading.returns.some(({ end }) => end === chainEnd)))
+    const way = isAwaited ? 'awaited' : 'call'
+    let begin = start
+    if (mention !== null) {
+      if (found === undefined) return
+      const { isOwn, callee, get } = found
+      if (zone !== '') {
+        if (isOwn || call.routine.isGenerator) return
+        const before = source.slice(0, start).split(/\r\n?|[\n\u2028\u2029]/)
+        throw new SyntaxError(`${labelOf(fn)}: ${mention.name}() is called in ${zone} (line ${before.length}, column ` +
+          `${before[before.length - 1].length + 1}), where no yield can stand; move the call into the function itself`)
+      }
+      const isRaw = isGenerator && isAlone && (lead === 'yield' || lead === 'yield*')
+      if (isGenerator && isOwn && !isRaw) return // it makes an iterator
+      let text
+      if (isRaw) {
+        text = name(`generator_${mention.name}`, /** @this {any} @param {any[]} args */ function (...args) {
+          return Reflect.apply(get(), this, args)
+        })
+      } else if (isOwn && isVisible) {
+        const enter = name(isAwaited ? 'async' : 'own', (/** @type {any} */ present) =>
+          present === fn ? self[known][way] : present?.[known]?.[way] ?? present)
+        text = `${enter}(${mention.name})`
+      } else if (isOwn && !isAsync && lost.length === 0) {
+        text = name('enter')
+      } else {
+        text = name(`${way}_${mention.name}`, wayTo(callee, get, way, mention.name))
+      }
+      replace(mention.start, mention.end, text)
+      for (const at of optionals) replace(at, at + 2, '')
+      if (isRaw) return
+      insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
+    } else {
+      if (zone !== '' || call.isTagged || optionals.some(at => at < dot && source[at + 2] === '(')) return
+      begin = delegateMember(call, name(isAwaited ? 'awaited' : 'member', (/** @type {any} */ member) => memberWay(member, way)))
+    }
+    insert(end, -EXPRESSION_EDGE, begin, `, ${name('calls', nested)}.pending === null ? ${variable('result')} : ` +
+      `yield ${name('calls')}.take())`)
+    opened.add(start)
+    void open
+  }
+
+  /**
+   * A call of a member keeps its `this`; what cuts the chain short before it cuts it short with it:
+   *
+   *   a.b(c)      ->  ($result = $member(($object = a).b).call($object, c), ...)
+   *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $member($object.b).call($object, c), ...).d)
+   *
+   * @param {Call} call @param {string} member @returns {number} where it begins
+   */
+  function delegateMember({ start, end, open, dot, optionals, chainEnd, isSuper }, member) {
+    const object = variable('object')
+    let begin = start
+    let callAt = -1
+    for (const at of optionals) {
+      if (at > dot) {
+        callAt = at
+        continue
+      }
+      begin = at
+      if (linked.has(at)) continue
+      linked.add(at)
+      enclose(start, chainEnd, EXPRESSION_EDGE, `((${object} = `, ')')
+      insert(at, STATEMENT_EDGE, chainEnd, ') == null ? undefined : ')
+      replace(at, at + 2, source[at + 2] === '[' ? object : `${object}.`)
+    }
+    const opening = begin === dot || isSuper ? '' : `(${object} = `
+    const calling = `).call(${isSuper ? 'this' : object}, `
+    const assigning = `(${variable('result')} = ${member}(`
+    if (opening !== '') insert(dot, -EXPRESSION_EDGE, begin, ')')
+    if (callAt < 0) {
+      insert(begin, EXPRESSION_EDGE, end, assigning + opening)
+      replace(open, open + 1, calling)
+    } else {
+      enclose(begin, chainEnd, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
+      replace(callAt, open + 1, `) == null ? undefined : ${assigning}${name('callee')}${calling}`)
+    }
+    return begin
   }
 
   /**
    * A member is preemptible if it is a generator function, or the original of one that is to be called instead.
    *
-   * @param {any} callee @param {boolean} isAwaited
+   * @param {any} member @param {'call' | 'awaited'} way
    */
-  memberEntry(callee, isAwaited) {
-    if (typeof callee !== 'function') return () => { throw new TypeError('what is called is not a function') }
-    const way = isAwaited ? 'awaited' : 'call'
-    const { [known]: rewriting } = callee
-    if (rewriting !== undefined) return rewriting[way]
-    if (isGeneratorFunction(callee)) return wayInto(callee)
-    for (const { get } of this.table.values()) {
+  function memberWay(member, way) {
+    if (typeof member !== 'function') return () => { throw new TypeError('the member that is called is not a function') }
+    if (isGeneratorFunction(member)) return member[known]?.[way] ?? wayInto(member)
+    for (const { get } of table.values()) {
       const target = get()?.[known]
-      if (target?.original === callee) return target[way]
+      if (target?.original === member) return target[way]
     }
-    return callee
+    return member
   }
 
-  /** Whether a chain may be cut short at a call whose `this` would be lost. @param {Call} call */
-  cutsCall({ optionals, dot }) {
-    return optionals.some(at => {
-      const tokens = new Tokens(this.source, at + 2)
-      tokens.next(false)
-      return at < dot && tokens.value === '('
-    })
-  }
-
-  /** @param {number} at */
-  position(at) {
-    const lines = this.source.slice(0, at).split(/\r\n?|[\n\u2028\u2029]/)
-    return `line ${lines.length}, column ${lines[lines.length - 1].length + 1}`
-  }
-
-  /** Words that would mean something else in a generator. @param {Draft} draft */
-  replaceWords(draft) {
-    const { reading, name, helpers, options, evaluate, home, bindings } = this
-    const own = /** @type {Routine} */ (reading.own)
-    const isLexical = own.isArrow
-    const isProxied = reading.usesSuper && evaluate !== undefined && home === undefined && !this.isInClass
-    const used = new Set()
-    for (const { start, end, word } of isLexical ? reading.lexical : []) {
-      if (word === 'super') continue
-      const text = name(word === 'new.target' ? '$target' : `$${word}`)
-      used.add(word)
-      draft.replace(start, end, `${text}()`)
+  /** Words that would mean something else in a generator. */
+  function replaceWords() {
+    const isInside = (/** @type {Routine | null} */ routine) => {
+      while (routine !== null && routine !== own && routine.isArrow) routine = routine.outer
+      return routine === own && !isGenerator
     }
-    if (used.has('this') && 'this' in options) bindings.set(name('$this'), () => options.this)
-    else if (used.has('this')) helpers.push(`const ${name('$this')} = () => this;`)
-    if (isLexical) this.replaceByAccess(draft, this.arguments(), name('$arguments'), 'arguments', 'arguments = value')
-    if (used.has('new.target')) helpers.push(`const ${name('$target')} = () => new.target;`)
-    if (isProxied) {
-      const text = name('$super')
-      for (const { start, end, word } of reading.lexical) if (word === 'super') draft.replace(start, end, text)
-      for (const open of reading.superCalls) {
-        draft.replace(open, open + 1, `.call(${isLexical ? `${name('$this')}()` : 'this'}, `)
+    const isProxied = usesSuper && evaluate !== undefined && home === undefined && !inside
+    const around = name('this')
+    if (isArrow) {
+      for (const { start, end, word } of lexical) {
+        if (word === 'this') replace(start, end, `${around}()`)
+        if (word === 'new.target') replace(start, end, `${name('target')}()`)
       }
-      if (isLexical && !used.has('this')) helpers.push(`const ${name('$this')} = () => this;`)
-      helpers.push(`const ${text} = new Proxy({}, { get: (_, key) => super[key], ` +
+      const words = new Set(lexical.map(({ word }) => word))
+      if (words.has('this') && 'this' in options) bindings.set(around, () => options.this)
+      else if (words.has('this') || isProxied) helpers.push(`const ${around} = () => this;`)
+      if (words.has('new.target')) helpers.push(`const ${name('target')} = () => new.target;`)
+      replaceByAccess(ownArguments, 'arguments', 'arguments', 'arguments = value')
+    }
+    if (isProxied) {
+      for (const { start, end, word } of lexical) if (word === 'super') replace(start, end, name('super'))
+      for (const open of reading.superCalls) replace(open, open + 1, `.call(${isArrow ? `${around}()` : 'this'}, `)
+      helpers.push(`const ${name('super')} = new Proxy({}, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => { super[key] = value; return true } });')
     }
-    this.replaceYield(draft)
-    if (this.isConstant) this.replaceName(draft)
+    for (const { scope, start, end, isShorthand } of yields) {
+      if (scope !== null && isInside(scope.routine)) replace(start, end, `${isShorthand ? 'yield: ' : ''}${name('yield')}`)
+    }
+    for (const { start, end, routine } of reading.yieldLabels) if (isInside(routine)) replace(start, end, name('yield'))
+    replaceByAccess(yields.filter(({ scope, routine }) => scope === null && isInside(routine)), 'free', 'yield', 'yield = value')
+    if (isConstant) replaceName()
   }
 
-  /** Assignments to the name of a function expression have no effect, or throw. @param {Draft} draft */
-  replaceName(draft) {
-    const { reading, name, helpers, bindings } = this
-    const mentions = this.free.get(reading.name) ?? []
-    const isAssigned = mentions.some((/** @type {Mention} */ { start, end }) => isTarget(reading, start, end))
-    if (!isAssigned) return
-    const text = name('$name')
-    const original = name('$original')
-    for (const { start, end, isShorthand, isCall } of mentions) {
-      if (draft.edits.some(({ at, to }) => at === start && to === end)) continue
-      draft.replace(start, end, `${isShorthand ? `${reading.name}: ` : ''}${isCall ? `(0, ${text}.value)` : `${text}.value`}`)
-    }
-    bindings.delete(reading.name)
-    bindings.set(original, this.fn)
-    helpers.push(`const ${text} = { get value() { return ${original} }, ` +
-      `set value(value) { (function ${reading.name}() { ${reading.name} = value })() } };`)
+  /** Assignments to the name of a function expression have no effect, or throw. */
+  function replaceName() {
+    const mentions = (free.get(ownName) ?? []).filter(({ start, end }) =>
+      !edits.some(({ at, to }) => at === start && to === end))
+    if (!mentions.some(isTarget)) return
+    bindings.delete(ownName)
+    replaceByAccess(mentions, 'name', name('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
   }
 
   /**
    * Names that cannot be written where they stand are reached through an object.
    *
-   * @param {Draft} draft @param {Mention[]} mentions @param {string} text of the object @param {string} get @param {string} set
+   * @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set
    */
-  replaceByAccess(draft, mentions, text, get, set) {
+  function replaceByAccess(mentions, key, get, set) {
     if (mentions.length === 0) return
+    const text = `${name(key)}.value`
     for (const { name, start, end, isShorthand, isCall } of mentions) {
-      draft.replace(start, end, (isShorthand ? `${name}: ` : '') + (isCall ? `(0, ${text}.value)` : `${text}.value`))
+      replace(start, end, (isShorthand ? `${name}: ` : '') + (isCall ? `(0, ${text})` : text))
     }
-    const isSet = mentions.some(({ start, end }) => isTarget(this.reading, start, end))
-    this.bindings.set(this.name('$access'), access)
-    this.helpers.push(`const ${text} = ${this.name('$access')}(() => ${get}${isSet ? `, value => { ${set} }` : ''});`)
+    helpers.push(`const ${name(key)} = ${name('access', access)}(() => ${get}` +
+      `${mentions.some(isTarget) ? `, value => { ${set} }` : ''});`)
   }
 
-  /** In a generator `yield` is no name. @param {Draft} draft */
-  replaceYield(draft) {
-    const { reading, name } = this
-    const own = /** @type {Routine} */ (reading.own)
-    if (own.isGenerator) return
-    const isWithin = (/** @type {Routine | null} */ routine) => {
-      while (routine !== null && routine !== own && routine.isArrow) routine = routine.outer
-      return routine === own
-    }
-    const text = name('$yield')
-    const free = []
-    for (const mention of reading.yields) {
-      const { scope, routine, start, end, isShorthand } = mention
-      if (scope === null) {
-        if (isWithin(routine)) free.push(mention)
-      } else if (isWithin(scope.routine)) {
-        draft.replace(start, end, isShorthand ? `yield: ${text}` : text)
-      }
-    }
-    this.replaceByAccess(draft, free, text, 'yield', 'yield = value')
-    for (const { start, end, routine } of reading.yieldLabels) if (isWithin(routine)) draft.replace(start, end, text)
+  /** Whether a name may be assigned to where it stands; when in doubt it may. @param {Mention} mention */
+  function isTarget({ start, end }) {
+    const tokens = new Tokens(source, end)
+    tokens.next(false)
+    return !['(', '.', ')', ';', '?.', '==', '===', '!=', '!==', '+', '-', '&&', '||', '?'].includes(tokens.value) ||
+      /[+-]$/.test(source.slice(0, start).trimEnd().slice(-1))
   }
 
-  /** Assignments to the name of a function expression have no effect, or throw. @param {Draft} draft */
-  replaceName(draft) {
-    const { reading, name, bindings } = this
-    const own = reading.name
-    const mentions = (this.free.get(own) ?? []).filter((/** @type {Mention} */ { start, end }) =>
-      !draft.edits.some(({ at, to }) => at === start && to === end))
-    if (!mentions.some((/** @type {Mention} */ { start, end }) => isTarget(reading, start, end))) return
-    const original = name('$original')
-    bindings.delete(own)
-    bindings.set(original, this.fn)
-    this.replaceByAccess(draft, mentions, name('$name'), original, `(function ${own}() { ${own} = value })()`)
-  }
-
-  /** The statements that it begins with may end it before it needs to be a generator. */
-  guard() {
-    const { reading, draft, name, source } = this
-    const { guards, hazards, assignments } = reading
+  /**
+   * The statements that the function begins with may end it before it needs to be a generator. They are done by what
+   * begins the call, which tells the generator so.
+   */
+  function guard() {
     const has = (/** @type {number[]} */ positions, /** @type {number} */ from, /** @type {number} */ to) =>
       positions.some(at => at >= from && at < to)
-    const skips = name('$skips')
-    let end = 0
+    const skips = name('skips')
+    let to = 0
     let last = ''
-    for (const guard of guards) {
-      const { start, open, close } = guard
-      if (guard.isReturn) {
-        const returnEnd = reading.returns.find(other => other.start === start)?.end ?? 0
-        if (open === 0 || close === 0 || has(hazards, start, open) || has(assignments, start, open)) break
-        const condition = source.slice(start + 6, open)
-        if (!has(hazards, open, close)) {
-          last = `if (${condition}) return ${source.slice(open + 1, close)};`
-          draft.enclose(start + 6, open, BEGINS_BODY, ` !${skips} && (`, ')')
-        } else if (!has(hazards, close, returnEnd)) {
-          last = `if (!(${condition})) return ${source.slice(close + 1, returnEnd)};`
-          draft.enclose(start + 6, open, BEGINS_BODY, ` ${skips} || (`, ')')
-        }
-        break
+    for (const { isReturn, start, end, open, close, returned } of guards) {
+      if (!isReturn) {
+        if (end === 0 || returned === 0 || has(hazards, start, end) || has(reading.assignments, open, close)) break
+        to = end
+        continue
       }
-      if (guard.end === 0 || guard.returned === 0 || has(hazards, start, guard.end) || has(assignments, open, close)) break
-      end = guard.end
+      const returnEnd = reading.returns.find(other => other.start === start)?.end ?? 0
+      if (close === 0 || has(hazards, start, open) || has(reading.assignments, start, open)) break
+      const isFirst = !has(hazards, open, close)
+      if (!isFirst && has(hazards, close, returnEnd)) break
+      const test = source.slice(start + 6, open)
+      last = isFirst ? `if (${test}) return ${source.slice(open + 1, close)};`
+        : `if (!(${test})) return ${source.slice(close + 1, returnEnd)};`
+      enclose(start + 6, open, BODY_EDGE, isFirst ? ` !${skips} && (` : ` ${skips} || (`, ')')
+      break
     }
-    if (end === 0 && last === '') return ''
-    const first = guards[0].start
-    this.point = `const ${skips} = ${name('$calls')}.skips; ${name('$calls')}.skips = false; if (!${skips}) { ${this.point}`
-    if (end === 0) this.point += ' }'
-    else draft.insert(end, ENDS_BODY, 0, ' }')
-    return `${source.slice(first, end || first)}; ${last}`
+    if (to === 0 && last === '') return ''
+    const from = guards[0].start
+    point = `const ${skips} = ${name('calls')}.skips; ${name('calls')}.skips = false; if (!${skips}) { ${point}`
+    if (to === 0) point += ' }'
+    else insert(to, -BODY_EDGE, 0, ' }')
+    return `${source.slice(from, to || from)}; ${last}`
   }
 
   /** A function that begins a call, and does without a generator where it can. */
-  entry() {
-    const { reading, name, options, source } = this
-    const own = /** @type {Routine} */ (reading.own)
-    const { parameterNames, isSimple, usesThis, usesEval, usesSuper, usesWith, yields, lexical } = reading
-    const self = name('$self')
-    const run = name('$run')
-    const left = `${name('$budget')}.left`
-    const isPlain = isSimple && this.arguments().length === 0 && !usesEval && !usesSuper && !usesWith && yields.length === 0 && !own.isGenerator &&
-      !own.isAsync && options.budgeted !== false && !(own.isArrow && lexical.length > 0) &&
+  function entry() {
+    const self = name('self')
+    const { parameterNames } = reading
+    const isPlain = reading.isSimple && budgeted && !usesEval && !usesSuper && !usesWith && !isGenerator && !isAsync &&
+      yields.length === 0 && ownArguments.length === 0 && !(isArrow && lexical.length > 0) &&
       new Set(parameterNames).size === parameterNames.length
-    if (!isPlain) return `function (...args) { return ${run}(${self}.apply(this, args)) }`
-    const names = parameterNames.join(', ')
-    const given = usesThis ? `.call(this${names && `, ${names}`})` : `(${names})`
-    const head = `function (${names}) {`
-    if (reading.loops.length === 0 && !this.delegates) {
-      const points = reading.callStatements.length + 1
-      const plain = name('$plain')
-      return `(${plain} => ${head} if (${left} > ${points}) { ${left} -= ${points}; return ${plain}${given} } ` +
-        `return ${run}(${self}${given}) })(${own.isArrow ? source : `function ${source.slice(reading.parameters)}`})`
+    const going = `return ${name('run', run)}(${self}`
+    if (!isPlain) return `function (...args) { ${going}.apply(this, args)) }`
+    const list = parameterNames.join(', ')
+    const given = usesThis ? `.call(this${list && `, ${list}`})` : `(${list})`
+    const head = `function (${list}) {`
+    if (loops.length === 0 && !delegates) {
+      const plain = name('plain')
+      const count = reading.callStatements.length + 1
+      return `(${plain} => ${head} if (${left} > ${count}) { ${left} -= ${count}; return ${plain}${given} } ` +
+        `${going}${given}) })(${isArrow ? source : `function ${source.slice(reading.parameters)}`})`
     }
-    const guards = this.guard()
-    if (guards === '') return `${head} return ${run}(${self}${given}) }`
-    return `${head} if (${left} > 1 && ${name('$calls')}.depth < ${DEEPEST}) { ${left}--; ${guards} ` +
-      `${name('$calls')}.skips = true; return ${name('$start')}(${self}${given}) } return ${run}(${self}${given}) }`
+    name('calls', nested)
+    const guarded = guard()
+    if (guarded === '') return `${head} ${going}${given}) }`
+    return `${head} if (${left} > 1 && ${name('calls')}.depth < ${DEEPEST}) { ${left}--; ${guarded} ` +
+      `${name('calls')}.skips = true; return ${name('start', start)}(${self}${given}) } ${going}${given}) }`
   }
 
   /** Its parameters and its body. */
-  text() {
-    const { draft, reading, variables, point } = this
-    const start = `${variables} ${point}`
-    draft.sort()
+  function text() {
+    edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
     const { parameters, parametersEnd, body, bodyEnd, prologueEnd, hasBlock } = reading
-    let head = draft.text(parameters, parametersEnd)
-    if (!head.startsWith('(')) head = `(${head})`
-    if (!hasBlock) return `${head} {${start} return (${draft.text(body, bodyEnd)}) }`
-    const prologue = this.source.slice(body, prologueEnd)
-    return `${head} {${prologue}${prologue === '' ? '' : ';'}${start}${draft.text(prologueEnd, bodyEnd)}}`
+    const head = edited(parameters, parametersEnd)
+    const declared = variables.size > 0 ? `let ${[...variables].join(', ')}; ` : ''
+    const prologue = prologueEnd > body ? `${source.slice(body, prologueEnd)};` : ''
+    return `${head.startsWith('(') ? head : `(${head})`} {${prologue} ${declared}${point}` +
+      (hasBlock ? `${edited(prologueEnd, bodyEnd)}}` : ` return (${edited(body, bodyEnd)}) }`)
   }
 
-  /** @returns {any} */
-  result() {
-    const { fn, reading, evaluate, options, home, helpers } = this
-    const own = /** @type {Routine} */ (reading.own)
-    // In the body of a `with` no name is sure to be ours; `super` is.
-    const isMethod = (reading.usesSuper && home !== undefined) || reading.usesWith
-    const { name } = this
-    const entry = this.entry()
-    const text = this.text()
+  /** @param {number} from @param {number} to @returns {string} */
+  function edited(from, to) {
+    let low = 0
+    let high = edits.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      const { at, rank } = edits[middle]
+      if (at < from || (at === from && rank < 0)) low = middle + 1
+      else high = middle
+    }
+    let result = ''
+    for (; low < edits.length; low++) {
+      const { at, to: next, rank, text } = edits[low]
+      if (at > to || (at === to && rank > 0)) break
+      if (at < from) continue // inside of what has been moved
+      result += source.slice(from, at) + (typeof text === 'string' ? text : text())
+      from = next
+    }
+    return result + source.slice(from, to)
+  }
+
+  /** @returns {any} the generator function */
+  function link() {
+    // In the body of a `with`, and in a method, it needs an object to be a method of.
+    const isMethod = usesWith || (usesSuper && home !== undefined)
+    const begin = entry()
+    const rest = text()
     const key = JSON.stringify(fn.name)
-    const strict = options.strict ?? (evaluate === undefined ? strictness(fn, reading) : false)
-    this.bindDefaults()
-    const holder = name('$holder')
-    const self = name('$self')
-    const enter = name('$enter')
-    const build = (/** @type {boolean} */ isStrict) => evaluated(`((${[...this.bindings.keys()].join(', ')}) => {` +
-      `${isStrict ? " 'use strict';" : ''}${helpers.length > 0 ? ` ${helpers.join(' ')}` : ''} ` +
-      `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${text} }, ${self} = ${holder}[${key}], ` +
-      `${enter} = ${entry}; return { holder: ${holder}, self: ${self}, enter: ${enter} } })`, fn, evaluate)
+    const holder = name('holder')
+    const inner = name('self')
+    const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
+      `((${[...bindings.keys()].join(', ')}) => {${isStrict ? " 'use strict';" : ''} ${helpers.join(' ')} ` +
+      `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
+      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } })`, fn, evaluate)
     let factory
+    const isStrict = strict ?? (evaluate === undefined ? strictness() : false)
     try {
-      factory = build(strict ?? true)
+      factory = build(isStrict ?? true)
     } catch (error) {
-      if (!(error instanceof SyntaxError) || strict !== undefined) throw this.explained(error)
+      if (!(error instanceof SyntaxError)) throw error
+      if (isStrict !== undefined) {
+        throw new SyntaxError(`${labelOf(fn)}: ${error.message}; super and private names need { methods: [...] }, ` +
+          'or evaluate from inside the method', { cause: error })
+      }
       factory = build(false)
     }
-    const made = factory(...this.bindings.values())
-    if (isMethod) Object.setPrototypeOf(made.holder, home === undefined ? withinWith : Object.getPrototypeOf(home))
-    let generatorFunction = made.self
-    define(generatorFunction, fn, undefined)
-    if (own.isAsync) generatorFunction = adopting(generatorFunction)
-    if (this.lost.length > 0) generatorFunction = this.explaining(generatorFunction, this.lost)
-    define(generatorFunction, fn, `function* ${text}`)
-    register(generatorFunction, fn, own, generatorFunction === made.self ? made.enter : wayInto(generatorFunction))
-    return this.self = generatorFunction
+    const made = factory(...bindings.values())
+    if (isMethod) Object.setPrototypeOf(made.holder, home === undefined ? insideWith : Object.getPrototypeOf(home))
+    describeAs(fn, made.inner, '')
+    self = isAsync ? adopting(made.inner) : made.inner
+    if (lost.length > 0) self = explaining(self, fn, lost)
+    describeAs(fn, self, `function* ${rest}`)
+    return register(self, fn, isAsync, self === made.inner ? made.enter : wayInto(self))
   }
 
-  bindDefaults() {
-    const { name, bindings } = this
-    bindings.set(name('$budget'), budget)
-    bindings.set(name('$calls'), calls)
-    bindings.set(name('$run'), run)
-    bindings.set(name('$start'), start)
-    if (this.reading.awaits.length > 0) bindings.set(name('$wait'), waitFor)
-    if (this.reading.loops.some(loop => loop.isAwait)) {
-      bindings.set(name('$iterate'), (/** @type {any} */ iterable) => new AsyncSteps(iterable))
-    }
-  }
-
-  /** @param {any} error */
-  explained(error) {
-    if (!(error instanceof SyntaxError)) return error
-    return new SyntaxError(`${this.label}: ${error.message}` + (this.reading.usesSuper
-      ? '; super needs { home }, or evaluate from inside the method'
-      : '; private names need evaluate from inside the class'), { cause: error })
-  }
-
-  /** Variables that neither the page nor the options have. @returns {string[]} */
-  lostNames() {
-    if (this.evaluate !== undefined) return []
-    return [...this.free.keys()].filter(name => name !== 'arguments' && name !== 'yield' && !this.bindings.has(name) &&
-      !(name in globalThis))
-  }
-
-  /** @param {any} inner @param {string[]} lost */
-  explaining(inner, lost) {
-    const { fn } = this
-    return function* (/** @type {any[]} */ ...args) {
-      try {
-        return yield* Reflect.apply(inner, this, args)
-      } catch (error) {
-        const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
-        if (!name) throw error
-        throw new ReferenceError(`${name} is not defined: preemptify evaluates the source of ${fn.name || 'the function'} ` +
-          'anew, outside of where it was written; hand its variables in, { evaluate: s => eval(s) } for all, ' +
-          `{ scope: { ${name} } } for values, { calls: { ${name} } } for preemptible functions`, { cause: error })
-      }
+  /** Engines tell it of plain functions only: the `caller` of a sloppy one can be read. */
+  function strictness() {
+    if (reading.isStrict) return true
+    if (isArrow || isAsync || isGenerator || element !== null) return undefined
+    try {
+      void fn.caller
+      return false
+    } catch {
+      return true
     }
   }
 }
 
-/**
- * @param {any} generatorFunction @param {any} original @param {{ isAsync: boolean, isGenerator: boolean }} kind
- * @param {Function} awaited
- */
-function register(generatorFunction, original, { isAsync, isGenerator }, awaited) {
-  const call = isAsync ? original : awaited
-  Object.defineProperty(generatorFunction, known, { value: { original, isAsync, isGenerator, call, awaited } })
-}
-
-/** @param {any} generatorFunction @param {any} fn @param {string | undefined} source */
-function define(generatorFunction, fn, source) {
-  Object.defineProperty(generatorFunction, 'name', { value: fn.name, configurable: true })
-  Object.defineProperty(generatorFunction, 'length', { value: fn.length, configurable: true })
-  if (source !== undefined) Object.defineProperty(generatorFunction, 'source', { value: source, configurable: true })
-}
-
-/** An async function's errors reject, its parameters' too, and its result is awaited. @param {any} inner */
-function adopting(inner) {
-  return function* (/** @type {any[]} */ ...args) {
-    const result = yield* Reflect.apply(inner, this, args)
-    return isObject(result) ? yield new Promise(resolve => resolve(result)) : result
-  }
-}
-
-/** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
-const access = (get, set) => ({
-  get value() {
-    return get()
-  },
-  set value(value) {
-    set(value)
-  }
-})
-
-/** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
-function wayInto(generatorFunction) {
-  return function (/** @type {any[]} */ ...args) {
-    const result = Reflect.apply(generatorFunction, this, args)
-    return isIterator(result) ? run(result) : result
+/** @param {any} original @param {any} generatorFunction @param {string} source */
+function describeAs(original, generatorFunction, source) {
+  for (const [key, value] of Object.entries({ name: original.name, length: original.length, source })) {
+    Object.defineProperty(generatorFunction, key, { value, configurable: true })
   }
 }
 
 /**
- * How a call of a preemptible function begins; one that is not there yet is looked up when it is called.
+ * An async function that is not awaited runs beside its caller, so its original is called.
  *
- * @param {any} callee @param {() => any} get @param {'call' | 'awaited'} way @param {string} name @returns {Function}
+ * @param {any} generatorFunction @param {any} original @param {boolean} isAsync @param {Function} awaited
  */
-function entry(callee, get, way, name) {
-  if (isGeneratorFunction(callee)) return callee[known]?.[way] ?? wayInto(callee)
-  /** @type {any} */
-  let found
-  return function (/** @type {any[]} */ ...args) {
-    if (found === undefined) {
-      const callee = get()
-      if (!isGeneratorFunction(callee)) throw new TypeError(`${name} is not a preemptible function`)
-      found = entry(callee, get, way, name)
-    }
-    return Reflect.apply(found, this, args)
+const register = (generatorFunction, original, isAsync, awaited) => Object.defineProperty(generatorFunction, known,
+  { value: { original, awaited, call: isAsync ? original : awaited } })
+
+/** The errors of an async function reject, its parameters' too, and its result is awaited. @param {any} inner */
+const adopting = inner => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+  const result = yield* Reflect.apply(inner, this, args)
+  return isObject(result) ? yield new Promise(resolve => resolve(result)) : result
+}
+
+/** Says why a variable is missed. @param {any} inner @param {any} fn @param {string[]} lost */
+const explaining = (inner, fn, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+  try {
+    return yield* Reflect.apply(inner, this, args)
+  } catch (error) {
+    const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
+    if (!name) throw error
+    throw new ReferenceError(`${name} is not defined: ${labelOf(fn)} evaluates the source anew, away from the variables ` +
+      `around it; hand them in, { evaluate: s => eval(s) } for all, { scope: { ${name} } } for values, ` +
+      `{ calls: { ${name} } } for preemptible functions`, { cause: error })
   }
 }
 
-/**
- * Whether a name may be assigned to where it stands; when in doubt it may.
- *
- * @param {Reading} reading @param {number} start @param {number} end
- */
-function isTarget({ source }, start, end) {
-  const tokens = new Tokens(source, end)
+/** @param {string} option @param {string} key */
+function refuseKey(option, key) {
+  const tokens = new Tokens(key)
   tokens.next(false)
-  return !['(', '.', ')', ';', '?.', '==', '===', '!=', '!==', '+', '-', '&&', '||', '?', '`'].includes(tokens.value) ||
-    (/[+-]\s*$/).test(source.slice(Math.max(0, start - 20), start))
-}
-
-/** @param {string} option @param {string} name */
-function refuseName(option, name) {
-  const tokens = new Tokens(name)
-  tokens.next(false)
-  if (tokens.type !== NAME || tokens.start !== 0 || tokens.end !== name.length) {
-    throw new TypeError(`${option} has a key that is not a name: ${describe(name)}`)
+  if (tokens.type !== NAME || tokens.end - tokens.start !== key.length) {
+    throw new TypeError(`${option} has a key that is not a name: ${describe(key)}`)
   }
 }
 
 /** @param {any} target @param {any} options */
-function preemptifyMethods(target, options) {
-  const { methods } = options
-  if (!Array.isArray(methods)) throw wrongType('methods', 'an array of names', methods)
-  for (const name of methods) {
-    if (typeof name !== 'string' && typeof name !== 'symbol') throw wrongType('methods', 'an array of names', methods)
+function preemptifyMethods(target, { methods, ...options }) {
+  if (!Array.isArray(methods) || methods.some(name => typeof name !== 'string')) {
+    throw wrongType('methods', 'an array of names', methods)
   }
-  if (typeof target === 'function') return preemptifyClass(target, options)
+  if (typeof target === 'function') return preemptifyClass(target, methods, options)
   if (!isObject(target)) throw wrongType('fn', 'a class or an object with methods', target)
-  const { methods: _, ...others } = options
   const result = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
-  /** @type {[string | symbol, any][]} */
-  const made = []
-  for (const name of methods) {
+  const made = methods.map(name => {
     const descriptor = Object.getOwnPropertyDescriptor(target, name)
-    if (typeof descriptor?.value !== 'function') {
-      throw new TypeError(`methods names ${describe(name)}, which is no method of the object`)
-    }
-    const { value } = descriptor
-    const rewriting = new Rewriting(value, sourceOf(value), { ...others, home: result }, { text: '', members: methods })
-    made.push([name, { ...descriptor, value: rewriting.result() }])
-  }
-  for (const [name, descriptor] of made) Object.defineProperty(result, name, descriptor)
+    const { value } = descriptor ?? {}
+    if (typeof value !== 'function') throw new TypeError(`methods names ${name}, which is no method of the object`)
+    const inside = { text: '', members: methods }
+    return { ...descriptor, value: rewriting(value, sourceOf(value), { ...options, home: result }, inside).link() }
+  })
+  methods.forEach((name, i) => Object.defineProperty(result, name, made[i]))
   return result
 }
 
 /**
- * The source of a class is evaluated anew, with some of its methods rewritten; so its private names and `super` are
- * its own.
+ * The source of a class is evaluated anew with some of its methods rewritten; so its private names and `super` are its
+ * own.
  *
- * @param {any} target @param {any} options
+ * @param {any} target @param {string[]} methods @param {any} options
  */
-function preemptifyClass(target, options) {
-  const { methods, evaluate, ...others } = options
+function preemptifyClass(target, methods, options) {
   const source = sourceOf(target)
-  const members = methods.filter((/** @type {any} */ name) => typeof name === 'string')
-  const reading = read(source, () => false, () => false)
-  if (!reading.isClass) throw new TypeError(`${labelOf(target)}: { methods } is for classes and objects`)
-  const draft = new Draft(source)
+  const { isClass, elements } = read(source, () => false, () => false)
+  if (!isClass) throw wrongType('fn', 'a class or an object with methods', target)
   const bindings = new Map(Object.entries(options.scope ?? {}))
-  /** @type {string[]} */
-  const helpers = []
-  /** @type {{ key: string, isStatic: boolean, isAsync: boolean, isGenerator: boolean }[]} */
+  const helpers = new Set()
+  let text = ''
+  let end = 0
+  /** @type {{ key: string, isStatic: boolean, isAsync: boolean }[]} */
   const made = []
-  for (const method of methods) {
-    const elements = reading.elements.filter(element => nameOf(element) === method)
-    if (elements.length === 0) throw new TypeError(`methods names ${describe(method)}, which is no method of ${target.name}`)
-    for (const element of elements) {
-      const text = source.slice(element.codeStart, element.end)
-      const rewriting = new Rewriting(target, text, { ...others, evaluate }, { text: source, members })
-      for (const [name, value] of rewriting.bindings) bindings.set(name, value)
-      rewriting.bindDefaults()
-      for (const [name, value] of rewriting.bindings) bindings.set(name, value)
-      helpers.push(...rewriting.helpers)
-      const { element: own } = rewriting.reading
-      draft.replace(element.codeStart, element.end, `*${text.slice(own.keyStart, own.keyEnd)}${rewriting.text()}`)
-      made.push({ key: method, isStatic: element.isStatic, isAsync: own.isAsync, isGenerator: own.isGenerator })
-    }
+  for (const element of elements) {
+    const { isStatic, isComputed, keyType, keyStart, keyEnd } = element
+    const key = isComputed ? '' : keyType === STRING ? element.key.slice(1, -1) : element.key
+    if (!methods.includes(key)) continue
+    const part = rewriting(target, source.slice(element.codeStart, element.end), options, { text: source, members: methods })
+    text += `${source.slice(end, element.codeStart)}*${source.slice(keyStart, keyEnd)}${part.text()}`
+    end = element.end
+    for (const [name, value] of part.bindings) bindings.set(name, value)
+    for (const helper of part.helpers) helpers.add(helper)
+    made.push({ key, isStatic, isAsync: part.own.isAsync })
   }
-  draft.sort()
-  const text = draft.text(0, source.length)
-  const factory = evaluated(`((${[...bindings.keys()].join(', ')}) => { ${[...new Set(helpers)].join(' ')} ` +
-    `return ${text} })`, target, evaluate)
-  const result = factory(...bindings.values())
-  for (const { key, isStatic, isAsync, isGenerator } of made) {
-    if (key.startsWith('#')) continue
-    const original = (isStatic ? target : target.prototype)[key]
-    const method = (isStatic ? result : result.prototype)[key]
-    register(method, original, { isAsync, isGenerator }, wayInto(method))
+  const missing = methods.find(name => made.every(({ key }) => key !== name))
+  if (missing !== undefined) throw new TypeError(`methods names ${missing}, which is no method of ${target.name}`)
+  text += source.slice(end)
+  const result = evaluated(`((${[...bindings.keys()].join(', ')}) => { ${[...helpers].join(' ')} return ${text} })`,
+    target, options.evaluate)(...bindings.values())
+  for (const { key, isStatic, isAsync } of made) {
+    const holder = isStatic ? result : result.prototype
+    if (!Object.hasOwn(holder, key)) continue // private
+    register(holder[key], (isStatic ? target : target.prototype)[key], isAsync, wayInto(holder[key]))
   }
   if (!Object.hasOwn(result, 'source')) Object.defineProperty(result, 'source', { value: text, configurable: true })
   return result
 }
-
-/** @param {any} element */
-const nameOf = ({ key, keyType, isComputed }) => isComputed ? undefined
-  : keyType === STRING ? (0, eval)(key) : keyType === LITERAL ? String(Number(key)) : key
