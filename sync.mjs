@@ -4,9 +4,274 @@
  * @module sync
  */
 
-import { DeadlockError, budget, seam } from './rt.mjs'
+import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
+
+const { Queue, Waitable, here } = seam
+
+/** @typedef {import('./rt.mjs').Job} Job */
+/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
+/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+/** @template [T=any] @typedef {import('./rt.mjs').Awaitable<T>} Awaitable */
+
+// ------------------------------------------------------------------------------- errors and input checks
+
+/** A channel has been closed, or its other end has gone; `reason` says why, if anybody did. */
+export class ChannelError extends Error {
+  /** @param {string} message @param {unknown} [reason] */
+  constructor(message, reason) {
+    super(message, reason === undefined ? undefined : { cause: reason })
+    this.name = 'ChannelError'
+    this.reason = reason
+  }
+}
+
+/** A lock was let go of by somebody who does not hold it, or a resource is in use already. */
+export class OwnershipError extends Error {
+  /** @param {string} message */
+  constructor(message) {
+    super(message)
+    this.name = 'OwnershipError'
+  }
+}
+
+/** @param {unknown} value */
+function describe(value) {
+  try {
+    if (typeof value === 'string') return JSON.stringify(value)
+    if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
+    if (typeof value !== 'object' || value === null) return String(value)
+    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
+  } catch {
+    return 'an object' // that cannot be looked at
+  }
+}
+
+/** @param {string} name @param {string} wanted @param {unknown} value */
+const wrongType = (name, wanted, value) => new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
+/** @param {string} name @param {string} wanted @param {unknown} value */
+const outOfRange = (name, wanted, value) => new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
+
+/** @param {string} name @param {unknown} value @returns {number} */
+function count(name, value, least = 0) {
+  if (typeof value !== 'number') throw wrongType(name, `an integer >= ${least}`, value)
+  if (!Number.isSafeInteger(value) || value < least) throw outOfRange(name, `an integer >= ${least}`, value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {any} */
+function callable(name, value) {
+  if (typeof value !== 'function') throw wrongType(name, 'a function', value)
+  return value
+}
+
+/** @param {unknown} options @returns {any} */
+function record(options) {
+  if (typeof options !== 'object' || options === null) throw wrongType('options', 'an object', options)
+  return options
+}
+
+/** @param {any} options @param {string} otherwise @returns {string} what errors and traces call it */
+function nameIn(options, otherwise) {
+  const { name = otherwise } = options
+  if (typeof name !== 'string') throw wrongType('name', 'a string', name)
+  return name
+}
+
+// ------------------------------------------------------------------------------------------ calls to wait for
+
+/** @param {unknown} result of a section, an action or a work @returns {boolean} whether its job is to yield it */
+const isUnfinished = result => (typeof result === 'object' || typeof result === 'function') && result !== null &&
+  (typeof (/** @type {any} */ (result).next) === 'function' || typeof (/** @type {any} */ (result).then) === 'function')
+
+/** @param {string} name of what needs one @returns {Job} */
+function currentJob(name) {
+  const { current } = here()
+  if (current === null) throw new TypeError(`${name} is for jobs`)
+  return current
+}
+
+/** Parameters of a job that works for another one, or for nobody. @param {Job | null} job @returns {any} */
+function onBehalfOf(job) {
+  if (job === null) return {}
+  const { release, deadline, priority } = job
+  return deadline === Infinity ? { priority } : { release, deadline, priority }
+}
+
+/**
+ * A call that acts once, in the job that yields it first, and repeats its outcome to whoever yields or awaits it.
+ * Awaited, or handed to a combinator, it gets a job of its own, which is cancelled when nobody waits for it any more.
+ */
+class Call {
+  /** The call itself, once it has begun. @type {Generator<any, any, any> | null} */
+  #steps = null
+  /** Who drives it. @type {Job | null} */
+  #driver = null
+  /** What others wait for. @type {Completion | null} */
+  #completion = null
+  #isOver = false
+  #hasFailed = false
+  /** @type {any} */
+  #outcome
+
+  /**
+   * @param {string} name
+   * @param {(subject: any, work: any) => Generator<any, any, any>} body called with `subject` and `work`
+   * @param {any} subject @param {any} work
+   * @param {any} [options] `scheduler`, where no job says which; `uses`, of a job of its own
+   */
+  constructor(name, body, subject, work, options = {}) {
+    this.name = name
+    this.body = body
+    this.subject = subject
+    this.work = work
+    this.options = options
+  }
+
+  get hasBegun() { return this.#steps !== null }
+
+  /** Over when the call is, which has begun. */
+  get completion() {
+    if (this.#completion === null) {
+      this.#completion = new Completion(this.#driver)
+      if (this.#isOver) this.#complete()
+    }
+    return this.#completion
+  }
+
+  /** @param {any} [input] @returns {IteratorResult<any, any>} */
+  next(input) {
+    if (this.#isOver) return this.#repeat()
+    if (this.#steps === null) {
+      this.#driver = currentJob(this.name)
+      this.#steps = this.body(this.subject, this.work)
+    } else if (this.#driver !== here().current) {
+      return { done: false, value: this.completion }
+    }
+    try {
+      return this.#note(this.#steps.next(input))
+    } catch (error) {
+      this.#settle(true, error)
+      throw error
+    }
+  }
+
+  /** @param {any} error @returns {IteratorResult<any, any>} */
+  throw(error) {
+    if (this.#isOver || this.#steps === null || this.#driver !== here().current) throw error
+    try {
+      return this.#note(this.#steps.throw(error))
+    } catch (another) {
+      this.#settle(true, another)
+      throw another
+    }
+  }
+
+  /** @param {any} [value] @returns {IteratorResult<any, any>} */
+  return(value) {
+    if (this.#isOver || this.#steps === null || this.#driver !== here().current) return { done: true, value }
+    return this.#note(this.#steps.return(value))
+  }
+
+  [Symbol.iterator]() {
+    return this
+  }
+
+  /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
+  then(onDone, onFailed) {
+    return new Attendance(this).then(onDone, onFailed)
+  }
+
+  /** What combinators wait for. */
+  [seam.protocol]() {
+    return new Attendance(this)
+  }
+
+  /** @param {IteratorResult<any, any>} step */
+  #note(step) {
+    if (step.done) this.#settle(false, step.value)
+    return step
+  }
+
+  /** @param {boolean} hasFailed @param {any} outcome */
+  #settle(hasFailed, outcome) {
+    this.#isOver = true
+    this.#hasFailed = hasFailed
+    this.#outcome = outcome
+    if (this.#completion !== null) this.#complete()
+  }
+
+  #complete() {
+    if (this.#hasFailed) this.#completion?.fail(this.#outcome)
+    else this.#completion?.wake(this.#outcome)
+  }
+
+  #repeat() {
+    if (this.#hasFailed) throw this.#outcome
+    return { done: true, value: this.#outcome }
+  }
+}
+
+/** The end of a call that a job is busy with. */
+class Completion extends Waitable {
+  /** @param {Job | null} driver */
+  constructor(driver) {
+    super()
+    this.driver = driver
+  }
+  owners() {
+    return [this.driver]
+  }
+}
+
+/** Waits for a call, and has a job begin it where none has. */
+class Attendance extends Waitable {
+  /** @param {Call} call */
+  constructor(call) {
+    super()
+    this.call = call
+    /** On whose behalf. @type {Job | null} */
+    this.job = null
+    /** Who was made to begin it. @type {Job | null} */
+    this.child = null
+    /** @type {Waitable | null} */
+    this.subject = null
+  }
+  get name() { return this.call.name }
+  get handsOver() { return true }
+
+  owners() {
+    return this.subject === null ? [] : this.subject.owners()
+  }
+  /** @param {Job | null} job */
+  begin(job) {
+    const { call } = this
+    this.job = job
+    if (!call.hasBegun) {
+      const { uses, scheduler } = call.options
+      this.child = here({ scheduler: job === null ? scheduler : undefined })
+        .spawn(() => call, { ...onBehalfOf(job), name: call.name, uses })
+    }
+    const subject = this.subject = this.child === null ? call.completion : /** @type {Waitable} */ (Waitable.of(this.child))
+    if (subject.enlist(this)) this.woken(subject)
+  }
+  undo() {
+    this.subject?.leave(this)
+    this.child?.cancel()
+    this.child = null
+  }
+  refresh() {
+    this.subject?.refresh()
+  }
+  /** As a waiter itself. @param {Waitable} subject */
+  woken(subject) {
+    if (subject.isFulfilled) this.wake(subject.outcome)
+    else this.fail(subject.outcome)
+  }
+}
+
+// -------------------------------------------------------------------------------------- 1 critical sections
 
 /**
  * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until it has ended, however it ends. Rounds
@@ -28,22 +293,3094 @@ export { DeadlockError }
  * @throws {TypeError} when `section` is no function; at the yield when that is not in a generator job
  */
 export function nonPreemptive(section) {
-  if (typeof section !== 'function') throw new TypeError(`section must be a function, got ${String(section)}`)
-  return enclosed(section, Infinity)
+  return unpreempted(callable('section', section))
 }
 
-/** @param {() => any} section @param {number} ceiling @returns {Generator<any, any, any>} */
-function* enclosed(section, ceiling) {
-  const job = seam.here().current
-  if (job === null) throw new TypeError('critical sections are for jobs')
-  const gate = seam.gate(job, ceiling)
+/** @param {() => any} section @returns {Generator<any, any, any>} */
+function* unpreempted(section) {
+  const gate = seam.gate(currentJob('a critical section'), Infinity)
   let result
   try {
     result = section()
-    if (typeof result?.next === 'function') result = yield result
+    if (isUnfinished(result)) result = yield result
   } finally {
     gate.close()
   }
   if (budget.left <= 0) yield // somebody waits for the end of the section
   return result
+}
+
+/**
+ * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or goes on after
+ * a wait, only when nothing that it could need is in use. So it is never blocked once it runs, at most once before that,
+ * for at most one outermost section of a less eligible job, and there are no deadlocks.
+ *
+ * Jobs declare what they may use: `spawn(work, { uses: [resource] })`, or a task's `uses`. From their levels follows the
+ * ceiling; a declaration counts at once, even while the resource is held.
+ */
+export class Resource {
+  /** @type {Ceiling} */
+  #ceiling
+
+  /**
+   * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: a level, which no job that uses it may exceed, and
+   *   below which none need declare it; default: the highest level of the jobs that declare it. Levels are priorities
+   *   under fp, and deadlines with their sign changed under edf.
+   * @throws {TypeError | RangeError} naming the option
+   */
+  constructor(options = {}) {
+    const { ceiling } = record(options)
+    if (ceiling !== undefined) {
+      if (typeof ceiling !== 'number') throw wrongType('ceiling', 'a number', ceiling)
+      if (Number.isNaN(ceiling)) throw outOfRange('ceiling', 'a number', ceiling)
+    }
+    this.#ceiling = new Ceiling(this, nameIn(options, 'resource'), ceiling)
+  }
+
+  get name() { return this.#ceiling.name }
+  /** The level that a job must exceed to run while the resource is in use; -Infinity when no job declares it. */
+  get ceiling() { return this.#ceiling.level }
+  /** The job that uses it. @returns {Job | null} */
+  get holder() { return this.#ceiling.holder }
+
+  /**
+   * Uses it. Waiting inside is a TypeError at that yield; a cancellation is put off to the end of the section; the end
+   * is a preemption point. Awaited outside jobs, the section runs in a job that declares it.
+   *
+   * @template R
+   * @param {(() => Generator<any, R, any>) | (() => R)} section
+   * @returns {Awaitable<R>} what the section returns
+   * @throws {TypeError} when `section` is no function; at the yield, when the job has not declared the resource
+   */
+  use(section) {
+    const ceiling = this.#ceiling
+    return /** @type {any} */ (
+      new Call(`${ceiling.name}.use()`, used, ceiling, callable('section', section), ceiling.optionsOfUser))
+  }
+
+  /** @internal */
+  get [seam.protocol]() {
+    return this.#ceiling
+  }
+  get [Symbol.toStringTag]() { return 'Resource' }
+}
+
+/** @param {Ceiling} ceiling @param {() => any} section @returns {Generator<any, any, any>} */
+function* used(ceiling, section) {
+  const gate = ceiling.open(currentJob(`${ceiling.name}.use()`))
+  let result
+  try {
+    result = section()
+    if (isUnfinished(result)) result = yield result
+  } finally {
+    // Whoever the gate lets through must find the resource free.
+    ceiling.gate = ceiling.holder = null
+    gate.close()
+  }
+  if (budget.left <= 0) yield // somebody waits for the end of the section
+  return result
+}
+
+/** Who may use a resource, and who does. */
+class Ceiling {
+  /** @type {Job | null} */
+  holder = null
+  /** @type {{ raise(level: number): void, close(): void } | null} */
+  gate = null
+  /** The jobs that declare it, each with its level at that time. @type {Map<Job, number>} */
+  users = new Map()
+  /** How many of them are at each level. @type {Map<number, number>} */
+  levels = new Map()
+  /** @type {import('./rt.mjs').Scheduler | null} */
+  scheduler = null
+
+  /** @param {Resource} resource @param {string} name @param {number | undefined} given */
+  constructor(resource, name, given) {
+    this.resource = resource
+    this.name = name
+    this.given = given
+    this.level = given ?? -Infinity
+  }
+
+  get optionsOfUser() {
+    return { uses: [this.resource], scheduler: this.scheduler ?? undefined }
+  }
+
+  /** @param {Job} job @param {import('./rt.mjs').Scheduler} scheduler */
+  attach(job, scheduler) {
+    const { level } = job
+    if (this.given !== undefined && level > this.given) {
+      throw new RangeError(`uses must not exceed the ceiling ${this.given} of ${this.name}, got ${job.name} of level ${level}`)
+    }
+    if (this.users.size > 0 && this.scheduler !== scheduler) {
+      throw new TypeError(`uses must be of one scheduler, got ${this.name} of another one`)
+    }
+    if (this.users.has(job)) return
+    this.scheduler = scheduler
+    this.users.set(job, level)
+    this.levels.set(level, (this.levels.get(level) ?? 0) + 1)
+    if (!(level > this.level)) return
+    this.level = level
+    this.gate?.raise(level)
+  }
+
+  /** @param {Job} job */
+  detach(job) {
+    const level = this.users.get(job)
+    if (level === undefined) return
+    this.users.delete(job)
+    const left = /** @type {number} */ (this.levels.get(level)) - 1
+    if (left > 0) return void this.levels.set(level, left)
+    this.levels.delete(level)
+    if (this.given === undefined && level === this.level) this.level = Math.max(...this.levels.keys())
+  }
+
+  /** @param {Job} job @throws {TypeError | OwnershipError} */
+  open(job) {
+    if (!this.users.has(job) && !(this.given !== undefined && job.level <= this.given)) {
+      throw new TypeError(`${job.name} does not declare ${this.name}: spawn it with { uses: [resource] }`)
+    }
+    if (this.holder !== null && this.holder.finished === undefined) {
+      throw new OwnershipError(`${job.name} cannot use ${this.name}, which ${this.holder.name} uses`)
+    }
+    this.holder = job
+    return this.gate = seam.gate(job, this.level)
+  }
+}
+
+// ----------------------------------------------------------------------------- 2 locks, semaphores, barriers
+
+/** Proves that a lock was taken outside jobs. */
+class Key {
+  /** @param {string} name of the mutex */
+  constructor(name) {
+    this.name = name
+    Object.freeze(this)
+  }
+}
+
+/** Who waits for a lock; its owner runs at least as eligibly as the first of them, and leaves it when he ends. */
+class Heirs extends Queue {
+  /** @param {Ownership} ownership */
+  constructor(ownership) {
+    super()
+    this.ownership = ownership
+  }
+  orphan() {
+    this.ownership.abandon()
+  }
+}
+
+/** Who has a lock, and who waits for it. */
+class Ownership {
+  isHeld = false
+  /** null while it is held outside jobs. @type {Job | null} */
+  owner = null
+  /** @type {Key | null} */
+  key = null
+  /** Whether an owner has ended without unlocking it, and no later one has unlocked it since. */
+  abandoned = false
+  /** Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag. @type {Heirs | null} */
+  heirs = null
+
+  /** @param {string} name */
+  constructor(name) {
+    this.name = name
+  }
+
+  /** @param {Lock} lock @param {Job | null} job */
+  request(lock, job) {
+    this.notice()
+    if (!this.isHeld) return this.#grant(lock, job)
+    this.heirs ??= new Heirs(this)
+    this.heirs.owner = this.owner
+    this.heirs.push(lock, job)
+  }
+
+  /** An owner whose lock nobody else wanted may have ended unnoticed. */
+  notice() {
+    if (this.owner !== null && this.owner.finished !== undefined) this.abandon()
+  }
+
+  /** The owner has ended. */
+  abandon() {
+    this.abandoned = true
+    this.#pass()
+  }
+
+  /** @param {unknown} key */
+  release(key) {
+    this.notice()
+    if (!this.isHeld) throw new OwnershipError(`${this.name} is not locked`)
+    const { current } = here()
+    if (this.owner === null ? key !== this.key : key !== undefined || current !== this.owner) {
+      const holder = this.owner === null ? 'whoever has its key' : this.owner.name
+      throw new OwnershipError(`${this.name} is held by ${holder}, not by ${current?.name ?? 'code outside jobs'}`)
+    }
+    this.abandoned = false
+    this.#pass()
+  }
+
+  #pass() {
+    const next = this.heirs === null ? null : this.heirs.shift()
+    if (next !== null) return this.#grant(/** @type {Lock} */ (next.waitable), next.job)
+    this.isHeld = false
+    this.owner = this.key = null
+    if (this.heirs !== null) this.heirs.owner = null
+  }
+
+  /** @param {Lock} lock @param {Job | null} job */
+  #grant(lock, job) {
+    this.isHeld = true
+    this.owner = job
+    this.key = job === null ? new Key(this.name) : null
+    if (this.heirs !== null) this.heirs.owner = job
+    lock.wake(this.key ?? undefined)
+  }
+}
+
+/** Waits for a lock. */
+class Lock extends Waitable {
+  /** @param {Ownership} ownership */
+  constructor(ownership) {
+    super()
+    this.ownership = ownership
+  }
+  get name() { return this.ownership.name }
+  get handsOver() { return true }
+  /** @param {Job | null} job */
+  begin(job) {
+    this.ownership.request(this, job)
+  }
+  undo() {
+    const { node } = this
+    node?.queue.remove(node)
+  }
+}
+
+/**
+ * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): whoever holds it runs on the standing of the best
+ * job that waits for it, through chains of locks and jobs, until he unlocks it. Deadlines and misses stay his own.
+ * Waiters are served by eligibility, equals in order of arrival.
+ *
+ * When its owner ends without unlocking it, it goes to the next, who finds `abandoned` set.
+ */
+export class Mutex {
+  #ownership
+
+  /** @param {{ name?: string }} [options] `name` for traces and errors */
+  constructor(options = {}) {
+    this.#ownership = new Ownership(nameIn(record(options), 'mutex'))
+  }
+
+  get name() { return this.#ownership.name }
+  /** Whether somebody holds it. */
+  get locked() {
+    this.#ownership.notice()
+    return this.#ownership.isHeld
+  }
+  /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
+  get owner() {
+    this.#ownership.notice()
+    return this.#ownership.owner
+  }
+  /** Whether a former owner ended without unlocking it: what it protects may be half done. Until the next `unlock`. */
+  get abandoned() {
+    this.#ownership.notice()
+    return this.#ownership.abandoned
+  }
+
+  /**
+   * @returns {Awaitable<any>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key for `unlock`.
+   *   Locks taken that way inherit nothing, and no cycle is found through them. Fails with a DeadlockError, which names
+   *   who waits for whom, when the owner waits for this job.
+   */
+  lock() {
+    return new Lock(this.#ownership)
+  }
+
+  /**
+   * Unlocks it, at once.
+   *
+   * @param {unknown} [key] what `await lock()` gave
+   * @throws {OwnershipError} when neither the running job nor `key` holds it
+   */
+  unlock(key) {
+    this.#ownership.release(key)
+  }
+
+  /**
+   * Holds it during a section, however that ends.
+   *
+   * @template R
+   * @param {(() => Generator<any, R, any>) | (() => R)} section it may wait
+   * @returns {Awaitable<R>} what the section returns
+   * @throws {TypeError} when `section` is no function
+   */
+  use(section) {
+    return /** @type {any} */ (
+      new Call(`${this.name}.use()`, locked, this.#ownership, callable('section', section)))
+  }
+  get [Symbol.toStringTag]() { return 'Mutex' }
+}
+
+/** @param {Ownership} ownership @param {() => any} section @returns {Generator<any, any, any>} */
+function* locked(ownership, section) {
+  const lock = new Lock(ownership)
+  yield lock
+  const { owner } = ownership
+  try {
+    const result = section()
+    return isUnfinished(result) ? yield result : result
+  } finally {
+    if (ownership.owner === owner) ownership.release(undefined)
+  }
+}
+
+/** How many may go on, and who waits for that. */
+class Permits {
+  waiters = new Queue()
+
+  /** @param {number} available @param {string} name */
+  constructor(available, name) {
+    this.available = available
+    this.name = name
+  }
+
+  /** @returns {boolean} */
+  take() {
+    if (this.available === 0) return false
+    this.available--
+    return true
+  }
+
+  release() {
+    const next = this.waiters.shift()
+    if (next === null) this.available++
+    else next.waitable.wake()
+  }
+}
+
+/** Waits for a permit. */
+class Acquire extends Waitable {
+  /** @param {Permits} permits */
+  constructor(permits) {
+    super()
+    this.permits = permits
+  }
+  get name() { return `${this.permits.name}.acquire()` }
+  get handsOver() { return true }
+  /** @param {Job | null} job */
+  begin(job) {
+    if (this.permits.take()) this.wake()
+    else this.permits.waiters.push(this, job)
+  }
+  undo() {
+    const { node } = this
+    node?.queue.remove(node)
+  }
+}
+
+/**
+ * A number of permits (Dijkstra 1965), which nobody owns: whoever likes may release one, a callback too. Waiters are
+ * served by eligibility, equals in order of arrival; a permit goes to them before anybody who comes later.
+ */
+export class Semaphore {
+  #permits
+
+  /**
+   * @param {number} permits how many there are at first, an integer >= 0
+   * @param {{ name?: string }} [options] `name` for traces and errors
+   * @throws {TypeError | RangeError} naming the parameter
+   */
+  constructor(permits, options = {}) {
+    this.#permits = new Permits(count('permits', permits), nameIn(record(options), 'semaphore'))
+  }
+
+  get name() { return this.#permits.name }
+  /** How many may be acquired without waiting. */
+  get available() { return this.#permits.available }
+
+  /** @returns {Awaitable<void>} */
+  acquire() {
+    return new Acquire(this.#permits)
+  }
+
+  /** Gives a permit back, or adds one, at once. */
+  release() {
+    this.#permits.release()
+  }
+
+  /**
+   * Holds a permit during a section, however that ends.
+   *
+   * @template R
+   * @param {(() => Generator<any, R, any>) | (() => R)} section it may wait
+   * @returns {Awaitable<R>} what the section returns
+   * @throws {TypeError} when `section` is no function
+   */
+  use(section) {
+    return /** @type {any} */ (
+      new Call(`${this.name}.use()`, permitted, this.#permits, callable('section', section)))
+  }
+  get [Symbol.toStringTag]() { return 'Semaphore' }
+}
+
+/** @param {Permits} permits @param {() => any} section @returns {Generator<any, any, any>} */
+function* permitted(permits, section) {
+  yield new Acquire(permits)
+  try {
+    const result = section()
+    return isUnfinished(result) ? yield result : result
+  } finally {
+    permits.release()
+  }
+}
+
+/** Who has come to a barrier. */
+class Gathering {
+  waiters = new Queue()
+
+  /** @param {number} parties @param {string} name */
+  constructor(parties, name) {
+    this.parties = parties
+    this.name = name
+  }
+}
+
+/** Waits for the others. */
+class Arrival extends Waitable {
+  /** @param {Gathering} gathering */
+  constructor(gathering) {
+    super()
+    this.gathering = gathering
+  }
+  get name() { return `${this.gathering.name}.wait()` }
+  /** @param {Job | null} job */
+  begin(job) {
+    const { waiters, parties } = this.gathering
+    if (waiters.size < parties - 1) return void waiters.push(this, job)
+    for (let next = waiters.shift(); next !== null; next = waiters.shift()) next.waitable.wake()
+    this.wake()
+  }
+  undo() {
+    const { node } = this
+    node?.queue.remove(node)
+  }
+}
+
+/** Where a number of jobs wait until all of them have come; again and again. Who is cancelled meanwhile has not come. */
+export class Barrier {
+  #gathering
+
+  /**
+   * @param {number} parties how many meet, an integer >= 1
+   * @param {{ name?: string }} [options] `name` for traces and errors
+   * @throws {TypeError | RangeError} naming the parameter
+   */
+  constructor(parties, options = {}) {
+    this.#gathering = new Gathering(count('parties', parties, 1), nameIn(record(options), 'barrier'))
+  }
+
+  get name() { return this.#gathering.name }
+  get parties() { return this.#gathering.parties }
+  /** How many have come and wait. */
+  get waiting() { return this.#gathering.waiters.size }
+
+  /** @returns {Awaitable<void>} over when all have come */
+  wait() {
+    return new Arrival(this.#gathering)
+  }
+  get [Symbol.toStringTag]() { return 'Barrier' }
+}
+
+// -------------------------------------------------------------------------------------------- 3 channels
+
+/**
+ * Who waits at a channel is an end of it, Send or Receive: a waitable. Its exchange is where ends meet, and all that
+ * an external channel does otherwise. The protocol between the two, and with choices:
+ *
+ * - `exchange.trySend(end)` and `exchange.tryReceive(end)` act at once if they can: they settle the end, by `wake` or
+ *   `fail`, and return true. Else they change nothing and return false.
+ * - `exchange.enter(end, job)` has it wait in a line, `exchange.senders` or `exchange.receivers`, for a peer that
+ *   comes later; that takes it from the line and settles it. `exchange.withdraw(end)` takes it out unsettled.
+ * - A choice first tries its ends in order, and only if none can act enters all; the first that is settled makes it
+ *   withdraw the others. All of that happens within one synchronous step, so one commits, whoever is on the other side.
+ * - An exchange that needs time between the decision and the settling calls `end.decide()` before it returns to
+ *   the event loop: a choice then withdraws the others, and waits for this end alone. From `trySend` or
+ *   `tryReceive` it returns true for that.
+ * - Ends that entered on behalf of one choice have it as their `group`, and never meet.
+ *
+ * `offer` and `poll` are the same without an end, for callbacks.
+ */
+class End extends Waitable {
+  /** @param {Exchange} exchange */
+  constructor(exchange) {
+    super()
+    this.exchange = exchange
+    /** The choice in which it waits. @type {Choice | null} */
+    this.group = null
+    /** On whose behalf it waits. @type {Job | null} */
+    this.job = null
+  }
+  get handsOver() { return true }
+  get goesOn() { return true }
+  get isSender() { return false }
+
+  /** Acts at once if it can. @returns {boolean} whether it is settled or decided */
+  attempt() {
+    return false
+  }
+  /** @param {Job | null} job */
+  begin(job) {
+    if (!this.attempt()) this.exchange.enter(this, job)
+  }
+  undo() {
+    this.exchange.withdraw(this)
+  }
+  /** It will be settled, and nobody else in its choice may be. */
+  decide() {
+    const { waiter } = /** @type {any} */ (this)
+    waiter?.decided?.(this)
+  }
+}
+
+/** The end of a sender. */
+class Send extends End {
+  /** @param {Exchange} exchange @param {any} message */
+  constructor(exchange, message) {
+    super(exchange)
+    this.message = message
+  }
+  get name() { return `${this.exchange.name}.send()` }
+  get isSender() { return true }
+  get mayBlock() {
+    const { overflow, size } = this.exchange
+    return overflow === 'block' && size < Infinity
+  }
+  attempt() {
+    return this.exchange.trySend(this)
+  }
+}
+
+/** The end of a receiver. */
+class Receive extends End {
+  get name() { return `${this.exchange.name}.receive()` }
+  attempt() {
+    return this.exchange.tryReceive(this)
+  }
+}
+
+/** The choice that is about to try or enter its ends: no two of them may meet. @type {Choice | null} */
+let choosing = null
+
+/** The ends that wait on one side of a channel, the most eligible first. Mostly it is one, which needs no queue. */
+class Line {
+  /** @type {End | null} */
+  lone = null
+  /** Empty while there is a lone one. @type {Queue | null} */
+  queue = null
+
+  get size() {
+    return this.lone !== null ? 1 : this.queue === null ? 0 : this.queue.size
+  }
+
+  /** @param {End} end @param {Job | null} job */
+  push(end, job) {
+    end.group = choosing
+    end.job = job
+    const { lone } = this
+    if (lone === null && (this.queue === null || this.queue.size === 0)) {
+      this.lone = end
+      return
+    }
+    this.queue ??= new Queue()
+    if (lone !== null) {
+      this.lone = null
+      this.queue.push(lone, lone.waiter === null ? lone.job : lone.waiter.job)
+    }
+    this.queue.push(end, job)
+  }
+
+  /** @param {End} end */
+  remove(end) {
+    if (this.lone === end) this.lone = null
+    else if (end.node !== null) end.node.queue.remove(end.node)
+  }
+
+  /** @returns {End | null} the first, removed; it belongs to no choice that is just looking for a peer */
+  take() {
+    const { lone, queue } = this
+    if (lone !== null) {
+      if (lone.group !== null && lone.group === choosing) return null
+      this.lone = null
+      return lone
+    }
+    if (queue === null || queue.size === 0) return null
+    const first = queue.shift()
+    const end = /** @type {End} */ (first?.waitable)
+    return end.group === null || end.group !== choosing ? end : this.#takeAfter(end)
+  }
+
+  /** @param {End} own @returns {End | null} */
+  #takeAfter(own) {
+    const queue = /** @type {Queue} */ (this.queue)
+    const skipped = [own]
+    let end = /** @type {End | undefined} */ (queue.shift()?.waitable)
+    while (end !== undefined && end.group === choosing) {
+      skipped.push(end)
+      end = /** @type {End | undefined} */ (queue.shift()?.waitable)
+    }
+    // They entered last of all, so they lose no place.
+    for (const one of skipped) queue.push(one, one.job)
+    return end ?? null
+  }
+}
+
+/** First in, first out; a ring that grows. */
+class Fifo {
+  #slots = new Array(4)
+  #first = 0
+  size = 0
+
+  /** @param {any} message */
+  push(message) {
+    if (this.size === this.#slots.length) {
+      this.#slots = [...this.#slots.slice(this.#first), ...this.#slots.slice(0, this.#first)]
+      this.#first = 0
+      this.#slots.length *= 2
+    }
+    this.#slots[(this.#first + this.size++) & (this.#slots.length - 1)] = message
+  }
+  shift() {
+    const message = this.#slots[this.#first]
+    this.#slots[this.#first] = undefined
+    this.#first = (this.#first + 1) & (this.#slots.length - 1)
+    this.size--
+    return message
+  }
+}
+
+const OVERFLOWS = ['block', 'drop', 'slide']
+
+/**
+ * Where senders and receivers of a channel within this page meet.
+ *
+ * Nobody waits who could act: who waits to receive finds no message and no sender, who waits to send no receiver and no
+ * room; but for ends of one choice, which never meet.
+ */
+class Exchange {
+  /** @param {number} size @param {string} overflow @param {string} name */
+  constructor(size, overflow, name) {
+    this.size = size
+    this.overflow = overflow
+    this.name = name
+    this.senders = new Line()
+    this.receivers = new Line()
+    /** @type {Fifo | null} */
+    this.buffer = size > 0 ? new Fifo() : null
+    /** Once it has been closed, what every later end fails with. @type {ChannelError | null} */
+    this.closed = null
+    /** Whether it was closed because of an error. */
+    this.failed = false
+  }
+
+  /** Messages that are buffered. */
+  get length() { return this.buffer === null ? 0 : this.buffer.size }
+
+  /** @param {Send} send @returns {boolean} */
+  trySend(send) {
+    if (this.closed !== null) {
+      send.fail(this.closed)
+      return true
+    }
+    const receive = this.receivers.take()
+    if (receive !== null) receive.wake(send.message)
+    else if (this.buffer === null ? this.overflow === 'block' : !this.keep(send.message)) return false
+    send.wake()
+    return true
+  }
+
+  /** @param {Receive} receive @returns {boolean} */
+  tryReceive(receive) {
+    if (this.buffer !== null && this.buffer.size > 0) {
+      receive.wake(this.shift())
+      return true
+    }
+    const send = /** @type {Send | null} */ (this.senders.take())
+    if (send !== null) {
+      send.wake()
+      receive.wake(send.message)
+      return true
+    }
+    if (this.closed === null) return false
+    receive.fail(this.closed)
+    return true
+  }
+
+  /** @param {any} message @returns {boolean} whether a sender need not wait */
+  keep(message) {
+    const buffer = /** @type {Fifo} */ (this.buffer)
+    if (buffer.size < this.size) buffer.push(message)
+    else if (this.overflow === 'slide') {
+      buffer.shift()
+      buffer.push(message)
+    } else return this.overflow === 'drop'
+    return true
+  }
+
+  /** @returns {any} the oldest message; the most eligible sender that waits takes its place */
+  shift() {
+    const buffer = /** @type {Fifo} */ (this.buffer)
+    const message = buffer.shift()
+    const send = /** @type {Send | null} */ (this.senders.take())
+    if (send !== null) {
+      buffer.push(send.message)
+      send.wake()
+    }
+    return message
+  }
+
+  /** @param {End} end @param {Job | null} job */
+  enter(end, job) {
+    const line = end.isSender ? this.senders : this.receivers
+    line.push(end, job)
+  }
+
+  /** @param {End} end */
+  withdraw(end) {
+    const line = end.isSender ? this.senders : this.receivers
+    line.remove(end)
+  }
+
+  /** @param {Receive} receive settled @returns {boolean} whether the channel has just come to its end */
+  isEnd(receive) {
+    return this.closed !== null && receive.outcome === this.closed && !this.failed
+  }
+
+  /** @param {any} message @returns {boolean} whether it has been received or kept */
+  offer(message) {
+    if (this.closed !== null) return false
+    const receive = this.receivers.take()
+    if (receive !== null) {
+      receive.wake(message)
+      return true
+    }
+    if (this.buffer === null || this.buffer.size === this.size && this.overflow !== 'slide') return false
+    return this.keep(message)
+  }
+
+  /** @returns {any} a message, or undefined */
+  poll() {
+    if (this.buffer !== null && this.buffer.size > 0) return this.shift()
+    const send = /** @type {Send | null} */ (this.senders.take())
+    if (send === null) return undefined
+    send.wake()
+    return send.message
+  }
+
+  /** @param {unknown} reason @returns {boolean} whether it was open */
+  close(reason) {
+    if (this.closed !== null) return false
+    this.failed = reason instanceof Error
+    this.closed = reason instanceof ChannelError ? reason
+      : new ChannelError(`${this.name} is closed${reason === undefined ? '' : `: ${String(reason)}`}`, reason)
+    for (const line of [this.senders, this.receivers]) {
+      for (let end = line.take(); end !== null; end = line.take()) end.fail(this.closed)
+    }
+    return true
+  }
+}
+
+/** @type {(channel: Channel) => Exchange} */
+let exchangeOf
+/** @type {(value: unknown) => value is Channel} */
+let isChannel
+
+/**
+ * Carries messages between jobs, any number at each end (Communicating Generators 2.3; Hoare 1978). Without a buffer,
+ * sender and receiver meet: who comes first waits. Ends that wait are served by eligibility, equals in order of
+ * arrival.
+ *
+ * ```js
+ * const lines = new Channel()
+ * rt.spawn(function* () { for (const line of text) yield lines.send(line); lines.close() })
+ * rt.spawn(function* () { for (;;) show(yield lines.receive()) })
+ * ```
+ *
+ * Closing it ends it once what it keeps has been received. Who waits to send learns that his message was not taken: he
+ * fails with a ChannelError, as does every later `send`. Receivers get what is left; after that, `receive` fails with the
+ * ChannelError and iteration is over.
+ *
+ * @template [T=any]
+ */
+export class Channel {
+  /** @type {Exchange} */
+  #exchange
+
+  static {
+    exchangeOf = channel => channel.#exchange
+    isChannel = value => typeof value === 'object' && value !== null && #exchange in value
+  }
+
+  /**
+   * @param {number} [size] how many messages it keeps for receivers to come, an integer >= 0 or Infinity; default 0
+   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] what happens to a message that finds
+   *   neither receiver nor room: its sender waits (default), it is dropped, or the oldest one is; `name` for traces
+   *   and errors
+   * @throws {TypeError | RangeError} naming the parameter
+   */
+  constructor(size = 0, options = {}) {
+    if (/** @type {unknown} */ (size) instanceof Exchange) {
+      this.#exchange = /** @type {any} */ (size)
+      return
+    }
+    if (typeof size !== 'number') throw wrongType('size', 'an integer >= 0 or Infinity', size)
+    if (size !== Infinity && !(Number.isSafeInteger(size) && size >= 0)) {
+      throw outOfRange('size', 'an integer >= 0 or Infinity', size)
+    }
+    const { overflow = 'block' } = record(options)
+    if (!OVERFLOWS.includes(overflow)) throw wrongType('overflow', "'block', 'drop' or 'slide'", overflow)
+    this.#exchange = new Exchange(size, overflow, nameIn(options, 'channel'))
+  }
+
+  get name() { return this.#exchange.name }
+  /** How many messages it keeps at most. */
+  get size() { return this.#exchange.size }
+  /** How many messages it keeps now. */
+  get length() { return this.#exchange.length }
+  /** Whether nothing can be sent any more. */
+  get closed() { return this.#exchange.closed !== null }
+
+  /**
+   * @param {T} message
+   * @returns {Awaitable<void>} over when it has been received, or kept; fails with a ChannelError when neither will be
+   */
+  send(message) {
+    return new Send(this.#exchange, message)
+  }
+
+  /** @returns {Awaitable<T>} the next message; fails with a ChannelError when there will be none */
+  receive() {
+    return new Receive(this.#exchange)
+  }
+
+  /**
+   * Sends, if that can be done at once; for callbacks.
+   *
+   * @param {T} message
+   * @returns {boolean} whether it was received or kept
+   */
+  offer(message) {
+    return this.#exchange.offer(message)
+  }
+
+  /**
+   * Receives, if there is something; for callbacks.
+   *
+   * @returns {T | undefined} undefined when there is nothing
+   */
+  poll() {
+    return this.#exchange.poll()
+  }
+
+  /**
+   * @param {unknown} [reason] what the ChannelError has as `reason`; a ChannelError itself is used as it is. When it is
+   *   an Error, iteration does not end but fails.
+   * @returns {boolean} whether this call closed it
+   */
+  close(reason) {
+    return this.#exchange.close(reason)
+  }
+
+  /**
+   * Receives until the channel ends, as iteration does, in a job.
+   *
+   * @param {(message: T) => any} work a function or generator function, called with one message after the other
+   * @returns {Awaitable<void>} fails when `work` does, or with the ChannelError when the channel was closed by an Error
+   * @throws {TypeError} when `work` is no function
+   */
+  forEach(work) {
+    return /** @type {any} */ (new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work)))
+  }
+
+  /**
+   * For `for await (const message of channel)`. It may be left at any time; that closes nothing.
+   *
+   * @returns {AsyncIterableIterator<T, void, void>}
+   */
+  [Symbol.asyncIterator]() {
+    return new Messages(this.#exchange)
+  }
+  get [Symbol.toStringTag]() { return 'Channel' }
+}
+
+/** @param {Exchange} exchange @param {(message: any) => any} work @returns {Generator<any, any, any>} */
+function* receiveAll(exchange, work) {
+  for (;;) {
+    const receive = new Receive(exchange)
+    try {
+      yield receive
+    } catch (error) {
+      if (exchange.isEnd(receive)) return
+      throw error
+    }
+    const result = work(receive.outcome)
+    if (isUnfinished(result)) yield result
+  }
+}
+
+/**
+ * Receives until the channel ends.
+ *
+ * @implements {AsyncIterableIterator<any, void, void>}
+ */
+class Messages {
+  /** @param {Exchange} exchange */
+  constructor(exchange) {
+    this.exchange = exchange
+    this.isOver = false
+    /** Ends that wait, each with what stops it. @type {Set<() => void>} */
+    this.pending = new Set()
+  }
+
+  /** @returns {Promise<IteratorResult<any, void>>} */
+  next() {
+    return new Promise((resolve, reject) => {
+      if (this.isOver) return resolve({ done: true, value: undefined })
+      const receive = new Receive(this.exchange)
+      const stop = () => {
+        receive.leave(waiter)
+        resolve({ done: true, value: undefined })
+      }
+      const waiter = {
+        job: null,
+        woken: () => {
+          this.pending.delete(stop)
+          if (receive.isFulfilled) return resolve({ done: false, value: receive.outcome })
+          this.isOver = true
+          if (this.exchange.isEnd(receive)) resolve({ done: true, value: undefined })
+          else reject(receive.outcome)
+        }
+      }
+      if (receive.enlist(waiter)) waiter.woken()
+      else this.pending.add(stop)
+    })
+  }
+
+  /** @returns {Promise<IteratorResult<any, void>>} */
+  async return() {
+    this.isOver = true
+    for (const stop of this.pending) stop()
+    this.pending.clear()
+    return { done: true, value: undefined }
+  }
+
+  [Symbol.asyncIterator]() {
+    return this
+  }
+}
+
+// --------------------------------------------------------------------------------------------- 3a choice
+
+/** Waits for a time; over at once when it has come. */
+class Moment extends Waitable {
+  /** @param {number} time @param {boolean} isRelative whether it counts from when it is waited for */
+  constructor(time, isRelative) {
+    super()
+    this.time = time
+    this.isRelative = isRelative
+    /** @type {{ cancel(): boolean } | null} */
+    this.entry = null
+  }
+  get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
+  begin() {
+    if (this.time === Infinity) return
+    const scheduler = here()
+    const now = scheduler.now()
+    const time = this.isRelative ? now + this.time : this.time
+    if (time <= now) this.wake()
+    else this.entry = seam.at(scheduler, time, () => this.wake())
+  }
+  undo() {
+    this.entry?.cancel()
+  }
+}
+
+/** Over at once. */
+class Skip extends Waitable {
+  get mayBlock() { return false }
+  begin() {
+    this.wake()
+  }
+}
+
+/** How long ago a job has chosen what. @type {WeakMap<object, Memory>} */
+const memories = new WeakMap()
+/** That of all who choose outside jobs. */
+const OUTSIDE = {}
+
+/** What somebody has chosen, for fair choices: the sides of channels, and the places of guards that have none. */
+class Memory {
+  turn = 0
+  /** @type {WeakMap<object, number>} */
+  sides = new WeakMap()
+  /** @type {number[]} */
+  places = []
+
+  /** @param {Waitable} branch @param {number} index */
+  turnOf(branch, index) {
+    return (branch instanceof End ? this.sides.get(sideOf(branch)) : this.places[index]) ?? 0
+  }
+  /** @param {Waitable} branch @param {number} index */
+  keep(branch, index) {
+    this.turn++
+    if (branch instanceof End) this.sides.set(sideOf(branch), this.turn)
+    else this.places[index] = this.turn
+  }
+}
+
+/** @param {End} end @returns {object} */
+const sideOf = end => end.isSender ? end.exchange.senders : end.exchange.receivers
+
+/**
+ * Waits for the first of several. It tries them in order, then enters all; each of its branches tells it, as its waiter,
+ * when it is settled.
+ */
+class Choice extends Waitable {
+  /**
+   * @param {Waitable[]} branches @param {number[]} places their guards' @param {boolean} isFair
+   */
+  constructor(branches, places, isFair) {
+    super()
+    this.branches = branches
+    this.places = places
+    this.isFair = isFair
+    /** On whose behalf it waits. @type {Job | null} */
+    this.job = null
+    /** The only branch that can still be settled. @type {Waitable | null} */
+    this.decision = null
+  }
+  get name() {
+    return `choice(${this.branches.map(branch => /** @type {any} */ (branch).name ?? 'wait').join(', ')})`
+  }
+  get mayBlock() { return this.branches.every(branch => branch.mayBlock) }
+  get handsOver() { return true }
+  // Whom it wakes goes first, or else what was chosen would never be ready again in time for the next choice.
+  get goesOn() { return false }
+
+  /** @param {Job | null} job */
+  begin(job) {
+    this.job = job
+    this.decision = null
+    if (this.isFair) this.#order(job)
+    const outer = choosing
+    choosing ??= this
+    try {
+      if (!this.#try()) this.#enter()
+    } catch (error) {
+      this.#leave(null)
+      throw error
+    } finally {
+      choosing = outer
+    }
+  }
+  undo() {
+    this.#leave(null)
+  }
+  refresh() {
+    for (const branch of this.branches) branch.refresh()
+  }
+
+  /** Puts first what has not been chosen for longest. @param {Job | null} job */
+  #order(job) {
+    const memory = memoryOf(job)
+    const { branches, places } = this
+    const turns = branches.map((branch, i) => memory.turnOf(branch, places[i]))
+    const order = branches.map((_, i) => i).sort((a, b) => turns[a] - turns[b] || places[a] - places[b])
+    this.branches = order.map(i => branches[i])
+    this.places = order.map(i => places[i])
+  }
+
+  /** @returns {boolean} whether a branch could act at once */
+  #try() {
+    for (const branch of this.branches) {
+      // What is no end of a channel is entered by being tried.
+      const isEnd = branch instanceof End
+      if (isEnd && !branch.attempt()) continue
+      if (branch.enlist(this)) this.woken(branch)
+      else if (isEnd) this.decided(branch)
+      if (this.decision !== null) return true
+    }
+    return false
+  }
+
+  #enter() {
+    for (const branch of this.branches) {
+      if (branch instanceof End && branch.enlist(this)) return this.woken(branch)
+    }
+  }
+
+  /** As their waiter: a branch is settled. @param {Waitable} branch */
+  woken(branch) {
+    this.decided(branch)
+    if (this.decision !== branch) return
+    const place = this.places[this.branches.indexOf(branch)]
+    if (this.isFair) memoryOf(this.job).keep(branch, place)
+    if (branch.isFulfilled) this.wake({ index: place, value: branch.outcome })
+    else this.fail(branch.outcome)
+  }
+
+  /** As their waiter: a branch is the only one that will be settled. @param {Waitable} branch */
+  decided(branch) {
+    if (this.decision !== null) return
+    this.decision = branch
+    this.#leave(branch)
+    const { waiter } = /** @type {any} */ (this)
+    waiter?.decided?.(this)
+  }
+
+  /** @param {Waitable | null} kept */
+  #leave(kept) {
+    for (const branch of this.branches) if (branch !== kept) branch.leave(this)
+  }
+}
+
+/** @param {Job | null} job @returns {Memory} */
+function memoryOf(job) {
+  let memory = memories.get(job ?? OUTSIDE)
+  if (memory === undefined) memories.set(job ?? OUTSIDE, memory = new Memory())
+  return memory
+}
+
+/**
+ * @typedef {object} Guard one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`
+ * @property {Channel} [receive] ready when there is a message, which is its value
+ * @property {Channel} [send] ready when `value` can be sent
+ * @property {any} [value]
+ * @property {number} [timeout] ready after so many ms, >= 0
+ * @property {number} [until] ready at that time, host timestamp in ms
+ * @property {any} [wait] ready when the waitable, job or promise is over; its outcome is its value
+ * @property {true} [skip] always ready
+ * @property {boolean} [when] whether it counts; default true
+ * @property {(value: any) => any} [action] a function or generator function, called in the job with the value of its
+ *   guard when that has been chosen; what it returns takes the place of the value
+ */
+
+const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
+/** Of the first few guards, so that no choice has to make them. */
+const NAMES = Array.from({ length: 16 }, (_, index) => `guards[${index}]`)
+
+/** @param {any} guard @param {number} index @returns {Waitable | null} null when it does not count */
+function branchOf(guard, index) {
+  const name = NAMES[index] ?? `guards[${index}]`
+  if (typeof guard !== 'object' || guard === null) throw wrongType(name, 'an object', guard)
+  const { receive, send, timeout, until, wait, skip, when, action } = guard
+  const count = Number(receive !== undefined) + Number(send !== undefined) + Number(timeout !== undefined) +
+    Number(until !== undefined) + Number(wait !== undefined) + Number(skip !== undefined)
+  if (count !== 1) {
+    const kinds = KINDS.filter(kind => guard[kind] !== undefined)
+    throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds.join(' and ') || 'none'}`)
+  }
+  if (when !== undefined && typeof when !== 'boolean') throw wrongType(`${name}.when`, 'a boolean', when)
+  if (action !== undefined) callable(`${name}.action`, action)
+  const branch = waitableOf(guard, name)
+  return when === false ? null : branch
+}
+
+/** @param {any} guard @param {string} name @returns {Waitable | null} */
+function waitableOf({ receive, send, value, timeout, until, skip, wait, when }, name) {
+  if (receive !== undefined) return new Receive(exchangeIn(name, 'receive', receive))
+  if (send !== undefined) return new Send(exchangeIn(name, 'send', send), value)
+  if (timeout !== undefined) return new Moment(duration(`${name}.timeout`, timeout), true)
+  if (until !== undefined) return new Moment(timestamp(`${name}.until`, until), false)
+  if (skip !== undefined) {
+    if (skip !== true) throw wrongType(`${name}.skip`, 'true', skip)
+    return new Skip()
+  }
+  if (when === false) return null // a job that nobody waits for has its failures reported
+  const awaited = Waitable.of(wait)
+  if (awaited === null) throw wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
+  return awaited
+}
+
+/** @param {string} guard @param {string} name @param {unknown} value @returns {Exchange} */
+function exchangeIn(guard, name, value) {
+  if (!isChannel(value)) throw wrongType(`${guard}.${name}`, 'a Channel', value)
+  return exchangeOf(value)
+}
+
+/** @param {string} name @param {unknown} value @returns {number} */
+function duration(name, value) {
+  if (typeof value !== 'number') throw wrongType(name, 'a number >= 0', value)
+  if (!(value >= 0)) throw outOfRange(name, 'a number >= 0', value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {number} */
+function timestamp(name, value) {
+  if (typeof value !== 'number') throw wrongType(name, 'a number', value)
+  if (Number.isNaN(value)) throw outOfRange(name, 'a number', value)
+  return value
+}
+
+/**
+ * Waits until one of several guards is ready, and commits to it: that one happens, none of the others does, whatever
+ * is on the other side of a channel, another choice included; and it never meets itself (Communicating Generators 2.5;
+ * Hoare 1985, 3.3). A guard whose channel is closed, or whose `wait` fails, is ready too: the choice fails.
+ *
+ * ```js
+ * const { index, value } = yield choice([
+ *   { receive: orders, when: stock > 0, action: function* (order) { yield pack(order) } },
+ *   { send: offers, value: price },
+ *   { timeout: 100 }
+ * ])
+ * ```
+ *
+ * @param {Guard[]} guards the first that is ready is chosen
+ * @param {{ fair?: boolean, scheduler?: import('./rt.mjs').Scheduler }} [options] `fair`: of those that are ready, the
+ *   one that this job has not chosen for longest
+ * @returns {Awaitable<{ index: number, value: any }>} the chosen guard's place and its value, or its action's result
+ * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
+ */
+export function choice(guards, options = {}) {
+  if (!Array.isArray(guards)) throw wrongType('guards', 'an array', guards)
+  const { fair = false } = record(options)
+  if (typeof fair !== 'boolean') throw wrongType('fair', 'a boolean', fair)
+  here(options)
+  /** @type {Waitable[]} */
+  const branches = []
+  /** @type {number[]} */
+  const places = []
+  let acts = false
+  for (let index = 0; index < guards.length; index++) {
+    const branch = branchOf(guards[index], index)
+    if (branch === null) continue
+    branches.push(branch)
+    places.push(index)
+    acts ||= guards[index].action !== undefined
+  }
+  if (branches.length === 0) throw new TypeError('guards must have one that is enabled, got none')
+  const chosen = new Choice(branches, places, fair)
+  if (!acts) return chosen
+  return /** @type {any} */ (new Call(chosen.name, acted, chosen, guards.map(guard => guard.action), options))
+}
+
+/** @param {Choice} chosen @param {((value: any) => any)[]} actions @returns {Generator<any, any, any>} */
+function* acted(chosen, actions) {
+  const result = yield chosen
+  const action = actions[result.index]
+  if (action === undefined) return result
+  const value = action(result.value)
+  return { index: result.index, value: isUnfinished(value) ? yield value : value }
+}
+
+// ---------------------------------------------------------------------------------------------- 4 par and race
+
+/** Waits for all of several, or for the first. */
+class Family extends Waitable {
+  /** @param {string} kind @param {Waitable[]} members @param {boolean} isRace */
+  constructor(kind, members, isRace) {
+    super()
+    this.kind = kind
+    this.members = members
+    this.isRace = isRace
+    this.left = members.length
+    this.isDecided = false
+    /** On whose behalf. @type {Job | null} */
+    this.job = null
+  }
+  get name() {
+    return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
+  }
+  get mayBlock() { return this.members.length > 0 }
+  get handsOver() { return true }
+
+  owners() {
+    // Only who needs all of them is stuck when one is.
+    return this.isRace ? [] : this.members.flatMap(member => member.owners())
+  }
+  /** @param {Job | null} job */
+  begin(job) {
+    this.job = job
+    if (this.left === 0) return this.wake([])
+    for (const member of this.members) {
+      if (member.enlist(this)) this.woken(member)
+      if (this.isDecided) return
+    }
+  }
+  undo() {
+    this.left = this.members.length
+    this.isDecided = false
+    for (const member of this.members) member.leave(this)
+  }
+  refresh() {
+    for (const member of this.members) member.refresh()
+  }
+
+  /** As their waiter: one is over. @param {Waitable} member */
+  woken(member) {
+    this.left--
+    if (this.isRace || !member.isFulfilled) this.#settle(member)
+    else if (this.left === 0) this.wake(this.members.map(({ outcome }) => outcome))
+  }
+
+  /** @param {Waitable} member which decides the matter */
+  #settle(member) {
+    if (this.isDecided) return
+    this.isDecided = true
+    for (const other of this.members) if (other !== member) other.leave(this)
+    if (member.isFulfilled) this.wake({ index: this.members.indexOf(member), value: member.outcome })
+    else this.fail(member.outcome)
+  }
+}
+
+/** @param {any} work @param {Job} parent @returns {Job} */
+function spawnFor(work, parent) {
+  const { deadline, priority } = onBehalfOf(parent)
+  const isTask = work instanceof Task
+  const lacksDeadline = deadline !== undefined && !(isTask && work.deadline < Infinity)
+  const lacksPriority = priority !== 0 && !(isTask && work.priority !== 0)
+  if (!lacksDeadline && !lacksPriority) return here().spawn(work)
+  return here().spawn(work, {
+    release: lacksDeadline ? parent.release : undefined,
+    deadline: lacksDeadline ? deadline : undefined,
+    priority: lacksPriority ? priority : undefined
+  })
+}
+
+/**
+ * The body of `par` and `race`.
+ *
+ * @param {string} kind @param {any[]} works @returns {Generator<any, any, any>}
+ */
+function* together(kind, works) {
+  const parent = currentJob(`${kind}()`)
+  /** @type {Job[]} */
+  const children = []
+  /** @type {any[]} */
+  const errors = []
+  /** @type {Family | undefined} */
+  let family
+  let result
+  try {
+    const members = works.map(work => {
+      const awaited = Waitable.of(work)
+      if (awaited !== null) return awaited
+      const child = spawnFor(work, parent)
+      children.push(child)
+      return /** @type {Waitable} */ (Waitable.of(child))
+    })
+    family = new Family(kind, members, kind === 'race')
+    result = yield family
+  } catch (error) {
+    errors.push(error)
+  }
+  // Whoever is left goes, and has the time to clean up.
+  const left = children.filter(({ finished }) => finished === undefined)
+  if (left.length > 0) {
+    // That of the caller's own cancellation, or one for those whom the others made superfluous.
+    const reason = family !== undefined && !family.isDecided ? errors[0]
+      : new DOMException(`${kind}() is decided`, 'AbortError')
+    for (const child of left) child.cancel(reason)
+    for (const child of left) {
+      try {
+        yield child
+      } catch (error) {
+        if (error !== reason && child.state !== 'cancelled') errors.push(error)
+      }
+    }
+  }
+  if (errors.length === 0) return result
+  throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${kind}(): ${errors.length} works failed`)
+}
+
+/** @param {any[]} works @returns {any[]} */
+function worksIn(works) {
+  works.forEach((work, index) => {
+    if (typeof work === 'function' || work instanceof Task || (work !== null && isUnfinished(work))) return
+    throw wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
+  })
+  return works
+}
+
+/**
+ * Does several things at once, each as a job of its own, and waits for all of them (Communicating Generators 2.2; occam's
+ * PAR). When one fails or is cancelled, or the caller is, the others are cancelled; only when they have ended, `finally`
+ * blocks included, it fails: with that error, or with an AggregateError of all when cleaning up failed too.
+ *
+ * ```js
+ * const [left, right] = yield par(function* () { return yield sort(a) }, function* () { return yield sort(b) })
+ * ```
+ *
+ * @param {...any} works functions, Tasks and generators become jobs with the caller's deadline and priority where a Task
+ *   has none of its own; waitables, jobs and promises are waited for
+ * @returns {Awaitable<any[]>} the results, in order
+ * @throws {TypeError} naming the work that is none
+ */
+export function par(...works) {
+  return /** @type {any} */ (new Call('par()', together, 'par', worksIn(works)))
+}
+
+/**
+ * Does several things at once, and waits for the first that is over, which decides: with its result, or with its error.
+ * The others are cancelled, and it waits until they have ended, `finally` blocks included.
+ *
+ * @param {...any} works as for `par`, at least one
+ * @returns {Awaitable<{ index: number, value: any }>}
+ * @throws {TypeError} naming the work that is none
+ */
+export function race(...works) {
+  if (works.length === 0) throw new TypeError('works must not be empty, or the race would never end')
+  return /** @type {any} */ (new Call('race()', together, 'race', worksIn(works)))
+}
+
+// ------------------------------------------------------------------------------------ 5 external channels
+
+// ------------------------------------------------------------------------- 5a values as text and bytes
+
+/**
+ * Values travel as structured clone keeps them, whatever carries them: where that is text and bytes, as JSON
+ * in which `{ "$": [kind, ...] }` stands for what JSON has no word for, with the bytes of buffers beside it.
+ * Class instances become plain objects; functions, symbols, cycles and what else has no bytes are refused
+ * with a DataCloneError.
+ */
+const ESCAPE = '$'
+
+const VIEWS = Object.fromEntries([
+  'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array',
+  'Float16Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView'
+].filter(name => name in globalThis).map(name => [name, /** @type {any} */ (globalThis)[name]]))
+
+const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
+  { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError })
+
+/** The name of what a value is built of, also of those from another realm. @param {unknown} value */
+const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
+
+/** @param {unknown} value */
+function cannotClone(value) {
+  return new DOMException(`${describe(value)} could not be cloned`, 'DataCloneError')
+}
+
+/** @param {ArrayBufferView | ArrayBuffer} source @returns {Uint8Array} the same memory */
+const bytesOf = source => ArrayBuffer.isView(source)
+  ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+  : new Uint8Array(source)
+
+/**
+ * @param {any} value
+ * @param {Uint8Array[]} parts gets the bytes of its buffers, which are not copied
+ * @returns {any} what JSON can say; the value itself where that is the same
+ * @throws {DOMException} DataCloneError
+ */
+function pack(value, parts) {
+  try {
+    return packed(value, parts)
+  } catch (error) {
+    if (error instanceof RangeError) throw cannotClone(value) // a cycle, or too deep for the stack
+    throw error
+  }
+}
+
+/** @param {any} value @param {Uint8Array[]} parts @returns {any} */
+function packed(value, parts) {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value
+    case 'number':
+      return Number.isFinite(value) && !Object.is(value, -0) ? value
+        : { [ESCAPE]: ['number', Object.is(value, -0) ? '-0' : String(value)] }
+    case 'undefined':
+      return { [ESCAPE]: ['undefined'] }
+    case 'bigint':
+      return { [ESCAPE]: ['bigint', String(value)] }
+    case 'object':
+      if (value === null) return null
+      return Array.isArray(value) ? packedArray(value, parts) : packedObject(value, parts)
+  }
+  throw cannotClone(value)
+}
+
+/** @param {any[]} list @param {Uint8Array[]} parts */
+function packedArray(list, parts) {
+  let copy = list
+  for (let i = 0; i < list.length; i++) {
+    const part = packed(list[i], parts)
+    if (part === list[i]) continue
+    if (copy === list) copy = [...list]
+    copy[i] = part
+  }
+  return copy
+}
+
+/** @param {any} object @param {Uint8Array[]} parts @returns {any} */
+function packedObject(object, parts) {
+  const kind = ArrayBuffer.isView(object) ? viewKind(object) : kindOf(object)
+  switch (kind) {
+    case 'Date':
+      return { [ESCAPE]: [kind, packed(object.getTime(), parts)] }
+    case 'RegExp':
+      return { [ESCAPE]: [kind, object.source, object.flags] }
+    case 'Error':
+      return { [ESCAPE]: [kind, object.name in ERRORS ? object.name : 'Error', String(object.message)] }
+    case 'Map':
+      return { [ESCAPE]: [kind, Array.from(object, pair => packedArray(pair, parts))] }
+    case 'Set':
+      return { [ESCAPE]: [kind, Array.from(object, value => packed(value, parts))] }
+    case 'Number':
+    case 'String':
+    case 'Boolean':
+      return packed(object.valueOf(), parts)
+    case 'Object':
+      return packedRecord(object, parts)
+  }
+  if (kind !== 'ArrayBuffer' && !Object.hasOwn(VIEWS, kind)) throw cannotClone(object)
+  return { [ESCAPE]: [kind, parts.push(bytesOf(object)) - 1] }
+}
+
+/** @param {any} object @param {Uint8Array[]} parts */
+function packedRecord(object, parts) {
+  const keys = Object.keys(object)
+  // JSON would call a toJSON, which structured clone does not.
+  let copy = typeof object.toJSON === 'function' ? Object.fromEntries(Object.entries(object)) : object
+  for (const key of keys) {
+    const part = packed(object[key], parts)
+    if (part === object[key]) continue
+    // Also an own __proto__ is copied as what it is, and then assigned to like any other.
+    if (copy === object) copy = Object.fromEntries(Object.entries(object))
+    copy[key] = part
+  }
+  return Object.hasOwn(object, ESCAPE) ? { [ESCAPE]: ['object', Object.entries(copy)] } : copy
+}
+
+/** Subclasses, as Node's Buffer, arrive as what they extend. @param {ArrayBufferView} view */
+const viewKind = view => view instanceof DataView ? 'DataView' : kindOf(view)
+
+/**
+ * The inverse of `pack`; what was packed is used up.
+ *
+ * @param {any} value @param {(ArrayBuffer | Uint8Array)[]} parts of which the value takes hold
+ * @returns {any}
+ * @throws {Error} when it is not what `pack` makes
+ */
+function unpack(value, parts) {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) value[i] = unpack(value[i], parts)
+    return value
+  }
+  if (Object.hasOwn(value, ESCAPE)) return revived(value[ESCAPE], parts)
+  // An own __proto__, as JSON.parse makes it, is assigned to like any other own property.
+  for (const key of Object.keys(value)) value[key] = unpack(value[key], parts)
+  return value
+}
+
+/** @param {any} escaped @param {(ArrayBuffer | Uint8Array)[]} parts @returns {any} */
+function revived(escaped, parts) {
+  if (!Array.isArray(escaped)) throw new SyntaxError('an escape must be an array')
+  const [kind, first, second] = escaped
+  switch (kind) {
+    case 'undefined':
+      return undefined
+    case 'number':
+      return Number(text(first))
+    case 'bigint':
+      return BigInt(text(first))
+    case 'Date':
+      return new Date(unpack(first, parts))
+    case 'RegExp':
+      return new RegExp(text(first), text(second))
+    case 'Error':
+      return new (Object.hasOwn(ERRORS, first) ? ERRORS[first] : Error)(text(second))
+    case 'Map':
+      return new Map(list(first).map(pair => /** @type {[any, any]} */ (list(unpack(pair, parts)))))
+    case 'Set':
+      return new Set(list(unpack(first, parts)))
+    case 'object':
+      return Object.fromEntries(list(first).map(([key, value]) => [text(key), unpack(value, parts)]))
+    case 'ArrayBuffer':
+      return bufferOf(parts[first])
+    case 'JSON':
+      return unpack(JSON.parse(decoder.decode(bufferOf(parts[first]))), parts)
+  }
+  if (!Object.hasOwn(VIEWS, kind)) throw new SyntaxError('an escape of an unknown kind')
+  return new VIEWS[kind](bufferOf(parts[first]))
+}
+
+/** @param {unknown} value @returns {string} */
+function text(value) {
+  if (typeof value !== 'string') throw new SyntaxError('not a string')
+  return value
+}
+
+/** @param {unknown} value @returns {any[]} */
+function list(value) {
+  if (!Array.isArray(value)) throw new SyntaxError('not an array')
+  return value
+}
+
+/** A buffer of nothing but these bytes. @param {any} part @returns {ArrayBuffer} */
+function bufferOf(part) {
+  if (kindOf(part) === 'ArrayBuffer') return part
+  if (!ArrayBuffer.isView(part)) throw new SyntaxError('a part is missing')
+  const { buffer, byteOffset, byteLength } = part
+  return kindOf(buffer) === 'ArrayBuffer' && byteLength === buffer.byteLength
+    ? /** @type {ArrayBuffer} */ (buffer)
+    : /** @type {ArrayBuffer} */ (Uint8Array.from(new Uint8Array(buffer, byteOffset, byteLength)).buffer)
+}
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+// ---------------------------------------------------------------------------------- 5b Latest and Ring
+
+const LATEST = 0x34534c31 // with the version of the layout
+const RING = 0x52494e31
+
+const UNDEFINED = 0
+const NUMBER = 1
+const PACKED = 2
+
+/**
+ * Memory of this layout, in words of 4 bytes: what it is, bytes per value, count of values, words of control;
+ * then per value its kind, and from an even word on its bytes.
+ */
+const HEADER = 8
+const KIND = 2
+
+/** Values in shared memory, a place for each. */
+class Store {
+  /**
+   * @param {number} layout LATEST or RING @param {number} count of values @param {number} bytes per value
+   * @param {SharedArrayBuffer | undefined} buffer made by another one, which knows the rest
+   */
+  constructor(layout, count, bytes, buffer) {
+    if (buffer === undefined) {
+      const stride = HEADER / 2 + count * (Math.ceil(bytes / 8) + 1)
+      this.buffer = sharedMemory(stride * 8)
+      this.words = new Int32Array(this.buffer)
+      this.words.set([layout, bytes, count])
+    } else {
+      this.buffer = buffer
+      this.words = new Int32Array(buffer, 0, buffer.byteLength >>> 2)
+      const [kind, size, number] = this.words
+      if (kind !== layout || HEADER * 4 + number * (Math.ceil(size / 8) + 1) * 8 !== buffer.byteLength) {
+        const name = layout === LATEST ? 'Latest' : 'Ring'
+        throw new TypeError(`buffer must be that of a shared ${name}, got one of ${buffer.byteLength} bytes`)
+      }
+    }
+    this.bytes = this.words[1]
+    this.count = this.words[2]
+    /** Words per value. */
+    this.stride = Math.ceil(this.bytes / 8) * 2 + KIND
+    this.octets = new Uint8Array(this.buffer)
+    this.doubles = new Float64Array(this.buffer)
+  }
+
+  /**
+   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value
+   * @throws {RangeError | DOMException} when it takes too many bytes, or has none
+   */
+  put(index, value) {
+    const at = HEADER + index * this.stride
+    if (typeof value === 'number' && this.bytes >= 8) {
+      this.doubles[(at + KIND) / 2] = value
+      this.words[at] = NUMBER
+      return
+    }
+    if (value === undefined) {
+      this.words[at] = UNDEFINED
+      return
+    }
+    /** @type {Uint8Array[]} */
+    const parts = []
+    const json = encoder.encode(JSON.stringify(pack(value, parts)))
+    const segments = [json, ...parts]
+    const lengths = Uint32Array.from([segments.length, ...segments.map(({ length }) => length)])
+    const needed = segments.reduce((sum, { length }) => sum + length, lengths.byteLength)
+    if (needed > this.bytes) {
+      throw new RangeError(`value must take at most ${this.bytes} bytes (see options.bytes), got ${needed}`)
+    }
+    let offset = (at + KIND) * 4
+    for (const segment of [bytesOf(lengths), ...segments]) {
+      this.octets.set(segment, offset)
+      offset += segment.length
+    }
+    this.words[at] = PACKED
+  }
+
+  /** @param {number} index @returns {any} */
+  get(index) {
+    const at = HEADER + index * this.stride
+    const kind = this.words[at]
+    if (kind === NUMBER) return this.doubles[(at + KIND) / 2]
+    if (kind === UNDEFINED) return undefined
+    const count = this.words[at + KIND]
+    let offset = (at + KIND + 1 + count) * 4
+    const [json, ...parts] = Array.from({ length: count }, (_, part) => {
+      const begin = offset
+      offset += this.words[at + KIND + 1 + part]
+      return this.octets.slice(begin, offset)
+    })
+    return unpack(JSON.parse(decoder.decode(json)), parts)
+  }
+}
+
+/** @param {number} bytes @returns {SharedArrayBuffer} */
+function sharedMemory(bytes) {
+  if (typeof SharedArrayBuffer === 'undefined' || globalThis.crossOriginIsolated === false) {
+    throw new TypeError('shared must be false here: SharedArrayBuffer needs a cross-origin isolated page; ' +
+      'serve it with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp')
+  }
+  return new SharedArrayBuffer(bytes)
+}
+
+/**
+ * @typedef {object} SharedOptions
+ * @property {boolean} [shared] over SharedArrayBuffer, so that reader and writer may be in different threads;
+ *   default false
+ * @property {SharedArrayBuffer} [buffer] `.buffer` of the other side: joins it
+ * @property {number} [bytes] the most bytes a value may take, an integer >= 8; default 1024. A number takes
+ *   8, anything else its JSON in UTF-8, the bytes of its buffers, and 4 for each of them and 8 more
+ */
+
+/**
+ * @param {any} options @param {any} first
+ * @returns {{ shared: boolean, buffer?: SharedArrayBuffer, bytes: number }}
+ */
+function sharedOptions(options, first) {
+  if (typeof options !== 'object' || options === null) {
+    throw new TypeError(`options must be an object, got ${describe(options)}`)
+  }
+  const { shared = options.buffer !== undefined, bytes = 1024 } = options
+  const { buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } = options
+  if (typeof shared !== 'boolean') throw new TypeError(`shared must be a boolean, got ${describe(shared)}`)
+  if (buffer !== undefined && kindOf(buffer) !== 'SharedArrayBuffer') {
+    throw new TypeError(`buffer must be a SharedArrayBuffer, got ${describe(buffer)}`)
+  }
+  if (typeof bytes !== 'number') {
+    throw new TypeError(`bytes must be an integer >= 8, got ${describe(bytes)}`)
+  }
+  if (!Number.isSafeInteger(bytes) || bytes < 8 || bytes > 2 ** 28) {
+    throw new RangeError(`bytes must be an integer from 8 to ${2 ** 28}, got ${bytes}`)
+  }
+  return { shared, buffer, bytes }
+}
+
+// The words of control of the four slots.
+const NEWEST = 3
+const READING = 4
+const SLOT = 5
+
+/**
+ * The freshest value, for one writer and one reader, neither of which ever waits for the other: Simpson's
+ * four-slot fully asynchronous communication mechanism (IEE Proceedings E 137, 1990; Qduino II-C). What is
+ * overwritten before it is read is lost; what is read is never older than what was read before, nor half one
+ * value and half another.
+ *
+ * ```js
+ * const distance = new Latest(0, { shared: true })
+ * worker.postMessage(distance.buffer) // there: Latest.from(buffer).write(17)
+ * distance.read()
+ * ```
+ *
+ * Within a thread nothing comes between the parts of a write, and values are kept as they are. Shared, they
+ * are copied, as by structured clone.
+ *
+ * @template [T=any]
+ */
+export class Latest {
+  /** @type {T | undefined} */
+  #value
+  /** @type {Store | null} */
+  #store = null
+
+  /**
+   * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
+   * @param {SharedOptions} [options]
+   * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
+   *   isolated
+   * @throws {RangeError} when `initial` takes more than `bytes`
+   */
+  constructor(initial, options = {}) {
+    const { shared, buffer, bytes } = sharedOptions(options, initial)
+    if (shared || buffer) this.#store = new Store(LATEST, 4, bytes, buffer)
+    if (buffer === undefined) this.write(/** @type {T} */ (initial))
+  }
+
+  /** The other side. @template [T=any] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
+  static from(buffer) {
+    return new Latest(/** @type {any} */ (undefined), { shared: true, buffer })
+  }
+
+  /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  get buffer() { return this.#store?.buffer }
+
+  /**
+   * @param {T} value
+   * @throws {RangeError | DOMException} when shared and it takes more than `bytes`, or cannot be cloned; what
+   *   was written before stays
+   */
+  write(value) {
+    if (this.#store === null) {
+      this.#value = value
+      return
+    }
+    const { words } = this.#store
+    // Not the pair that is being read, and in it not the slot that was read last.
+    const pair = 1 - Atomics.load(words, READING)
+    const slot = 1 - Atomics.load(words, SLOT + pair)
+    this.#store.put(pair * 2 + slot, value)
+    Atomics.store(words, SLOT + pair, slot)
+    Atomics.store(words, NEWEST, pair)
+  }
+
+  /** @returns {T} */
+  read() {
+    if (this.#store === null) return /** @type {T} */ (this.#value)
+    const { words } = this.#store
+    const pair = Atomics.load(words, NEWEST)
+    Atomics.store(words, READING, pair)
+    return this.#store.get(pair * 2 + Atomics.load(words, SLOT + pair))
+  }
+}
+
+// The words of control of a ring: how often was written and read, modulo twice its size.
+const WRITTEN = 3
+const READ = 4
+
+/**
+ * The last values in order, for one writer and one reader that never wait: a ring buffer (Lamport 1977;
+ * Qduino II-C).
+ *
+ * @template [T=any]
+ */
+export class Ring {
+  #size
+  /** @type {(T | undefined)[]} */
+  #values = []
+  /** @type {Store | null} */
+  #store = null
+  #words
+
+  /**
+   * @param {number | SharedArrayBuffer} n how many values it holds, an integer >= 1
+   * @param {SharedOptions} [options]
+   * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
+   *   isolated
+   * @throws {RangeError} when `n` is out of range
+   */
+  constructor(n, options = {}) {
+    const { shared, buffer, bytes } = sharedOptions(options, n)
+    if (buffer === undefined) {
+      if (typeof n !== 'number') throw new TypeError(`n must be an integer >= 1, got ${describe(n)}`)
+      if (!Number.isSafeInteger(n) || n < 1 || n > 2 ** 28) {
+        throw new RangeError(`n must be an integer from 1 to ${2 ** 28}, got ${n}`)
+      }
+    }
+    if (shared || buffer) this.#store = new Store(RING, /** @type {number} */ (n), bytes, buffer)
+    this.#size = this.#store?.count ?? /** @type {number} */ (n)
+    this.#words = this.#store?.words ?? new Int32Array(HEADER)
+  }
+
+  /** The other side. @template [T=any] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
+  static from(buffer) {
+    return new Ring(buffer, { shared: true })
+  }
+
+  /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  get buffer() { return this.#store?.buffer }
+  /** How many values it holds. */
+  get size() { return this.#size }
+  /** How many are to be read. */
+  get length() {
+    const ahead = Atomics.load(this.#words, WRITTEN) - Atomics.load(this.#words, READ)
+    return ahead < 0 ? ahead + 2 * this.#size : ahead
+  }
+
+  /** @param {number} word */
+  #advance(word) {
+    const next = this.#words[word] + 1
+    Atomics.store(this.#words, word, next === 2 * this.#size ? 0 : next)
+  }
+  /** @param {number} word */
+  #place(word) {
+    const count = this.#words[word]
+    return count < this.#size ? count : count - this.#size
+  }
+
+  /**
+   * @param {T} value anything but undefined
+   * @returns {boolean} false when it is full, and nothing is written
+   * @throws {TypeError} when `value` is undefined
+   * @throws {RangeError | DOMException} when shared and it takes more than `bytes`, or cannot be cloned
+   */
+  write(value) {
+    if (value === undefined) throw new TypeError('value must not be undefined, which says that it is empty')
+    if (this.length === this.#size) return false
+    if (this.#store !== null) this.#store.put(this.#place(WRITTEN), value)
+    else this.#values[this.#place(WRITTEN)] = value
+    this.#advance(WRITTEN)
+    return true
+  }
+
+  /** @returns {T | undefined} the oldest value; undefined when there is none */
+  read() {
+    if (this.length === 0) return undefined
+    const place = this.#place(READ)
+    let value
+    if (this.#store !== null) value = this.#store.get(place)
+    else {
+      value = this.#values[place]
+      this.#values[place] = undefined
+    }
+    this.#advance(READ)
+    return value
+  }
+}
+
+// ---------------------------------------------------------------------------------------- 5c the protocol
+
+/**
+ * What two ends of a channel say to each other. Each direction is on its own: what one end sends, receivers
+ * at the other end get. A frame is an array; its first three elements, and those of HELLO, are the same in
+ * every version:
+ *
+ *   ['rt.mjs', version, HELLO, to, from, name, life, probe]     to 0: whoever has that name; else an answer
+ *   ['rt.mjs', version, DATA, to, number, kept, message, parts] kept: 1 if offered, so never withdrawn
+ *   ['rt.mjs', version, DONE, to, number, wanted, problem]      it has been received, or withdrawn
+ *   ['rt.mjs', version, WITHDRAW, to, number]                   drop it, if nobody has received it
+ *   ['rt.mjs', version, ASK, to]                                from now on say what is wanted
+ *   ['rt.mjs', version, WANT, to, wanted]                       whether somebody waits to receive
+ *   ['rt.mjs', version, CLOSE, to, from, given, reason, parts]  given: 1 if there is a reason
+ *   ['rt.mjs', version, REFUSE, to]                             the name is taken
+ *
+ * `version` is a byte, `to` and `from` are random numbers that ends choose when they are made, `number`
+ * counts the messages of one direction from 1. `life` names a Web Lock that the sender's thread holds as long
+ * as it lives; `probe` shows by what becomes of it how the endpoint treats messages.
+ *
+ * Rendezvous: a message goes out at once and is held at the other end until a receiver comes for it; only
+ * then the DONE lets its sender go on. There is one such message per direction at most, which is the
+ * backpressure.
+ *
+ * A choice must not send before it is decided. So the guards of an end ASK what is wanted, and one commits
+ * when the other end has said that a receiver waits there: the message goes out, no other guard of that
+ * choice can happen any more, and the choice is over with the DONE. If that receiver has left in the
+ * meantime, the next one gets the message.
+ *
+ * Who abandons a send whose message is out, by cancellation or timeout, cannot know whether it arrives: the
+ * WITHDRAW may come too late. It is received once or not at all; and so it is for who closes a channel whose
+ * message is out.
+ *
+ * Frames that do not fit, of another kind, number or addressee than could have come, change nothing;
+ * `channel.rejected` counts them. Messages on the same endpoint that are no frames are left to others.
+ *
+ * As text a frame is its JSON, with the message packed (5a), and `parts` are the lengths of its buffers:
+ * their bytes follow as messages of their own. When they are few, frame and bytes are one binary message:
+ * 'rt.mjs', the version, a byte that is 0, the length of the text in 4 bytes (the low one first), the text,
+ * the bytes. Over emitters and processes, which take no bytes alone, `parts` are the bytes, in base64 if need
+ * be.
+ */
+const PROTOCOL = 'rt.mjs'
+const VERSION = 1
+
+const HELLO = 1
+const DATA = 2
+const DONE = 3
+const WITHDRAW = 4
+const ASK = 5
+const WANT = 6
+const CLOSE = 7
+const REFUSE = 8
+
+/** How text that is a frame begins. */
+const TEXT = `["${PROTOCOL}",`
+
+// How messages travel: as they are; packed, with bytes as they are; packed, with bytes in base64; as text,
+// with
+// bytes in messages that follow.
+const CLONED = 'cloned'
+const PARTS = 'parts'
+const BASE64 = 'base64'
+const FOLLOWING = 'following'
+
+/** What shows, when it has arrived, how an endpoint treats messages. */
+const probe = () => [new Uint8Array(1), new Map()]
+
+/** @param {any} probed @returns {string} */
+function encodingBy(probed) {
+  const [bytes, map] = Array.isArray(probed) ? probed : []
+  if (kindOf(map) === 'Map') return CLONED
+  return isBytes(bytes) ? PARTS : BASE64
+}
+
+/** @param {any} value @returns {boolean} */
+const isBytes = value => ArrayBuffer.isView(value) || kindOf(value) === 'ArrayBuffer'
+
+/** @param {Uint8Array} bytes @returns {string} */
+function toBase64(bytes) {
+  let binary = ''
+  for (let i = 0; i < bytes.length; i += 0x2000) {
+    binary += String.fromCharCode(...bytes.subarray(i, i + 0x2000))
+  }
+  return btoa(binary)
+}
+
+/** @param {any} encoded @returns {Uint8Array} */
+const fromBase64 = encoded => Uint8Array.from(atob(text(encoded)), character => character.charCodeAt(0))
+
+/** Buffers of this size and more are transferred rather than copied, bytes. */
+const LARGE = 2 ** 16
+
+/** What is worth nothing, or nothing as yet, where it is left behind. */
+const ALWAYS_TRANSFERRED = new Set(['MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream',
+  'WritableStream', 'TransformStream', 'RTCDataChannel', 'MediaStreamTrack'])
+
+/** @param {any} message @returns {any[]} what to transfer: it, or what it has as elements or properties */
+function transferablesIn(message) {
+  if (typeof message !== 'object' || message === null) return NONE
+  const own = transferableIn(message)
+  if (own !== null) return [own]
+  if (isBytes(message)) return NONE
+  const kind = kindOf(message)
+  if (kind !== 'Object' && kind !== 'Array') return NONE
+  /** @type {Set<any> | null} */
+  let found = null
+  for (const key in message) {
+    const part = message[key]
+    if (typeof part !== 'object' || part === null) continue
+    const transferable = transferableIn(part)
+    if (transferable !== null) (found ??= new Set()).add(transferable)
+  }
+  return found === null ? NONE : [...found]
+}
+
+/** @type {any[]} */
+const NONE = []
+
+/** @param {any} value @returns {any} */
+function transferableIn(value) {
+  if (ArrayBuffer.isView(value)) {
+    // Whoever sends a part of a buffer keeps the rest.
+    const { buffer, byteLength } = value
+    const isWhole = byteLength === buffer.byteLength && kindOf(buffer) === 'ArrayBuffer'
+    return isWhole && byteLength >= LARGE ? buffer : null
+  }
+  const kind = platformKindOf(value)
+  if (kind === 'ArrayBuffer') return value.byteLength >= LARGE ? value : null
+  return ALWAYS_TRANSFERRED.has(kind) ? value : null
+}
+
+/** Objects of Node say more by their constructors. @param {any} object @returns {string} */
+function platformKindOf(object) {
+  const kind = kindOf(object)
+  return kind === 'EventTarget' || kind === 'Object' ? String(object.constructor?.name) : kind
+}
+
+/** A number for an end that nobody else has. @returns {number} */
+function randomId() {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  return (high & 0xFFFFF) * 2 ** 32 + low || randomId()
+}
+
+/** @param {unknown} value @returns {value is number} */
+const isNumber = value => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+
+// ------------------------------------------------------------------------------------------ 5d endpoints
+
+/**
+ * What carries frames: anything that has `postMessage`, `send` or `emit`, and `addEventListener` or `on`.
+ *
+ * @typedef {any} Endpoint
+ */
+
+/** RTCDataChannels of all browsers take messages up to this, bytes. */
+const LONGEST_MESSAGE = 2 ** 16
+/** The most bytes of one message that somebody may announce. */
+const MOST_BYTES = 2 ** 31
+
+/** @type {Record<string, number>} */
+const STATES_OF_SOCKETS = { connecting: 0, open: 1, closing: 2, closed: 3 }
+
+/** Endpoints whose other side can die without an event here, in browsers. */
+const SILENT = new Set(['Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope'])
+
+/** An endpoint, whatever its shape. */
+class Transport {
+  /** @param {Endpoint} endpoint @throws {TypeError} when it is none */
+  constructor(endpoint) {
+    const has = (/** @type {string} */ method) => typeof endpoint?.[method] === 'function'
+    const way = ['postMessage', 'send', 'emit'].find(has)
+    if (way === undefined || !has('addEventListener') && !has('on')) {
+      const wanted = 'an object with postMessage, send or emit, and with addEventListener or on'
+      throw wrongType('endpoint', wanted, endpoint)
+    }
+    if (endpoint.window === endpoint) {
+      throw wrongType('endpoint', 'no window (send it a MessagePort, and take the other one)', endpoint)
+    }
+    if (endpoint.ordered === false || [endpoint.maxRetransmits, endpoint.maxPacketLifeTime].some(isLimit)) {
+      throw wrongType('endpoint', 'ordered and reliable', endpoint)
+    }
+    this.endpoint = endpoint
+    this.way = way
+    this.kind = platformKindOf(endpoint)
+    this.isSocket = this.way === 'send' && ('binaryType' in endpoint || 'readyState' in endpoint)
+    this.isBroadcast = this.kind === 'BroadcastChannel'
+    /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
+    this.isProcess = this.way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
+    /** Whether nobody tells when the other side has died, so that a lock must. */
+    this.isSilent = SILENT.has(this.kind) && !has('unref') && !!globalThis.navigator?.locks
+    this.transfers = this.way === 'postMessage' && !this.isBroadcast
+    this.chunk = 'maxPacketLifeTime' in endpoint ? LONGEST_MESSAGE : Infinity
+    /** @type {(() => void)[]} */
+    this.endings = []
+    /** @type {(error: Error | null) => void} */
+    this.sent = () => {}
+  }
+
+  /** 0 while it connects, 1 when it is open, more when it is not any more. */
+  get state() {
+    const { readyState } = this.endpoint
+    if (!this.isSocket || readyState === undefined) return 1
+    return typeof readyState === 'number' ? readyState : STATES_OF_SOCKETS[readyState] ?? 1
+  }
+
+  /**
+   * @param {(message: any) => void} receive @param {() => void} opened @param {() => void} unreadable
+   * @param {(why: string, reason?: unknown) => void} gone
+   */
+  listen(receive, opened, unreadable, gone) {
+    const { endpoint, kind } = this
+    this.sent = error => { if (error) gone('nothing can be sent', error) }
+    // A Blob could only be read later, behind frames that come after it.
+    if (this.isSocket && 'binaryType' in endpoint) endpoint.binaryType = 'arraybuffer'
+    if (typeof endpoint.addEventListener === 'function') {
+      this.#add('message', event => receive(event?.data))
+      this.#add('messageerror', unreadable)
+      this.#add('open', opened)
+      this.#add('close', () => gone('closed'))
+      // An error without a message: its script could not be loaded. Other errors do not end a worker.
+      if (kind === 'Worker') this.#add('error', event => event.message === undefined && gone('did not load'))
+      endpoint.start?.()
+      return
+    }
+    this.#add('message', receive)
+    this.#add('messageerror', unreadable)
+    this.#add('open', opened)
+    this.#add('close', () => gone('closed'))
+    this.#add('disconnect', () => gone('disconnected'))
+    if (endpoint !== /** @type {any} */ (globalThis).process) {
+      this.#add('exit', code => gone(typeof code === 'number' ? `ended with exit code ${code}` : 'ended'))
+    }
+  }
+
+  /** @param {string} type @param {(event: any) => unknown} listener */
+  #add(type, listener) {
+    const { endpoint } = this
+    if (typeof endpoint.addEventListener === 'function') {
+      endpoint.addEventListener(type, listener)
+      this.endings.push(() => endpoint.removeEventListener?.(type, listener))
+    } else {
+      endpoint.on(type, listener)
+      this.endings.push(() => (endpoint.off ?? endpoint.removeListener)?.call(endpoint, type, listener))
+    }
+  }
+
+  unlisten() {
+    for (const end of this.endings) end()
+    this.endings.length = 0
+  }
+
+  /** @param {any} message @param {any[]} transfer */
+  post(message, transfer) {
+    const { endpoint } = this
+    if (this.way === 'postMessage') {
+      if (transfer.length > 0) endpoint.postMessage(message, transfer)
+      else endpoint.postMessage(message)
+    } else if (this.way === 'emit') endpoint.emit('message', message)
+    else if (this.isProcess) endpoint.send(message, this.sent)
+    else endpoint.send(message)
+  }
+}
+
+/** @param {unknown} limit to the repetitions of an RTCDataChannel; null or undefined when there is none */
+const isLimit = limit => typeof limit === 'number'
+
+/**
+ * The lock that this thread holds while it lives, so that others see its end: a worker that is terminated
+ * says nothing.
+ *
+ * @type {Promise<string> | undefined} its name; '' where there are no locks
+ */
+let life
+
+/** @returns {Promise<string>} */
+const lifeOfThread = () => life ??= new Promise(resolve => {
+  const name = `${PROTOCOL} ${randomId()}`
+  const forever = new Promise(() => {})
+  navigator.locks.request(name, () => {
+    resolve(name)
+    return forever
+  }).catch(() => resolve(''))
+})
+
+/** Links by endpoint. @type {WeakMap<object, Link>} */
+const links = new WeakMap()
+
+const LONGEST_NAME = 1000
+
+/** Whether a frame is being posted: what endpoints without delay bring in the midst of that has to wait. */
+let posting = false
+
+/**
+ * An end at the other side.
+ *
+ * @typedef {{ from: number, life: string }} Caller
+ */
+
+/** Carries the channels of one endpoint. */
+class Link {
+  /** @type {Map<string, Wire>} */
+  byName = new Map()
+  /** @type {Map<number, Wire>} */
+  byId = new Map()
+  /** Frames from before it was open. @type {any[][]} */
+  outbox = []
+  /** What arrived while a frame was posted. @type {any[]} */
+  inbox = []
+  /**
+   * A frame whose bytes are still to follow.
+   *
+   * @type {{ frame: any[], lengths: number[], parts: Uint8Array[], chunks: Uint8Array[], missing: number } |
+   *   null}
+   */
+  incomplete = null
+  /** What ends the watch on a life. @type {Map<string, AbortController>} */
+  watches = new Map()
+  isOpen = false
+  isOver = false
+  /** The life of this thread; null until that is known. @type {string | null} */
+  life = null
+  /** How messages travel; null until the other side has been heard. @type {string | null} */
+  encoding = null
+  rejected = 0
+
+  /** @param {Endpoint} endpoint */
+  constructor(endpoint) {
+    const transport = this.transport = new Transport(endpoint)
+    if (transport.isSocket) this.encoding = FOLLOWING
+    transport.listen(
+      message => this.receive(message),
+      () => this.open(),
+      () => this.closeUnreadable(),
+      (why, reason) => this.gone(why, reason))
+    if (transport.state > 1) this.gone('closed')
+    else if (transport.isSilent) {
+      lifeOfThread().then(name => {
+        this.life = name
+        this.open()
+      })
+    } else {
+      this.life = ''
+      this.open()
+    }
+  }
+
+  open() {
+    if (this.isOpen || this.isOver || this.life === null || this.transport.state !== 1) return
+    this.isOpen = true
+    for (const frame of this.outbox.splice(0)) this.send(frame)
+    for (const wire of [...this.byName.values()]) {
+      wire.hello(wire.peer)
+      wire.pump()
+    }
+  }
+
+  /** @param {string} name @returns {Wire} */
+  connect(name) {
+    const known = this.byName.get(name)
+    if (known !== undefined) return known
+    const wire = new Wire(this, name)
+    if (this.isOver) {
+      wire.lose('the other side has gone')
+      return wire
+    }
+    this.byName.set(name, wire)
+    this.byId.set(wire.id, wire)
+    wire.hello(0)
+    return wire
+  }
+
+  /** @param {Wire} wire */
+  forget(wire) {
+    if (!this.byId.delete(wire.id)) return
+    this.byName.delete(wire.name)
+    if (this.byId.size === 0) this.end()
+  }
+
+  end() {
+    if (this.isOver) return
+    this.isOver = true
+    links.delete(this.transport.endpoint)
+    this.transport.unlisten()
+    for (const watch of this.watches.values()) watch.abort()
+  }
+
+  /** A message could not be read. Nobody knows whose it was, so nobody may wait for its answer. */
+  closeUnreadable() {
+    for (const wire of [...this.byName.values()]) {
+      wire.close(new ChannelError(`${wire.name}: a message could not be read`))
+    }
+  }
+
+  /** The other side has ended or is out of reach. @param {string} why @param {unknown} [reason] */
+  gone(why, reason) {
+    if (this.isOver) return
+    const wires = [...this.byName.values()]
+    this.end()
+    // It will not say so again.
+    links.set(this.transport.endpoint, this)
+    for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason)
+  }
+
+  /** Whether it is over, and a new one would be no better; sockets of socket.io connect again. */
+  get isDead() {
+    const { way, endpoint } = this.transport
+    return this.isOver && way !== 'emit' && endpoint.connected !== true
+  }
+
+  /**
+   * Fails the channels whose other ends live as long as a lock is held.
+   *
+   * @param {string} life
+   */
+  watch(life) {
+    const locks = globalThis.navigator?.locks
+    if (life === '' || life === this.life || this.watches.has(life) || locks === undefined) return
+    const watch = new AbortController()
+    this.watches.set(life, watch)
+    const ended = () => {
+      if (!this.transport.isBroadcast) return this.gone('its thread has ended')
+      for (const wire of [...this.byName.values()]) {
+        if (wire.life === life) wire.lose('the other side has gone (its thread has ended)')
+      }
+    }
+    const request = () => locks.request(life, { signal: watch.signal, mode: 'shared' }, ended)
+    // The other side of a port may be of another origin, whose locks are out of sight.
+    const watched = this.transport.kind === 'MessagePort'
+      ? locks.query().then(({ held }) => held?.some(({ name }) => name === life) ? request() : undefined)
+      : request()
+    watched.catch(() => {})
+  }
+
+  /** @param {any[]} frame without a message */
+  send(frame) {
+    if (this.isOver) return
+    if (!this.isOpen) return void this.outbox.push(frame)
+    if (this.transport.state > 1) return this.gone('closed')
+    try {
+      this.#post(this.encoding === FOLLOWING ? JSON.stringify(frame) : frame, NONE)
+    } catch (error) {
+      this.gone('nothing can be sent', error)
+    }
+  }
+
+  /**
+   * @param {any[]} frame up to its message
+   * @param {any} message
+   * @param {any[] | undefined} [transfer] by default what is large
+   * @throws {DOMException | Error} what the endpoint says to it, as that it cannot be cloned; nothing is sent
+   *   then
+   */
+  sendMessage(frame, message, transfer) {
+    // It may say so itself only later, and complain to the console of what is sent meanwhile.
+    if (this.transport.state > 1) return this.gone('closed')
+    if (this.encoding === CLONED) {
+      frame.push(message)
+      const { transfers } = this.transport
+      if (!transfers) return this.#post(frame, NONE)
+      const chosen = transfer ?? transferablesIn(message)
+      try {
+        this.#post(frame, chosen)
+      } catch (error) {
+        // Some buffers cannot be transferred, as that of a WebAssembly.Memory.
+        if (transfer !== undefined || chosen.length === 0) throw error
+        this.#post(frame, NONE)
+      }
+      return
+    }
+    /** @type {Uint8Array[]} */
+    const parts = []
+    const json = pack(message, parts)
+    if (this.encoding === PARTS) return this.#post([...frame, json, parts], NONE)
+    if (this.encoding === BASE64) return this.#post([...frame, json, parts.map(toBase64)], NONE)
+    const lengths = () => parts.map(({ length }) => length)
+    let header = JSON.stringify([...frame, json, lengths()])
+    const { chunk } = this.transport
+    if (header.length * 3 > chunk) {
+      parts.push(encoder.encode(JSON.stringify(json)))
+      header = JSON.stringify([...frame, { [ESCAPE]: ['JSON', parts.length - 1] }, lengths()])
+    }
+    const sum = parts.reduce((total, { length }) => total + length, header.length * 3 + TEXT_AT)
+    if (parts.length > 0 && sum <= SHORT) return this.#post(enveloped(header, parts), NONE)
+    this.#post(header, NONE)
+    for (const part of parts) {
+      for (let begin = 0; begin < part.length; begin += chunk) {
+        this.#post(chunk === Infinity ? part : part.subarray(begin, begin + chunk), NONE)
+      }
+    }
+  }
+
+  /** @param {any} message @param {any[]} transfer */
+  #post(message, transfer) {
+    const outer = posting
+    posting = true
+    try {
+      this.transport.post(message, transfer)
+    } finally {
+      posting = outer
+    }
+  }
+
+  /** @param {any} message */
+  receive(message) {
+    if (!posting && this.inbox.length === 0) return this.#take(message)
+    if (this.inbox.push(message) > 1) return
+    queueMicrotask(() => {
+      for (const one of this.inbox) this.#take(one)
+      this.inbox.length = 0
+    })
+  }
+
+  /** @param {any} message */
+  #take(message) {
+    if (this.isOver) return
+    if (isBytes(message)) {
+      const bytes = bytesOf(message)
+      if (this.incomplete !== null) this.#follow(bytes)
+      else if (isEnvelope(bytes)) this.#takeText(textIn(bytes), bytesBehind(bytes))
+    } else if (typeof message === 'string') {
+      if (message.startsWith(TEXT)) this.#takeText(message, null)
+    } else if (Array.isArray(message) && message[0] === PROTOCOL) {
+      if (!this.#handle(message, message[PARTS_AT])) this.rejected++
+    }
+  }
+
+  /** @param {string} text @param {Uint8Array | null} bytes those that came with it */
+  #takeText(text, bytes) {
+    if (this.incomplete !== null) {
+      this.incomplete = null
+      this.rejected++
+    }
+    let frame
+    try {
+      frame = JSON.parse(text)
+    } catch {} // it is none
+    if (!Array.isArray(frame) || !this.#open(frame, bytes)) this.rejected++
+  }
+
+  /** @param {any[]} frame @param {Uint8Array | null} bytes @returns {boolean} */
+  #open(frame, bytes) {
+    if (!hasMessage(frame)) return this.#handle(frame, NONE)
+    const lengths = frame[PARTS_AT]
+    if (!Array.isArray(lengths) || !lengths.every(isNumber)) return false
+    const sum = lengths.reduce((total, length) => total + length, 0)
+    if (bytes !== null) return sum === bytes.length && this.#handle(frame, cut(bytes, lengths))
+    if (sum > MOST_BYTES) return false
+    this.incomplete = { frame, lengths, parts: [], chunks: [], missing: 0 }
+    this.#nextPart(this.incomplete)
+    return true
+  }
+
+  /** Goes on to the next part that is not empty. @param {NonNullable<Link['incomplete']>} incomplete */
+  #nextPart(incomplete) {
+    const { frame, lengths, parts } = incomplete
+    while (lengths[parts.length] === 0) parts.push(new Uint8Array())
+    incomplete.missing = lengths[parts.length]
+    if (parts.length < lengths.length) return
+    this.incomplete = null
+    if (!this.#handle(frame, parts)) this.rejected++
+  }
+
+  /** @param {Uint8Array} chunk */
+  #follow(chunk) {
+    const incomplete = /** @type {NonNullable<Link['incomplete']>} */ (this.incomplete)
+    incomplete.missing -= chunk.length
+    if (incomplete.missing < 0 || chunk.length === 0) {
+      this.incomplete = null
+      this.rejected++
+      return
+    }
+    incomplete.chunks.push(chunk)
+    if (incomplete.missing > 0) return
+    const chunks = incomplete.chunks.splice(0)
+    incomplete.parts.push(chunks.length === 1 ? chunk : joined(chunks))
+    this.#nextPart(incomplete)
+  }
+
+  /**
+   * @param {any[]} frame
+   * @param {any} parts
+   * @returns {boolean} whether it was one that could come
+   */
+  #handle(frame, parts) {
+    const [, version, kind, to] = frame
+    if (!isNumber(to)) return false
+    if (version !== VERSION) return this.#refuseVersion(frame)
+    if (kind === HELLO) return this.#hello(frame)
+    const wire = to === 0 && kind === CLOSE ? this.#wireTo(frame[4]) : this.byId.get(to)
+    // It may have ended meanwhile.
+    return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame, parts)
+  }
+
+  /** @param {unknown} peer */
+  #wireTo(peer) {
+    for (const wire of this.byName.values()) if (wire.peer === peer) return wire
+  }
+
+  /** @param {any[]} frame @param {any} parts @returns {any} @throws {Error} when it cannot be read */
+  messageOf(frame, parts) {
+    const message = frame[MESSAGE_AT]
+    if (this.encoding === CLONED) return message
+    const isEncoded = this.encoding === BASE64
+    return unpack(message, isEncoded ? list(parts).map(fromBase64) : list(parts))
+  }
+
+  /** @param {any[]} frame @returns {boolean} */
+  #hello([, , , to, from, name, life, probed]) {
+    if (!isNumber(from) || from === 0 || typeof life !== 'string') return false
+    if (typeof name !== 'string' || name.length > LONGEST_NAME) return false
+    // An emitter may say to us what we say to it.
+    if (this.byId.has(from)) return true
+    this.encoding ??= encodingBy(probed)
+    const wire = to === 0 ? this.byName.get(name) : this.byId.get(to)
+    // Who is not here yet says hello when it comes.
+    if (wire !== undefined) wire.meet({ from, life }, to !== 0)
+    return true
+  }
+
+  /** @param {any[]} frame @returns {boolean} */
+  #refuseVersion([, version, kind, to, from, name]) {
+    if (kind !== HELLO || !isNumber(version) || version > 255 || !isNumber(from)) return false
+    const wire = to === 0 ? this.byName.get(name) : this.byId.get(to)
+    if (wire === undefined || wire.peer !== 0) return false
+    if (to === 0) wire.hello(from)
+    wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
+    return true
+  }
+}
+
+/** Up to this the bytes of a message come with their frame, for a copy costs less than a message. */
+const SHORT = 2 ** 16
+const PREFIX = Uint8Array.from([...encoder.encode(PROTOCOL), VERSION, 0])
+const TEXT_AT = PREFIX.length + 4
+
+/** @param {string} header @param {Uint8Array[]} parts */
+function enveloped(header, parts) {
+  const text = encoder.encode(header)
+  const { length } = text
+  return joined([PREFIX, Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...parts])
+}
+/** @param {Uint8Array} bytes */
+const isEnvelope = bytes => bytes.length >= TEXT_AT && PREFIX.every((byte, i) => byte === bytes[i])
+/** @param {Uint8Array} bytes */
+function endOfText(bytes) {
+  const [b0, b1, b2, b3] = bytes.subarray(PREFIX.length)
+  return TEXT_AT + ((b0 | b1 << 8 | b2 << 16 | b3 << 24) >>> 0)
+}
+/** @param {Uint8Array} bytes */
+const textIn = bytes => decoder.decode(bytes.subarray(TEXT_AT, endOfText(bytes)))
+/** @param {Uint8Array} bytes */
+const bytesBehind = bytes => bytes.subarray(endOfText(bytes))
+
+/** @param {Uint8Array} bytes @param {number[]} lengths */
+function cut(bytes, lengths) {
+  let end = 0
+  return lengths.map(length => bytes.subarray(end, end += length))
+}
+
+/** Where a frame that has a message has it, and its parts. */
+const MESSAGE_AT = 6
+const PARTS_AT = 7
+
+/** @param {any[]} frame */
+const hasMessage = ([, version, kind]) => version === VERSION && (kind === DATA || kind === CLOSE)
+
+/** @param {Uint8Array[]} chunks */
+function joined(chunks) {
+  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
+  }
+  return whole
+}
+
+// --------------------------------------------------------------------------------- 5e channels over them
+
+/** A send that says what to transfer. */
+class Transferring extends Send {
+  /** @param {Exchange} exchange @param {any} message @param {any[] | undefined} transfer */
+  constructor(exchange, message, transfer) {
+    super(exchange, message)
+    this.transfer = transfer
+  }
+}
+
+/** One end of an external channel. */
+class Wire extends Exchange {
+  id = randomId()
+  /** The other end; 0 as long as it has not been heard. */
+  peer = 0
+  /** What the other end's thread holds. */
+  life = ''
+  /** Whether the other end has been heard since. */
+  isAnswered = false
+
+  // Out:
+  /** Sends of choices, which must not go out before they are decided. */
+  guards = new Line()
+  /** Whether a guard was the last to go. */
+  wasGuard = false
+  /** The message that is out; `send` is null when nobody waits for the answer. @type {Flight | null} */
+  flight = null
+  sent = 0
+  isAsking = false
+  /** Whether somebody waits at the other end. */
+  isWanted = false
+
+  // In:
+  /** What nobody has received yet. @type {{ message: any, number: number, kept: boolean } | null} */
+  held = null
+  received = 0
+  /** Whether the other end asks what is wanted. */
+  isAsked = false
+  /** What it has been told. */
+  saidWanted = false
+
+  /** For ends that jobs wait for: that somebody outside may wake them. @type {Map<End, () => void>} */
+  holds = new Map()
+
+  /** @param {Link} link @param {string} name */
+  constructor(link, name) {
+    super(0, 'block', name)
+    this.link = link
+  }
+
+  get length() { return this.held?.kept ? 1 : 0 }
+  get isConnected() { return this.peer !== 0 && this.link.isOpen }
+
+  /** @param {number} to who has said hello; 0 when nobody has */
+  hello(to) {
+    const { link } = this
+    // As soon as it is open, all of its ends say hello.
+    if (!link.isOpen) return
+    const frame = [PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life]
+    link.send(link.encoding === FOLLOWING ? frame : [...frame, probe()])
+  }
+
+  /** @param {number} kind @param {...any} rest */
+  #tell(kind, ...rest) {
+    this.link.send([PROTOCOL, VERSION, kind, this.peer, ...rest])
+  }
+
+  /** An end of this name is there. @param {Caller} caller @param {boolean} isAnswer to our own hello */
+  meet(caller, isAnswer) {
+    const { link } = this
+    if (this.peer === caller.from) {
+      this.isAnswered = true
+    } else if (this.peer === 0) {
+      this.peer = caller.from
+      this.life = caller.life
+      this.isAnswered = isAnswer
+      if (!isAnswer) this.hello(this.peer)
+      link.watch(this.life)
+      this.pump()
+    } else if (link.transport.isBroadcast) {
+      link.send([PROTOCOL, VERSION, REFUSE, caller.from])
+    } else {
+      this.lose('the other side has connected anew')
+    }
+  }
+
+  /**
+   * @param {any[]} frame addressed to it
+   * @param {any} parts
+   * @returns {boolean} whether it was one that could come
+   */
+  handle(frame, parts) {
+    const [, , kind, , number, flag] = frame
+    if (kind === REFUSE) return this.#refused()
+    if (this.peer === 0) return false
+    switch (kind) {
+      case DATA:
+        return number === this.received + 1 && this.held === null && (flag === 0 || flag === 1) &&
+          this.#arrive(frame, parts)
+      case DONE:
+        return this.flight !== null && number === this.flight.number && typeof flag === 'boolean' &&
+          this.#done(this.flight, flag, frame[MESSAGE_AT])
+      case WITHDRAW:
+        if (this.held?.number !== number) return isNumber(number) && number <= this.received
+        this.held = null
+        this.#finish(number)
+        return true
+      case ASK:
+        this.isAsked = true
+        this.saidWanted = false
+        this.#announce()
+        return true
+      case WANT:
+        if (typeof number !== 'boolean') return false
+        this.isWanted = number
+        this.pump()
+        return true
+      case CLOSE:
+        return number === this.peer && (flag === 0 || flag === 1) && this.#closed(frame, parts)
+    }
+    return false
+  }
+
+  // --- out
+
+  /** Sends what may go out. */
+  pump() {
+    while (this.isConnected && this.flight === null) {
+      const mayGuard = this.isWanted && this.guards.size > 0
+      const isGuard = mayGuard && (this.senders.size === 0 || !this.wasGuard)
+      const send = /** @type {Send | null} */ ((isGuard ? this.guards : this.senders).take())
+      if (send === null) break
+      if (isGuard) send.decide()
+      this.wasGuard = isGuard
+      this.#launch(send)
+    }
+    if (this.guards.size > 0) this.#ask()
+  }
+
+  #ask() {
+    if (this.isAsking || !this.isConnected) return
+    this.isAsking = true
+    this.#tell(ASK)
+  }
+
+  /** @param {Send} send */
+  #launch(send) {
+    try {
+      this.#post(send.message, send, /** @type {any} */ (send).transfer)
+    } catch (error) {
+      send.fail(error)
+      this.#release(send)
+    }
+  }
+
+  /** @param {any} message @param {Send | null} send @param {any[]} [transfer] */
+  #post(message, send, transfer) {
+    const flight = this.flight = { number: ++this.sent, send }
+    try {
+      this.link.sendMessage(
+        [PROTOCOL, VERSION, DATA, this.peer, flight.number, send === null ? 1 : 0], message, transfer)
+    } catch (error) {
+      this.flight = null
+      this.sent--
+      throw error
+    }
+  }
+
+  /** @param {Flight} flight @param {boolean} wanted @param {unknown} problem @returns {true} */
+  #done({ send }, wanted, problem) {
+    this.flight = null
+    this.isWanted = wanted
+    if (send !== null) {
+      if (problem === undefined || problem === null) send.wake()
+      else send.fail(new ChannelError(`${this.name}: the other side could not read the message`))
+      this.#release(send)
+    }
+    this.pump()
+    return true
+  }
+
+  /** @param {Send} send @returns {boolean} */
+  trySend(send) {
+    if (this.closed !== null) {
+      send.fail(this.closed)
+      return true
+    }
+    if (this.flight !== null) return this.flight.send === send
+    if (!this.isConnected || choosing !== null && !this.isWanted) return false
+    this.#hold(send)
+    this.#launch(send)
+    return true
+  }
+
+  /**
+   * Sends, unless the message before has not been received yet.
+   *
+   * @param {any} message @returns {boolean}
+   */
+  offer(message) {
+    if (this.closed !== null || this.flight !== null || !this.isConnected) return false
+    this.#post(message, null)
+    return this.closed === null
+  }
+
+  // --- in
+
+  /** @param {any[]} frame @param {any} parts @returns {boolean} */
+  #arrive(frame, parts) {
+    const [, , , , number, kept] = frame
+    this.received = number
+    let message
+    try {
+      message = this.link.messageOf(frame, parts)
+    } catch {
+      this.#finish(number, 'unreadable')
+      return false
+    }
+    const receive = this.receivers.take()
+    if (receive === null) {
+      this.held = { message, number, kept: kept === 1 }
+      return true
+    }
+    receive.wake(message)
+    this.#release(receive)
+    this.#finish(number)
+    return true
+  }
+
+  /** Says that a message is over. @param {number} number @param {string} [problem] */
+  #finish(number, problem) {
+    this.saidWanted = this.receivers.size > 0
+    if (problem === undefined) this.#tell(DONE, number, this.saidWanted)
+    else this.#tell(DONE, number, this.saidWanted, problem)
+  }
+
+  /** Says whether somebody waits to receive, to an end that asks and does not know. */
+  #announce() {
+    const isWanted = this.held === null && this.receivers.size > 0
+    if (!this.isAsked || isWanted === this.saidWanted) return
+    this.saidWanted = isWanted
+    this.#tell(WANT, isWanted)
+  }
+
+  /** @returns {any} what is held */
+  #take() {
+    const { message, number } = /** @type {NonNullable<Wire['held']>} */ (this.held)
+    this.held = null
+    if (this.closed === null) this.#finish(number)
+    return message
+  }
+
+  /** @param {Receive} receive @returns {boolean} */
+  tryReceive(receive) {
+    if (this.held !== null) receive.wake(this.#take())
+    else if (this.closed !== null) receive.fail(this.closed)
+    else return false
+    return true
+  }
+
+  poll() {
+    if (this.held !== null) return this.#take()
+    // Who polls will do so again: a choice at the other end may send to him.
+    if (this.isAsked && !this.saidWanted && this.closed === null) {
+      this.saidWanted = true
+      this.#tell(WANT, true)
+    }
+    return undefined
+  }
+
+  // --- both
+
+  /** @param {End} end @param {Job | null} job */
+  enter(end, job) {
+    this.#hold(end)
+    if (!(end instanceof Send)) {
+      this.receivers.push(end, job)
+      this.#announce()
+    } else if (choosing === null) this.senders.push(end, job)
+    else {
+      this.guards.push(end, job)
+      this.#ask()
+    }
+  }
+
+  /** @param {End} end */
+  withdraw(end) {
+    // Its job may be about to be woken by something else, and must not look as if nobody would.
+    const release = this.holds.get(end)
+    if (release !== undefined) queueMicrotask(release)
+    this.holds.delete(end)
+    if (!(end instanceof Send)) {
+      this.receivers.remove(end)
+      if (this.closed === null) this.#announce()
+    } else if (this.flight !== null && this.flight.send === end) {
+      this.flight.send = null
+      this.#tell(WITHDRAW, this.flight.number)
+    } else {
+      this.senders.remove(end)
+      this.guards.remove(end)
+    }
+  }
+
+  /** @param {End} end */
+  #hold(end) {
+    const scheduler = here()
+    if (scheduler.current !== null && !this.holds.has(end)) this.holds.set(end, seam.hold(scheduler))
+  }
+  /** After it has been settled: an idle scheduler asks at once who is left. @param {End} end */
+  #release(end) {
+    this.holds.get(end)?.()
+    this.holds.delete(end)
+  }
+
+  /** @param {unknown} reason @returns {boolean} */
+  close(reason) {
+    if (this.closed !== null) return false
+    const error = reason instanceof ChannelError ? reason : this.#errorOf('is closed', reason)
+    const { link } = this
+    const frame = (/** @type {number} */ given) => [PROTOCOL, VERSION, CLOSE, this.peer, this.id, given]
+    // To 0 before it is connected: its hello may have been heard.
+    if (reason === undefined || !this.isConnected) link.send([...frame(0), null, NONE])
+    else {
+      try {
+        link.sendMessage(frame(1), reason)
+      } catch {
+        link.send([...frame(0), null, NONE])
+      }
+    }
+    this.end(error, reason instanceof Error)
+    return true
+  }
+
+  /** @param {any[]} frame @param {any} parts @returns {boolean} */
+  #closed(frame, parts) {
+    let reason
+    try {
+      if (frame[5] === 1) reason = this.link.messageOf(frame, parts)
+    } catch {} // closed it is all the same
+    this.end(this.#errorOf('was closed by the other side', reason), reason instanceof Error)
+    return true
+  }
+
+  #refused() {
+    if (!this.link.transport.isBroadcast || this.isAnswered) return false
+    this.lose('the name is taken: over a BroadcastChannel a channel has two ends')
+    return true
+  }
+
+  /** @param {string} what @param {unknown} reason */
+  #errorOf(what, reason) {
+    const why = reason === undefined ? '' : `: ${String(reason)}`
+    return new ChannelError(`${this.name} ${what}${why}`, reason)
+  }
+
+  /** @param {string} why @param {unknown} [reason] */
+  lose(why, reason) {
+    this.end(new ChannelError(`${this.name}: ${why}`, reason), true)
+  }
+
+  /** @param {ChannelError} error @param {boolean} failed */
+  end(error, failed) {
+    if (this.closed !== null) return
+    this.closed = error
+    this.failed = failed
+    const send = this.flight?.send
+    this.flight = null
+    // The sender learns that it failed, unless it was an offer.
+    if (this.held !== null && !this.held.kept) this.held = null
+    this.link.forget(this)
+    if (send) send.fail(error)
+    for (const line of [this.senders, this.guards, this.receivers]) {
+      for (let end = line.take(); end !== null; end = line.take()) end.fail(error)
+    }
+    for (const release of this.holds.values()) release()
+    this.holds.clear()
+  }
+}
+
+/** @typedef {{ number: number, send: Send | null }} Flight */
+
+/**
+ * One end of a channel between threads, processes or machines. It is used like any other channel, with these
+ * differences: what one end sends, receivers at the other end get, so that both may send; `offer` succeeds
+ * when all that was sent before has been received, and then its message waits at the other end.
+ *
+ * @template [T=any]
+ * @extends {Channel<T>}
+ */
+class ExternalChannel extends Channel {
+  /** @type {Wire} */
+  #wire
+
+  /** @param {Wire} wire */
+  constructor(wire) {
+    super(/** @type {any} */ (wire))
+    this.#wire = wire
+  }
+
+  /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
+  get rejected() { return this.#wire.link.rejected }
+
+  /**
+   * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
+   *   transferred, are transferred where the endpoint can: the message itself, or its elements or properties.
+   *   The sender has them no more.
+   * @param {{ transfer?: any[] }} [options] `transfer`: exactly what to transfer; `[]` copies
+   * @returns {Awaitable<void>} over when it has been received; fails with a ChannelError when the other side
+   *   closes or dies before, with a DataCloneError when it cannot be cloned
+   * @throws {TypeError} when `transfer` is no array
+   */
+  send(message, options = {}) {
+    const { transfer } = record(options)
+    if (transfer !== undefined && !Array.isArray(transfer)) throw wrongType('transfer', 'an array', transfer)
+    return new Transferring(this.#wire, message, transfer)
+  }
+}
+
+/** @type {WeakMap<Wire, ExternalChannel>} */
+const channels = new WeakMap()
+
+/**
+ * A channel to another thread, process or machine: both sides connect the same name over their ends of one
+ * endpoint, in any order, as many names as they like. The rendezvous is kept: a send is over when the message
+ * has been received at the other side. `choice` works on both ends.
+ *
+ * ```js
+ * // page                                             // worker.mjs
+ * const worker = new Worker('worker.mjs', ...)        const lines = connect(self, 'lines')
+ * const lines = connect(worker, 'lines')              rt.spawn(function* () {
+ * rt.spawn(function* () {                               for (;;) draw(yield lines.receive())
+ *   for (const line of all) yield lines.send(line)    })
+ * })
+ * ```
+ *
+ * The endpoint: a Worker, the global scope of one, a MessagePort, a BroadcastChannel (two ends per name), a
+ * WebSocket, an RTCDataChannel, one of Node's workers, ports, child processes or cluster workers, `process`,
+ * a socket of socket.io; anything with `postMessage`, `send` or `emit`, and with `addEventListener` or `on`.
+ * It stays yours: other messages pass by, and it is not closed. The `binaryType` of a socket is set to
+ * 'arraybuffer'. Between Node's processes `serialization: 'advanced'` spares binary messages the way through
+ * text. An open channel listens to its endpoint, which keeps Node alive as listening does; closing the last
+ * one ends that.
+ *
+ * When the other side closes, ends or crashes, whatever waits fails with a ChannelError, at both ends. That a
+ * worker, a port's other side or a page has ended is known from a Web Lock that each thread holds, since
+ * browsers send no event for it; so not in pages without a secure context, nor across origins. Node sends
+ * events; but none for a BroadcastChannel. A peer that hangs is no dead one: use a timeout.
+ *
+ * @template [T=any]
+ * @param {any} endpoint
+ * @param {string} name up to 1000 characters
+ * @returns {ExternalChannel<T>} the same one while it is open
+ * @throws {TypeError | RangeError} naming the parameter
+ */
+export function connect(endpoint, name) {
+  if (typeof name !== 'string') throw wrongType('name', 'a string', name)
+  if (name.length > LONGEST_NAME) throw outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
+  let link = links.get(endpoint)
+  if (link === undefined || link.isOver && !link.isDead) links.set(endpoint, link = new Link(endpoint))
+  const wire = link.connect(name)
+  let channel = channels.get(wire)
+  if (channel === undefined) channels.set(wire, channel = new ExternalChannel(wire))
+  return channel
 }

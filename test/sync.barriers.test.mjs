@@ -1,0 +1,154 @@
+/** Barriers: nobody passes before all have come. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DeadlockError, Scheduler, fp } from '../rt.mjs'
+import { after, sleep, timeout } from '../alarms.mjs'
+import { Barrier, Semaphore, nonPreemptive } from '../sync.mjs'
+import { assertTrace, record } from './support/trace.mjs'
+import { virtualHost } from './support/virtual-host.mjs'
+
+/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
+function world(options) {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  /** @type {any[]} */
+  const log = []
+  return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'release', 'alarm'] }) }
+}
+
+const barriers = suite('barriers')
+
+barriers('all go on when the last has come, the most eligible first', () => {
+  const { host, scheduler, trace } = world()
+  const barrier = new Barrier(3, { name: 'b' })
+  for (const [name, priority, ms] of [['low', 1, 3], ['high', 3, 1], ['middle', 2, 2]]) {
+    scheduler.spawn(function* () {
+      yield sleep(ms)
+      yield barrier.wait()
+    }, { name, priority })
+  }
+  host.run()
+  assertTrace(trace.text().replace(/on=(sleep|Moment)\S*/g, 'on=sleep'), `
+    0 start high
+    0 block high on=sleep
+    0 start middle
+    0 block middle on=sleep
+    0 start low
+    0 block low on=sleep
+    1 wake high
+    1 resume high
+    1 block high on=b.wait()
+    2 wake middle
+    2 resume middle
+    2 block middle on=b.wait()
+    3 wake low
+    3 resume low
+    3 wake high
+    3 wake middle
+    3 preempt low by=high
+    3 resume high
+    3 finish high
+    3 resume middle
+    3 finish middle
+    3 resume low
+    3 finish low`)
+})
+
+barriers('serve again and again: nobody is a phase ahead', () => {
+  const { host, scheduler } = world({ budget: 'auto' })
+  const barrier = new Barrier(4)
+  const phases = [0, 0, 0, 0]
+  for (let j = 0; j < 4; j++) {
+    scheduler.spawn(function* () {
+      for (let i = 0; i < 20; i++) {
+        yield sleep((i * 7 + j * 3) % 5)
+        yield barrier.wait()
+        phases[j]++
+        assert.is(Math.max(...phases) - Math.min(...phases) <= 1, true)
+      }
+    })
+  }
+  host.run()
+  assert.equal([phases, barrier.waiting], [[20, 20, 20, 20], 0])
+})
+
+barriers('who is cancelled or times out has not come', () => {
+  const { host, scheduler, log } = world()
+  const barrier = new Barrier(2)
+  const cancelled = scheduler.spawn(() => barrier.wait())
+  cancelled.catch(() => {})
+  scheduler.spawn(function* () {
+    yield sleep(2)
+    try {
+      yield timeout(2, barrier.wait())
+    } catch (error) {
+      log.push(error.name)
+    }
+  })
+  after(1, () => cancelled.cancel(), { scheduler })
+  after(3, () => log.push(barrier.waiting), { scheduler })
+  host.run()
+  assert.equal([log, barrier.waiting], [[1, 'TimeoutError'], 0])
+})
+
+barriers('of one never make anybody wait', () => {
+  const { host, scheduler, log } = world()
+  const barrier = new Barrier(1)
+  scheduler.spawn(function* () {
+    yield barrier.wait()
+    log.push('passed')
+  })
+  host.run()
+  assert.equal(log, ['passed'])
+})
+
+barriers('can be waited for outside jobs, together with jobs', async () => {
+  const { host, scheduler, log } = world()
+  const barrier = new Barrier(3)
+  const outside = [barrier.wait(), barrier.wait()].map(async waitable => {
+    await waitable
+    log.push('outside')
+  })
+  scheduler.spawn(function* () {
+    yield sleep(1)
+    yield barrier.wait()
+    log.push('job')
+  })
+  await host.drain()
+  await Promise.all(outside)
+  assert.equal(log.sort(), ['job', 'outside', 'outside'])
+})
+
+barriers('waiting at one is forbidden in critical sections', () => {
+  const { host, scheduler, log } = world()
+  const barrier = new Barrier(2)
+  scheduler.spawn(() => nonPreemptive(function* () {
+    try {
+      yield barrier.wait()
+    } catch (error) {
+      log.push(error.constructor.name, barrier.waiting)
+    }
+  }))
+  host.run()
+  assert.equal(log, ['TypeError', 0])
+})
+
+barriers('at which too few meet are a deadlock in a closed world, as semaphores without permits are', async () => {
+  const { host, scheduler } = world({ closed: true })
+  const barrier = new Barrier(3)
+  scheduler.spawn(() => barrier.wait(), { name: 'one' }).catch(() => {})
+  scheduler.spawn(() => new Semaphore(0).acquire(), { name: 'other' }).catch(() => {})
+  const error = scheduler.idle().then(() => assert.unreachable('idle'), error => error)
+  await host.drain()
+  assert.instance(await error, DeadlockError)
+  assert.equal((await error).jobs.map(({ name }) => name), ['one', 'other'])
+})
+
+barriers('wrong numbers are refused at the call', () => {
+  const refuses = (parties, kind) => assert.throws(() => new Barrier(parties),
+    error => error instanceof kind && error.message.includes('parties'))
+  for (const parties of [0, -1, 1.5, NaN, Infinity]) refuses(parties, RangeError)
+  for (const parties of [undefined, '1', null]) refuses(parties, TypeError)
+})
+
+barriers.run()

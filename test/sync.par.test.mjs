@@ -1,0 +1,360 @@
+/** par and race: children as jobs, that end before their parent goes on. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DeadlockError, Scheduler, Task, fp } from '../rt.mjs'
+import { after, sleep, timeout } from '../alarms.mjs'
+import { Channel, Mutex, choice, nonPreemptive, par, race } from '../sync.mjs'
+import { assertTrace, record } from './support/trace.mjs'
+import { execute, virtualHost } from './support/virtual-host.mjs'
+
+/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
+function world(options) {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, budget: 1, ...options })
+  /** @type {any[]} */
+  const log = []
+  return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'alarm'] }) }
+}
+
+/** Runs one job and gives what it returned, or threw. */
+async function outcome({ host, scheduler }, work, options) {
+  const job = scheduler.spawn(work, options)
+  const settled = job.then(value => ({ value }), error => ({ error }))
+  await host.drain()
+  return settled
+}
+
+// ------------------------------------------------------------------------------------------------------- par
+
+const parallel = suite('par')
+
+parallel('waits for all, and gives the results in order', async () => {
+  const run = world()
+  const { value } = await outcome(run, function* () {
+    return yield par(function* () {
+      yield sleep(3)
+      return 'generator'
+    }, () => 'function', async () => 'async', (function* () { return 'iterator' })(), new Task(() => 'task'),
+    sleep(1), Promise.resolve('promise'), run.scheduler.spawn(() => 'job'))
+  })
+  assert.equal(value, ['generator', 'function', 'async', 'iterator', 'task', undefined, 'promise', 'job'])
+  assert.is(run.host.time, 3)
+})
+
+parallel('of nothing is over at once', async () => {
+  assert.equal(await outcome(world(), () => par()), { value: [] })
+})
+
+parallel('children run as jobs with the deadline and priority of the caller, at the same time', () => {
+  const { host, scheduler, trace } = world()
+  scheduler.spawn(function* parent() {
+    host.advance(1)
+    yield par(function* a() { yield* execute(host, 1) }, function* b() { yield* execute(host, 1) })
+  }, { deadline: 10, priority: 3 })
+  scheduler.spawn(() => {}, { name: 'later', deadline: 11 })
+  scheduler.spawn(() => {}, { name: 'sooner', deadline: 7, release: 2 })
+  host.run()
+  assertTrace(trace, `
+    0 release parent
+    0 release later
+    0 start parent
+    1 release a
+    1 release b
+    1 block parent on=par(a, b)
+    1 start a
+    2 finish a
+    2 release sooner
+    2 start sooner
+    2 finish sooner
+    2 start b
+    3 finish b
+    3 wake parent
+    3 resume parent
+    3 finish parent
+    3 start later
+    3 finish later`)
+})
+
+parallel('children of a Task keep what it says', async () => {
+  const run = world()
+  const note = () => {
+    const { deadline, priority, absoluteDeadline } = run.scheduler.current
+    return [deadline, priority, absoluteDeadline]
+  }
+  const { value } = await outcome(run, function* () {
+    run.host.advance(1)
+    return yield par(new Task(note, { deadline: 5 }), new Task(note, { priority: 7 }), note)
+  }, { deadline: 10, priority: 3 })
+  assert.equal(value, [[5, 3, 6], [10, 7, 10], [10, 3, 10]])
+})
+
+parallel('runs in the job that yields it, and repeats its outcome', async () => {
+  const run = world()
+  let began = 0
+  const { value } = await outcome(run, function* () {
+    const call = par(() => ++began, () => ++began)
+    return [yield call, yield call, yield* call, yield call]
+  })
+  assert.equal([value, began, run.scheduler.stats().jobs], [[[1, 2], [1, 2], [1, 2], [1, 2]], 2, 3])
+})
+
+parallel('yielded by several jobs it acts once', async () => {
+  const run = world()
+  let began = 0
+  const call = par(function* () {
+    began++
+    yield sleep(2)
+    return 'done'
+  })
+  for (let i = 0; i < 3; i++) run.scheduler.spawn(function* () { run.log.push(yield call) })
+  await run.host.drain()
+  assert.equal([run.log, began], [[['done'], ['done'], ['done']], 1])
+})
+
+parallel('waitables among the works are waited for on behalf of the caller, and may meet each other', async () => {
+  const run = world()
+  const channel = new Channel()
+  const { value } = await outcome(run, () => par(channel.send('hello'), channel.receive()))
+  assert.equal([value, run.scheduler.stats().jobs], [[undefined, 'hello'], 1])
+})
+
+parallel('a failure cancels the others, waits for their finally, and is thrown', async () => {
+  const run = world()
+  const { log, host } = run
+  const { error } = await outcome(run, function* () {
+    try {
+      return yield par(function* () {
+        try {
+          yield sleep(50)
+        } catch (reason) {
+          log.push(reason.name)
+          throw reason
+        } finally {
+          yield sleep(2)
+          log.push(`cleaned at ${host.time}`)
+        }
+      }, function* () {
+        yield sleep(1)
+        throw new Error('first')
+      }, sleep(100))
+    } finally {
+      log.push(`went on at ${host.time}`)
+    }
+  })
+  assert.is(error.message, 'first')
+  assert.equal(log, ['AbortError', 'cleaned at 3', 'went on at 3'])
+  assert.equal([host.time, host.errors], [3, []])
+})
+
+parallel('all errors are carried when cleaning up fails, too', async () => {
+  const run = world()
+  const { error } = await outcome(run, () => par(
+    () => { throw new Error('first') },
+    function* () {
+      try {
+        yield sleep(50)
+      } finally {
+        throw new Error('second')
+      }
+    },
+    function* () {
+      try {
+        yield
+        yield sleep(50)
+      } catch {
+        yield sleep(1)
+        throw new Error('third')
+      }
+    }, function* () { yield sleep(9) }))
+  assert.is(error.message, 'first') // the others had not started
+  const { error: all } = await outcome(run, () => par(
+    function* () {
+      yield sleep(1)
+      throw new Error('first')
+    },
+    function* () {
+      try {
+        yield sleep(50)
+      } finally {
+        throw new Error('second')
+      }
+    },
+    function* () {
+      try {
+        yield sleep(50)
+      } catch {
+        yield sleep(1)
+        throw new Error('third')
+      }
+    }, function* () { yield sleep(9) }))
+  assert.instance(all, AggregateError)
+  assert.equal(all.errors.map(({ message }) => message), ['first', 'second', 'third'])
+  assert.equal(run.host.errors, [])
+})
+
+parallel('a cancelled child cancels the others: its reason is thrown', async () => {
+  const run = world()
+  const reason = new Error('not wanted')
+  let child
+  after(2, () => child.cancel(reason), { scheduler: run.scheduler })
+  const { error } = await outcome(run, () => par(function* () {
+    child = run.scheduler.current
+    yield sleep(50)
+  }, function* () { yield sleep(60) }))
+  assert.equal([error, run.host.time], [reason, 2])
+})
+
+parallel('cancelling the caller cancels the children, and it ends after them', async () => {
+  const run = world()
+  const { host, scheduler, log } = run
+  const reason = new Error('enough')
+  const job = scheduler.spawn(() => par(function* child() {
+    try {
+      yield sleep(50)
+    } catch (error) {
+      log.push(error)
+      yield sleep(2)
+      throw error
+    }
+  }, function* () { for (;;) yield sleep(1) }))
+  job.catch(error => log.push(error))
+  after(5, () => job.cancel(reason), { scheduler })
+  await host.drain()
+  assert.equal([log, job.state, job.finished], [[reason, reason], 'cancelled', 7])
+})
+
+parallel('waiting for it is forbidden in a critical section; no child gets to start', async () => {
+  const run = world()
+  const { error } = await outcome(run, () => nonPreemptive(() => par(() => run.log.push('started'))))
+  assert.instance(error, TypeError)
+  assert.match(error.message, 'critical section')
+  await run.host.drain()
+  assert.equal(run.log, [])
+})
+
+parallel('cycles of ownership are found through it', async () => {
+  const run = world()
+  const mutex = new Mutex({ name: 'm' })
+  const { error } = await outcome(run, () => mutex.use(() => par(function* other() { yield sleep(1) }, function* child() {
+    yield mutex.lock()
+  })))
+  assert.instance(error, DeadlockError)
+})
+
+parallel('what its children hold inherits from who waits for the caller', () => {
+  const { host, scheduler, log } = world({ policy: fp })
+  const mutex = new Mutex()
+  scheduler.spawn(() => mutex.use(() => par(function* () {
+    yield* execute(host, 4)
+    log.push(['child', host.time])
+  })), { priority: 1 })
+  scheduler.spawn(function* () {
+    yield mutex.lock()
+    log.push(['high', host.time])
+  }, { priority: 3, release: 1 })
+  scheduler.spawn(function* () {
+    yield* execute(host, 5)
+    log.push(['middle', host.time])
+  }, { priority: 2, release: 2 })
+  host.run()
+  assert.equal(log, [['child', 4], ['high', 4], ['middle', 9]])
+})
+
+parallel('awaited outside jobs it runs in a job of its own', async () => {
+  const run = world()
+  const job = run.scheduler.spawn(async () => await par(() => 1, () => 2))
+  await run.host.drain()
+  assert.equal(await job, [1, 2])
+})
+
+parallel('a timeout, and a choice that goes elsewhere, cancel the children', async () => {
+  const run = world()
+  const { host, log } = run
+  const slow = () => par(function* () {
+    try {
+      yield sleep(50)
+    } finally {
+      log.push(host.time)
+    }
+  })
+  const { value } = await outcome(run, function* () {
+    const result = yield choice([{ wait: slow() }, { timeout: 3 }])
+    try {
+      yield timeout(4, slow())
+    } catch (error) {
+      return [result.index, error.name]
+    }
+  })
+  assert.equal([value, log, host.time], [[1, 'TimeoutError'], [3, 7], 7])
+})
+
+parallel('what is no work is refused at the call, and nothing has started', () => {
+  for (const make of [par, race]) {
+    for (const work of [undefined, null, 5, 'x', {}, [], Symbol('x')]) {
+      assert.throws(() => make(() => {}, work), error => error instanceof TypeError && error.message.includes('works[1]'))
+    }
+  }
+  assert.throws(() => race(), error => error instanceof TypeError && error.message.includes('works'))
+})
+
+parallel('a work that cannot be spawned stops those that were', async () => {
+  const run = world()
+  const used = (function* () {})()
+  run.scheduler.spawn(used)
+  const { error } = await outcome(run, () => par(function* () { run.log.push('started') }, used))
+  assert.instance(error, TypeError)
+  assert.equal(run.log, [])
+})
+
+parallel.run()
+
+// ------------------------------------------------------------------------------------------------------ race
+
+const racing = suite('race')
+
+racing('gives the first that is over, cancels the others and waits for their finally', async () => {
+  const run = world()
+  const { host, log } = run
+  const { value } = await outcome(run, function* () {
+    return [yield race(function* () {
+      try {
+        yield sleep(50)
+      } finally {
+        yield sleep(3)
+        log.push(host.time)
+      }
+    }, function* () {
+      yield sleep(2)
+      return 'fast'
+    }, sleep(9)), host.time]
+  })
+  assert.equal([value, log, host.time], [[{ index: 1, value: 'fast' }, 5], [5], 5])
+})
+
+racing('fails when the first that is over fails', async () => {
+  const run = world()
+  const { error } = await outcome(run, () => race(sleep(5), function* () {
+    yield sleep(1)
+    throw new Error('first')
+  }))
+  assert.equal([error.message, run.host.time], ['first', 1])
+})
+
+racing('fails when cleaning up after the others fails', async () => {
+  const { error } = await outcome(world(), () => race(sleep(1), function* () {
+    try {
+      yield sleep(5)
+    } finally {
+      throw new Error('cleaning up')
+    }
+  }))
+  assert.is(error.message, 'cleaning up')
+})
+
+racing('what is over already decides it; later works do not get to start', async () => {
+  const run = world()
+  const { value } = await outcome(run, () => race(Promise.resolve(1), new Channel(1).send(2), () => run.log.push('started')))
+  assert.equal([value, run.log], [{ index: 1, value: undefined }, []])
+})
+
+racing.run()

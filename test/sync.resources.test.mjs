@@ -1,0 +1,388 @@
+/** Resources: schedules under the stack resource policy (Baker 1991), and what misuse is told. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Scheduler, Task, edf, fp } from '../rt.mjs'
+import { after, sleep, timeout } from '../alarms.mjs'
+import { Mutex, OwnershipError, Resource, nonPreemptive } from '../sync.mjs'
+import { forSeeds } from './support/seeded.mjs'
+import { assertTrace, record } from './support/trace.mjs'
+import { virtualHost } from './support/virtual-host.mjs'
+
+/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
+function world(options) {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  /** @type {any[]} */
+  const log = []
+  return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
+}
+
+/** Work before, in a section of each resource in turn, and after: with a point before each ms. */
+function* visits(host, ...parts) {
+  for (const part of parts) {
+    if (typeof part !== 'number') yield part[0].use(() => visits(host, ...part.slice(1)))
+    else for (let ms = 0; ms < part; ms++) {
+      yield
+      host.advance(1)
+    }
+  }
+}
+
+const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
+const named = name => new Resource({ name })
+
+// ------------------------------------------------------------------------------------------------ schedules
+
+const schedules = suite('resources: schedules')
+
+schedules('a job starts only when its level passes the ceiling; one above it preempts the holder', () => {
+  const { host, scheduler, trace } = world()
+  const r = named('r')
+  scheduler.spawn(() => visits(host, 1, [r, 3], 1), { name: 'low', priority: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, [r, 1]), { name: 'middle', priority: 2, release: 2, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'high', priority: 3, release: 3 })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    2 release middle
+    3 release high
+    3 preempt low by=high
+    3 start high
+    4 finish high
+    4 resume low
+    5 preempt low by=middle
+    5 start middle
+    6 finish middle
+    6 resume low
+    7 finish low`)
+})
+
+// Baker 1991, the example with three jobs and nested sections: under inheritance the high job would block twice.
+schedules('a job is blocked at most once, before it starts', () => {
+  const { host, scheduler, trace } = world()
+  const [s1, s2] = [named('s1'), named('s2')]
+  scheduler.spawn(() => visits(host, [s2, 2], 1), { name: 'low', priority: 1, uses: [s2] })
+  scheduler.spawn(() => visits(host, [s1, 2], 1), { name: 'middle', priority: 2, release: 1, uses: [s1] })
+  const both = () => visits(host, [s1, 1], [s2, 1])
+  scheduler.spawn(both, { name: 'high', priority: 3, release: 1, uses: [s1, s2] })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    1 release middle
+    1 release high
+    2 preempt low by=high
+    2 start high
+    4 finish high
+    4 start middle
+    7 finish middle
+    7 resume low
+    8 finish low`)
+})
+
+schedules('sections nested crosswise do not deadlock', () => {
+  const { host, scheduler, trace } = world()
+  const [a, b] = [named('a'), named('b')]
+  scheduler.spawn(() => visits(host, [a, 1, [b, 2], 1]), { name: 'low', priority: 1, uses: [a, b] })
+  scheduler.spawn(() => visits(host, [b, 1, [a, 1]]), { name: 'high', priority: 2, release: 1, uses: [a, b] })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    1 release high
+    4 preempt low by=high
+    4 start high
+    6 finish high
+    6 resume low
+    6 finish low`)
+})
+
+schedules('Mars Pathfinder: the high job waits for one critical section, not for the middle one', () => {
+  const { host, scheduler, trace } = world()
+  const bus = named('bus')
+  scheduler.spawn(() => visits(host, [bus, 3], 1), { name: 'weather', priority: 1, uses: [bus] })
+  const manager = scheduler.spawn(() => visits(host, 1, [bus, 1]),
+    { name: 'manager', priority: 3, release: 1, deadline: 5, uses: [bus] })
+  scheduler.spawn(() => visits(host, 5), { name: 'radio', priority: 2, release: 2 })
+  host.run()
+  assertTrace(trace, `
+    0 release weather
+    0 start weather
+    1 release manager
+    2 release radio
+    3 preempt weather by=manager
+    3 start manager
+    5 finish manager
+    5 start radio
+    10 finish radio
+    10 resume weather
+    11 finish weather`)
+  assert.is(manager.missed, false)
+})
+
+schedules('under edf levels are relative deadlines: a job may be urgent and yet not pass', () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  const r = named('r')
+  scheduler.spawn(() => visits(host, [r, 4]), { name: 'long', deadline: 12, uses: [r] })
+  scheduler.spawn(() => visits(host, [r, 1]), { name: 'user', deadline: 8, release: 2, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'equal level', deadline: 8, release: 3 })
+  scheduler.spawn(() => visits(host, 1), { name: 'above', deadline: 5, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release long
+    0 start long
+    1 release above
+    1 preempt long by=above
+    1 start above
+    2 finish above
+    2 release user
+    2 resume long
+    3 release equal level
+    5 preempt long by=user
+    5 start user
+    6 finish user
+    6 start equal level
+    7 finish equal level
+    7 resume long
+    7 finish long`)
+})
+
+schedules('the test applies to a job that wakes, too', () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  scheduler.spawn(function* () {
+    yield sleep(2)
+    log.push(host.time)
+  }, { priority: 2, uses: [r] })
+  scheduler.spawn(() => visits(host, 1, [r, 3], 1), { priority: 1, uses: [r] })
+  host.run()
+  assert.equal(log, [4])
+})
+
+schedules('in 300 random sets: exclusion, no deadlock, at most one section blocks', () => forSeeds(300, random => {
+  const { host, scheduler } = world({ policy: random.pick([edf, fp]) })
+  const resources = Array.from({ length: 3 }, (_, i) => named(`r${i}`))
+  const inside = new Map()
+  const jobs = []
+  /** @type {any} */
+  let running = null
+  const blockers = new Map()
+  for (let j = 0; j < 5; j++) {
+    const uses = resources.filter(() => random.chance(0.6))
+    const plan = Array.from({ length: 3 }, () => random.shuffle(uses).slice(0, random.integer(0, 2)))
+    const lengths = plan.map(() => random.integer(1, 3))
+    const enter = ([first, ...others], ms) => first === undefined ? visits(host, ms) : first.use(function* () {
+      assert.is(inside.get(first), undefined)
+      inside.set(first, j)
+      yield* visits(host, ms)
+      if (others.length > 0) yield enter(others, ms)
+      inside.delete(first)
+    })
+    jobs.push(scheduler.spawn(function* () {
+      for (const [i, path] of plan.entries()) yield enter(path, lengths[i])
+    }, { name: `j${j}`, deadline: random.integer(5, 60), priority: j, release: random.integer(0, 12), uses }))
+  }
+  scheduler.observe(({ type, job, on }) => {
+    if (type === 'block') assert.unreachable(`${job.name} waits for ${on}`)
+    if (type === 'start' || type === 'resume') running = job
+    // Blocked: released, more eligible than who runs, and yet not running.
+    for (const other of jobs) {
+      if (running === null || other === running || other.state !== 'ready' || other.release > host.time) continue
+      if (scheduler.policy.compare(other, running) >= 0) continue
+      if (!blockers.has(other)) blockers.set(other, new Set())
+      if (type === 'round' || type === 'finish') continue
+      blockers.get(other).add(running)
+    }
+  })
+  host.run()
+  for (const job of jobs) assert.is(job.state, 'done')
+  for (const [job, by] of blockers) {
+    assert.is(by.size <= 1, true, `${job.name} was blocked by ${[...by].map(({ name }) => name)}`)
+  }
+  for (const { holder, ceiling } of resources) assert.equal([holder, ceiling], [null, -Infinity])
+}))
+
+schedules.run()
+
+// -------------------------------------------------------------------------------------------------- ceilings
+
+const ceilings = suite('resources: ceilings')
+
+ceilings('follow from the jobs that declare them, from their spawn to their end', () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  const ceiling = () => log.push(r.ceiling)
+  ceiling()
+  scheduler.spawn(() => visits(host, 1), { priority: 2, uses: [r] })
+  ceiling()
+  scheduler.spawn(() => visits(host, 1), { priority: 5, release: 4, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { priority: 5, release: 9, uses: [r, r] })
+  const cancelled = scheduler.spawn(() => {}, { priority: 8, release: 99, uses: [r] })
+  ceiling()
+  cancelled.cancel()
+  ceiling()
+  host.run({ until: 8 })
+  ceiling()
+  host.run()
+  ceiling()
+  assert.equal(log, [-Infinity, 2, 8, 5, 5, -Infinity])
+})
+
+ceilings('rise at once when a job declares a resource that is held, in inner sections, too', () => {
+  const { host, scheduler, log } = world()
+  const [outer, inner] = [named('outer'), named('inner')]
+  scheduler.spawn(() => visits(host, [outer, 1, [inner, 2], 1]), { priority: 1, uses: [outer, inner] })
+  const starts = name => () => { log.push(`${name} at ${host.time}`) }
+  after(2, () => {
+    scheduler.spawn(starts('user'), { priority: 3, uses: [outer] })
+    scheduler.spawn(starts('other'), { priority: 2 })
+    scheduler.spawn(starts('above'), { priority: 4 })
+  }, { scheduler })
+  host.run()
+  assert.equal(log, ['above at 2', 'user at 4', 'other at 4'])
+})
+
+ceilings('of a task count for each of its jobs, and move with a level changed before the release', () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  const task = new Task(() => visits(host, [r, 1]), { priority: 4, uses: [r], scheduler })
+  const jobs = [task.release(), scheduler.spawn(task, { release: 3 })]
+  jobs[1].priority = 7
+  log.push(r.ceiling)
+  host.run()
+  assert.equal([...log, ...jobs.map(({ state }) => state)], [7, 'done', 'done'])
+})
+
+ceilings('may be given: who is above cannot declare it, who is not need not', async () => {
+  const { host, scheduler, log } = world()
+  const r = new Resource({ ceiling: 5, name: 'r' })
+  assert.is(r.ceiling, 5)
+  assert.throws(() => scheduler.spawn(() => {}, { name: 'above', priority: 6, uses: [r] }),
+    error => error instanceof RangeError && error.message.includes('ceiling 5 of r, got above of level 6'))
+  assert.is(scheduler.stats().jobs, 0)
+  const above = rejection(scheduler.spawn(() => r.use(() => {}), { priority: 6 }))
+  scheduler.spawn(() => visits(host, [r, 3]), { priority: 1 })
+  scheduler.spawn(() => log.push(host.time), { priority: 5, release: 1 })
+  scheduler.spawn(() => log.push(host.time), { priority: 5.5, release: 2 })
+  await host.drain()
+  assert.instance(await above, TypeError)
+  assert.equal([log, r.ceiling], [[2, 3], 5])
+})
+
+ceilings.run()
+
+// ------------------------------------------------------------------------------------------------------ use
+
+const use = suite('resources: use')
+
+use('gives what the section returns, and ends however the section ends', () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  const job = scheduler.spawn(function* () {
+    log.push(yield r.use(() => 1), yield* r.use(function* () { yield; return r.holder === job }))
+    for (const section of [() => { throw new Error('a') }, function* () { yield; throw new Error('b') }]) {
+      try {
+        yield r.use(section)
+      } catch (error) {
+        log.push(error.message, r.holder)
+      }
+    }
+    const once = r.use(() => log.push('once'))
+    yield once
+    yield once
+  }, { uses: [r] })
+  host.run()
+  assert.equal(log, [1, true, 'a', null, 'b', null, 'once'])
+})
+
+use('an undeclared use is a TypeError at the yield', async () => {
+  const { host, scheduler } = world()
+  const r = named('r')
+  const error = rejection(scheduler.spawn(() => r.use(() => {}), { name: 'job' }))
+  await host.drain()
+  assert.instance(await error, TypeError)
+  assert.match((await error).message, 'job does not declare r')
+})
+
+use('waiting inside is a TypeError at that yield, and the section goes on', () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  scheduler.spawn(() => r.use(function* () {
+    for (const what of [sleep(1), Promise.resolve(), new Mutex().lock()]) {
+      try {
+        yield what
+      } catch (error) {
+        log.push(error.constructor.name)
+      }
+    }
+    log.push(r.holder.name)
+  }), { name: 'job', uses: [r] })
+  host.run()
+  assert.equal(log, ['TypeError', 'TypeError', 'TypeError', 'job'])
+})
+
+use('of what is in use is an OwnershipError', async () => {
+  const { host, scheduler } = world()
+  const r = named('r')
+  const error = rejection(scheduler.spawn(() => r.use(() => r.use(() => {})), { name: 'job', uses: [r] }))
+  await host.drain()
+  assert.instance(await error, OwnershipError)
+  assert.is((await error).message, 'job cannot use r, which job uses')
+  assert.is(r.holder, null)
+})
+
+use('a cancellation is thrown after the section', () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  const job = scheduler.spawn(function* () {
+    yield r.use(() => visits(host, 3))
+    log.push('not reached')
+  }, { uses: [r] })
+  job.catch(() => {})
+  after(1, () => job.cancel(), { scheduler })
+  host.run()
+  assert.equal([log, job.state, job.finished, r.holder], [[], 'cancelled', 3, null])
+})
+
+use('nests with non-preemptive sections', () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  scheduler.spawn(() => nonPreemptive(() => r.use(() => visits(host, 2))), { priority: 1, uses: [r] })
+  scheduler.spawn(() => r.use(() => nonPreemptive(() => visits(host, 2))), { priority: 1, uses: [r] })
+  scheduler.spawn(() => log.push(host.time), { priority: 9, release: 1 })
+  scheduler.spawn(() => log.push(host.time), { priority: 9, release: 3 })
+  host.run()
+  assert.equal(log, [2, 4])
+})
+
+use('awaited, or handed to a combinator, it happens in a job that declares it', async () => {
+  const { host, scheduler, log } = world()
+  const r = named('r')
+  const job = scheduler.spawn(async () => await r.use(() => visits(host, 1)), { uses: [r] })
+  scheduler.spawn(function* () { log.push(yield timeout(9, r.use(() => r.holder.name))) })
+  await host.drain()
+  assert.equal([log, job.state, r.holder], [['r.use()'], 'done', null])
+})
+
+use('jobs of another scheduler cannot declare it meanwhile', () => {
+  const r = named('r')
+  const [one, other] = [world(), world()]
+  one.scheduler.spawn(() => {}, { uses: [r] })
+  assert.throws(() => other.scheduler.spawn(() => {}, { uses: [r] }), /r of another one/)
+  one.host.run()
+  other.scheduler.spawn(() => {}, { uses: [r] })
+  other.host.run()
+})
+
+use('wrong arguments are refused at the call', () => {
+  const refuses = (make, kind, name) =>
+    assert.throws(make, error => error instanceof kind && error.message.includes(name))
+  refuses(() => new Resource({ ceiling: NaN }), RangeError, 'ceiling')
+  refuses(() => new Resource({ ceiling: '5' }), TypeError, 'ceiling')
+  refuses(() => new Resource({ name: 5 }), TypeError, 'name')
+  refuses(() => new Resource(5), TypeError, 'options')
+  refuses(() => new Resource().use(5), TypeError, 'section')
+})
+
+use.run()
