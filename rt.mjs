@@ -3971,7 +3971,7 @@ function readSource(source, start, watches, watchesMember) {
       frame.about.isBlock = value === '{' && type === PUNCTUATOR
     }
     if (type !== STRING) inPrologue = false
-    if (mayGuard && frame.zone === '' && own !== null) beginGuard()
+    if (mayGuard && frame.zone === '' && own !== null && value !== '}') beginGuard()
     if (type === PUNCTUATOR) {
       if (value === '{') {
         if (frame.kind === SWITCH && frame.word === '') {
@@ -5345,8 +5345,6 @@ const nested = {
   /** @type {any} */
   pending: null,
   depth: 0,
-  /** Whether what is started next has passed its guards. */
-  skips: false,
   take() {
     const { pending } = nested
     nested.pending = null
@@ -5780,8 +5778,9 @@ function rewriting(fn, source, options, inside) {
    *
    * @param {Loop} loop
    */
-  function chunks({ first, start, end, open, close, semicolons, word, hasCalls, exits, again }) {
+  function chunks({ first, start, end, open, close, semicolons, word, hasCalls, isBlock: hasBlock, exits, again }) {
     const isDo = word === 'do'
+    const isBlock = hasBlock && !isDo
     const count = variable(hasCalls ? 'goes' : 'left')
     const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
     const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
@@ -5802,7 +5801,7 @@ function rewriting(fn, source, options, inside) {
       insert(start, STATEMENT_EDGE, end - 1, `for (;;) { ${before}`)
       enclose(open, close, BODY_EDGE, isDo ? '(' : `${check} && (`, isDo ? `) && ${check}` : ')')
     }
-    insert(end, -STATEMENT_EDGE, first, `; ${after} } }`)
+    insert(end, -STATEMENT_EDGE, first, `${isBlock || source[end - 1] === ';' ? '' : ';'} ${after} } }`)
     for (const label of again) replace(label.start, label.end, '')
     for (const exit of hasCalls ? [] : exits) enclose(exit.start, exit.end, STATEMENT_EDGE, `{ ${keep} `, ' }')
   }
@@ -5991,12 +5990,12 @@ function rewriting(fn, source, options, inside) {
 
   /**
    * The statements that the function begins with may end it before it needs to be a generator. They are done by what
-   * begins the call, which tells the generator so.
+   * begins the call, which tells the generator so by one more argument.
    */
   function guard() {
     const has = (/** @type {number[]} */ positions, /** @type {number} */ from, /** @type {number} */ to) =>
       positions.some(at => at >= from && at < to)
-    const skips = name('skips')
+    const isFresh = `${name('skips')} !== ${name('calls', nested)}`
     let to = 0
     let last = ''
     for (const { isReturn, start, end, open, close, returned } of guards) {
@@ -6010,14 +6009,14 @@ function rewriting(fn, source, options, inside) {
       const isFirst = !has(hazards, open, close)
       if (!isFirst && has(hazards, close, returnEnd)) break
       const test = source.slice(start + 6, open)
-      last = isFirst ? `if (${test}) return ${source.slice(open + 1, close)};`
-        : `if (!(${test})) return ${source.slice(close + 1, returnEnd)};`
-      enclose(start + 6, open, BODY_EDGE, isFirst ? ` !${skips} && (` : ` ${skips} || (`, ')')
+      last = isFirst ? `if (${test}) return (${source.slice(open + 1, close)});`
+        : `if (!(${test})) return (${source.slice(close + 1, returnEnd)});`
+      enclose(start + 6, open, BODY_EDGE, isFirst ? ` ${isFresh} && (` : ` !(${isFresh}) || (`, ')')
       break
     }
     if (to === 0 && last === '') return ''
     const from = guards[0].start
-    point = `const ${skips} = ${name('calls')}.skips; ${name('calls')}.skips = false; if (!${skips}) { ${point}`
+    point = `if (${isFresh}) { ${point}`
     if (to === 0) point += ' }'
     else insert(to, -BODY_EDGE, 0, ' }')
     return `${source.slice(from, to || from)}; ${last}`
@@ -6041,18 +6040,18 @@ function rewriting(fn, source, options, inside) {
       return `(${plain} => ${head} if (${left} > ${count}) { ${left} -= ${count}; return ${plain}${given} } ` +
         `${going}${given}) })(${isArrow ? source : `function ${source.slice(reading.parameters)}`})`
     }
-    name('calls', nested)
     const guarded = guard()
     if (guarded === '') return `${head} ${going}${given}) }`
+    const passed = `${given.slice(0, -1)}${given.endsWith('()') ? '' : ', '}${name('calls')})`
     return `${head} if (${left} > 1 && ${name('calls')}.depth < ${DEEPEST}) { ${left}--; ${guarded} ` +
-      `${name('calls')}.skips = true; return ${name('start', start)}(${self}${given}) } ${going}${given}) }`
+      `return ${name('start', start)}(${self}${passed}) } ${going}${given}) }`
   }
 
   /** Its parameters and its body. */
   function text() {
     edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
     const { parameters, parametersEnd, body, bodyEnd, prologueEnd, hasBlock } = reading
-    const head = edited(parameters, parametersEnd)
+    const head = point.includes(' !== ') ? [...reading.parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
     const declared = variables.size > 0 ? `let ${[...variables].join(', ')}; ` : ''
     const prologue = prologueEnd > body ? `${source.slice(body, prologueEnd)};` : ''
     return `${head.startsWith('(') ? head : `(${head})`} {${prologue} ${declared}${point}` +
