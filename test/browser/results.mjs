@@ -2,7 +2,8 @@ import { serve } from '../../examples/server.mjs'
 import { within } from './process.mjs'
 
 /**
- * Two servers of this repository: pages of one are cross-origin isolated, and all can post results.
+ * Two servers of this repository: pages of one are cross-origin isolated, and all can post results. What is
+ * asked for with `?policy=` comes with that Content-Security-Policy.
  *
  * @returns {Promise<{
  *   isolated: string, plain: string,
@@ -14,6 +15,8 @@ export async function serveTests() {
   let last = 0
   const waiting = new Map()
   const handle = (request, response) => {
+    const policy = new URL(request.url, 'http://localhost').searchParams.get('policy')
+    if (policy) response.setHeader('content-security-policy', policy)
     if (request.method !== 'POST' || !request.url.startsWith('/results/')) return false
     let body = ''
     request.setEncoding('utf8')

@@ -1,0 +1,124 @@
+/**
+ * What was inserted into a text. Tokens that both texts have stay, as many as possible in as few pieces as
+ * possible.
+ *
+ * @typedef {{ text: string, kind: '' | 'point' | 'call' }} Piece kind: '' of what was there before; a point
+ *   hands over, a call begins, resumes or waits for something that hands over
+ *
+ * @param {string} before
+ * @param {string} after
+ * @returns {Piece[]} they make up `after`
+ */
+export function marks(before, after) {
+  const lines = before.split('\n')
+  const others = after.split('\n')
+  // The rewriter keeps lines. Where it did not, the texts are compared as a whole.
+  const pieces = lines.length === others.length
+    ? lines.flatMap((line, i) => [...compared(line, others[i]), kept('\n')]).slice(0, -1)
+    : compared(before, after)
+  return joined(closed(joined(pieces)))
+}
+
+const kept = text => ({ text, kind: '' })
+const tokensOf = text => text.match(/\s+|[\p{L}\p{N}_$]+|./gsu) ?? []
+
+/** Tables of more places than this take longer than anyone waits. */
+const mostPlaces = 4e6
+
+/** @param {string} before @param {string} after @returns {Piece[]} */
+function compared(before, after) {
+  if (before === after) return [kept(after)]
+  const a = tokensOf(before)
+  const b = tokensOf(after)
+  if (a.length * b.length > mostPlaces) return [kept(after)]
+  const stays = common(a, b)
+  const pieces = []
+  for (let j = 0; j < b.length;) {
+    let end = j
+    while (end < b.length && stays[end] === stays[j]) end++
+    const text = b.slice(j, end).join('')
+    pieces.push(stays[j] ? kept(text) : { text, kind: kindOf(text) })
+    j = end
+  }
+  return pieces
+}
+
+/** A point is a yield that stands alone; one with a value hands a call over. @param {string} text */
+function kindOf(text) {
+  if (/\byield\s*;|\.left\b/.test(text)) return 'point'
+  return /\byield\b|\$\w*(?:call|async|await|wait|enter|iterator|member)/.test(text) ? 'call' : 'point'
+}
+
+const closers = { ')': '(', ']': '[', '}': '{' }
+
+/** What only closes is of the kind of what it closes. @param {Piece[]} pieces @returns {Piece[]} */
+function closed(pieces) {
+  /** @type {{ opener: string, kind: Piece['kind'] }[]} */
+  const open = []
+  return pieces.map(({ text, kind }) => {
+    if (kind === '') return { text, kind }
+    let closes
+    for (const character of text) {
+      if ('([{'.includes(character)) open.push({ opener: character, kind })
+      const last = open[open.length - 1]
+      if (last && last.opener === closers[character]) closes = open.pop().kind
+    }
+    return { text, kind: closes !== undefined && /^[\s)\]}]*$/.test(text) ? closes : kind }
+  })
+}
+
+/**
+ * Which tokens of b are a longest common subsequence with a, each piece of it costing half a token.
+ *
+ * @param {string[]} a @param {string[]} b
+ * @returns {boolean[]}
+ */
+function common(a, b) {
+  const width = b.length + 1
+  // The best value of the rest of both: in general, and when this token goes on a piece.
+  const free = new Float32Array((a.length + 1) * width)
+  const going = new Float32Array((a.length + 1) * width)
+  const piece = 0.5
+  const take = (i, j) => i < a.length && j < b.length && a[i] === b[j]
+    ? weight(a[i]) + going[(i + 1) * width + j + 1]
+    : -Infinity
+  for (let i = a.length; i >= 0; i--) {
+    for (let j = b.length; j >= 0; j--) {
+      const at = i * width + j
+      const skipped = Math.max(i < a.length ? free[at + width] : 0, j < b.length ? free[at + 1] : 0)
+      going[at] = Math.max(skipped, take(i, j))
+      free[at] = Math.max(skipped, take(i, j) - piece)
+    }
+  }
+  const stays = new Array(b.length).fill(false)
+  let isGoing = true // a piece that begins with the text is none that was cut
+  for (let i = 0, j = 0; i < a.length && j < b.length;) {
+    const at = i * width + j
+    const best = isGoing ? going[at] : free[at]
+    if (take(i, j) - (isGoing ? 0 : piece) === best) {
+      stays[j] = true
+      isGoing = true
+      i++
+      j++
+    } else {
+      isGoing = false
+      if (free[at + 1] === best) j++
+      else i++
+    }
+  }
+  return stays
+}
+
+/** Space that happens to be alike ties nothing together. @param {string} token */
+const weight = token => /^\s/.test(token) ? 0.25 : 1
+
+/** Neighbours of one kind as one. @param {Piece[]} pieces */
+function joined(pieces) {
+  const result = []
+  for (const piece of pieces) {
+    const last = result[result.length - 1]
+    if (last?.kind === piece.kind) last.text += piece.text
+    else result.push({ ...piece })
+  }
+  return result
+}

@@ -1,0 +1,313 @@
+import { rt } from '../../rt.mjs'
+import { Frames, runPlain, runPreempted } from './experiment.mjs'
+import { ready } from './functions.mjs'
+import { marks } from './marks.mjs'
+import { argumentsOf, explain, read, rewrite } from './pasted.mjs'
+import { strip } from './strip.mjs'
+import { same, show } from './values.mjs'
+
+const element = id => document.getElementById(id)
+const form = /** @type {HTMLFormElement} */ (element('controls'))
+const { elements } = form
+const draw = strip(element('strip'))
+const frames = new Frames()
+
+/** Who had the thread, in order of time. @type {{ from: number, to: number, color: string }[]} */
+const spans = []
+/** What each way came to, of the text as it is now. @type {Record<string, any>} */
+let outcomes = {}
+/** @type {import('./pasted.mjs').Pasted | null} */
+let pasted = null
+/** @type {import('./pasted.mjs').Rewritten | null} */
+let rewritten = null
+/** @type {{ name: string, signal: AbortSignal, abort(): void } | null} */
+let running = null
+/** Whether the text was changed since it was read. */
+let isTyped = false
+let typing
+
+const ways = {
+  plain: {
+    title: 'As it is',
+    label: 'Run as it is',
+    button: element('run-plain'),
+    color: '--plain',
+    run: (args, signal) => runPlain(pasted.fn, args, { signal })
+  },
+  preempted: {
+    title: 'Preempted',
+    label: 'Run preempted',
+    button: element('run-preempted'),
+    color: '--preempted',
+    run(args, signal) {
+      return runPreempted(rewritten.work, args, { deadline: Number(elements.deadline.value), signal })
+    }
+  }
+}
+
+elements.ready.append(...ready.map(({ id, title }) => new Option(title, id)), new Option('Your own', 'own'))
+applyAddress()
+choose()
+animate()
+rt.observe(({ type, start, time }) => {
+  if (type === 'round' && running) mark(start, time, ways.preempted.color)
+})
+
+elements.ready.addEventListener('change', choose)
+elements.text.addEventListener('input', () => {
+  elements.ready.value = 'own'
+  isTyped = true
+  clearTimeout(typing)
+  typing = setTimeout(update, 400)
+})
+// Enter would press the first button, and freeze the page; in the text it takes Ctrl or Cmd.
+form.addEventListener('keydown', event => {
+  const { key, target, ctrlKey, metaKey } = event
+  if (key !== 'Enter' || !target.matches('input, textarea')) return
+  if (target === elements.text && !ctrlKey && !metaKey) return
+  event.preventDefault()
+  if (!ways.preempted.button.disabled) form.requestSubmit(ways.preempted.button)
+})
+elements.args.addEventListener('input', forget)
+for (const name of ['budgeted', 'strict']) elements[name].addEventListener('change', update)
+form.addEventListener('submit', event => {
+  event.preventDefault()
+  if (running) return running.abort()
+  if (isTyped) update()
+  if (pasted) run(event.submitter?.value ?? 'preempted')
+})
+element('wrap').addEventListener('change', ({ target }) => {
+  element('rewritten').classList.toggle('wrapped', target.checked)
+})
+
+// What to begin with can stand in the address: ?function=fib
+function applyAddress() {
+  const given = new URLSearchParams(location.search)
+  if (ready.some(({ id }) => id === given.get('function'))) elements.ready.value = given.get('function')
+}
+
+function chosen() {
+  return ready.find(({ id }) => id === elements.ready.value)
+}
+
+function choose() {
+  const { text, args } = chosen() ?? { text: '', args: '' }
+  elements.text.value = text
+  elements.args.value = args
+  update()
+  if (text === '') elements.text.focus()
+}
+
+function update() {
+  clearTimeout(typing)
+  isTyped = false
+  pasted = rewritten = null
+  forget()
+  const text = elements.text.value
+  complain('')
+  if (text.trim() !== '') {
+    try {
+      pasted = read(text, { strict: elements.strict.checked })
+      rewritten = rewrite(pasted, { budgeted: elements.budgeted.checked })
+    } catch (error) {
+      pasted = null
+      complain(explain(error))
+    }
+  }
+  showRewritten()
+  enable()
+}
+
+function complain(message) {
+  element('problem').textContent = message
+  element('problem').hidden = message === ''
+}
+
+function enable() {
+  const isEndless = chosen()?.isEndless === true
+  for (const [name, { button }] of Object.entries(ways)) {
+    button.textContent = running?.name === name ? 'Stop' : ways[name].label
+    button.disabled = running ? running.name !== name : !pasted || (name === 'plain' && isEndless)
+  }
+  for (const name of ['ready', 'budgeted', 'strict']) elements[name].disabled = running !== null
+  // What is typed in keeps the focus.
+  for (const name of ['text', 'args']) elements[name].readOnly = running !== null
+  element('caution').hidden = !isEndless
+}
+
+function forget() {
+  outcomes = {}
+  showOutcomes()
+  say('Run it both ways, and watch the box.')
+}
+
+async function run(name) {
+  const way = ways[name]
+  let args
+  try {
+    args = argumentsOf(pasted, elements.args.value)
+  } catch (error) {
+    return complain(`The arguments: ${explain(error)}`)
+  }
+  complain('')
+  const controller = new AbortController()
+  const { signal } = controller
+  running = { name, signal, abort: () => controller.abort() }
+  delete outcomes[name]
+  showOutcomes()
+  enable()
+  say(`${way.title}: running`)
+  element('track').className = name
+  element('stage').scrollIntoView({ block: 'nearest', behavior: 'instant' })
+  // What is said should be on the screen before the function freezes it.
+  await nextFrame()
+  await nextFrame()
+
+  const began = performance.now()
+  frames.watch(began)
+  const outcome = await way.run(args, signal)
+  // What computes, and when, of one that waits is known to nobody.
+  if (name === 'plain' && outcome.cost !== undefined) mark(began, performance.now(), way.color)
+  await nextFrame()
+  await nextFrame()
+  outcomes[name] = { ...outcome, ...frames.unwatch() }
+  running = null
+  element('track').className = ''
+  enable()
+  showOutcomes()
+  say(summary())
+}
+
+function mark(from, to, color) {
+  const last = spans[spans.length - 1]
+  // Rounds that follow at once are drawn as one.
+  if (last?.color === color && from - last.to < 0.5) last.to = to
+  else spans.push({ from, to, color })
+  if (spans.length > 2000) spans.splice(0, 1000)
+}
+
+// A hidden page gets no frames; the run goes on.
+function nextFrame() {
+  return new Promise(resolve => {
+    requestAnimationFrame(resolve)
+    setTimeout(resolve, 100)
+  })
+}
+
+function say(text) {
+  element('now').textContent = text
+}
+
+/** Whether both ways came to the same; undefined until both have come to an end. */
+function isSame() {
+  const { plain, preempted } = outcomes
+  if (!plain || !preempted || plain.state === 'cancelled' || preempted.state === 'cancelled') return undefined
+  return same([plain.state, plain.result, plain.error], [preempted.state, preempted.result, preempted.error])
+}
+
+function summary() {
+  const { plain, preempted } = outcomes
+  const equal = isSame()
+  if (equal !== undefined) {
+    const what = `${equal ? 'The same' : 'Another'} ${preempted.state === 'done' ? 'result' : 'error'}`
+    const cost = ratio() && `, ${ratio()} the computing`
+    return `${what}${cost}, and ${ms(preempted.longest)} without a frame instead of ${ms(plain.longest)}.`
+  }
+  if (preempted?.state === 'cancelled') return 'Stopped, and the page was there all the time.'
+  if (plain?.state === 'cancelled') return 'No longer waiting for its promise; it cannot be stopped.'
+  if (preempted) return `Preempted: at most ${ms(preempted.longest)} without a frame. Now run it as it is.`
+  return `As it is: the page stood still for ${ms(plain.longest)}. Now run it preempted.`
+}
+
+const ms = time => `${time < 9.95 ? time.toFixed(1) : Math.round(time)}\u00a0ms`
+
+function showOutcomes() {
+  const { plain, preempted } = outcomes
+  const equal = isSame()
+  const result = outcome => outcome.state === 'done' ? show(outcome.result, 80)
+    : outcome.state === 'cancelled' ? 'stopped' : explain(outcome.error)
+  const late = ({ state, lateness }) => lateness === undefined || state === 'cancelled' ? '–'
+    : lateness > 0 ? `${ms(lateness)} late` : `${ms(-lateness)} early`
+  const rows = [
+    ['Computing', ({ cost }) => cost === undefined ? '–' : ms(cost)],
+    ['Start to end', ({ elapsed }) => ms(elapsed)],
+    ['Longest freeze', ({ longest }) => ms(longest)],
+    ['Frames/s', ({ rate }) => Number.isFinite(rate) ? String(Math.round(rate)) : '–'],
+    ['Deadline', late],
+    ['Result', result]
+  ]
+  element('outcomes').replaceChildren(...rows.map(([title, text]) => {
+    const row = document.createElement('tr')
+    const head = Object.assign(document.createElement('th'), { scope: 'row', textContent: title })
+    const cells = [plain, preempted].map(outcome => {
+      const cell = document.createElement('td')
+      cell.textContent = outcome ? text(outcome) : '–'
+      if (title.startsWith('Longest')) cell.classList.toggle('bad', outcome?.longest > 100)
+      return cell
+    })
+    if (title === 'Computing' && equal !== undefined) cells[1].append(' ', small(ratio()))
+    if (title === 'Result') {
+      row.className = 'result'
+      if (equal) cells[1].textContent = '✓ the same'
+      cells[1].classList.toggle('bad', equal === false)
+    }
+    row.append(head, ...cells)
+    return row
+  }))
+}
+
+/** What the points cost, where that can be told. No-break spaces keep a number and its unit together. */
+function ratio() {
+  const { plain, preempted } = outcomes
+  return plain.cost > 0 ? `${(preempted.cost / plain.cost).toFixed(1)}\u00a0×` : ''
+}
+
+const small = text => Object.assign(document.createElement('small'), { textContent: text })
+
+function showRewritten() {
+  const count = { point: 0, call: 0 }
+  const parts = (rewritten?.texts ?? []).map(({ name, before, after }) => {
+    const pre = document.createElement('pre')
+    pre.tabIndex = 0
+    pre.setAttribute('aria-label', `${name || 'the function'}, rewritten`)
+    pre.append(...marks(before, after).map(({ text, kind }) => {
+      if (kind === '') return text
+      if (/\byield\b/.test(text)) count[kind]++
+      return Object.assign(document.createElement('ins'), { className: kind, textContent: text })
+    }))
+    if (rewritten.texts.length === 1) return pre
+    const section = document.createElement('div')
+    section.append(Object.assign(document.createElement('h3'), { textContent: name }), pre)
+    return section
+  })
+  const left = (rewritten?.left ?? []).map(({ name, reason }) => {
+    const textContent = `${name} stays as it is. ${reason}`
+    return Object.assign(document.createElement('p'), { className: 'note', textContent })
+  })
+  element('rewritten').replaceChildren(...parts, ...left)
+  element('points').textContent = String(count.point)
+  element('calls').textContent = String(count.call)
+  element('legend').hidden = !rewritten
+}
+
+/** The box and the meters: moved by script, so that they stand still whenever the thread is kept. */
+function animate() {
+  const box = element('box')
+  let second = 0
+  /** When to stop drawing: a while after the run, so that it can be looked at. */
+  let until = 0
+  requestAnimationFrame(function frame() {
+    // Not the frame's own time stamp: that is the time at which the frame should have been.
+    const time = performance.now()
+    frames.add(time)
+    const range = box.parentElement.clientWidth - box.clientWidth - 8
+    box.style.transform = `translateX(${range * (0.5 - 0.5 * Math.cos(time / 600))}px) rotate(${time / 8}deg)`
+    if (running || until === 0) until = time + 150
+    if (time < until) draw(time, frames.times, spans)
+    if (time - second >= 500) {
+      element('rate').textContent = String(frames.rate(time))
+      second = time
+    }
+    requestAnimationFrame(frame)
+  })
+}

@@ -1,0 +1,72 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+
+// What the browsers say on their consoles about a policy that did its work.
+const refusals = ['Content Security Policy', 'Content-Security-Policy', 'CSP', 'TrustedScript']
+
+async function findings(browser, server, policy, more = {}) {
+  const { report, results } = server.expect(20_000)
+  results.catch(() => {})
+  const parameters = new URLSearchParams({ policy, report, ...more })
+  await browser.open(`${server.isolated}/test/browser/csp.html?${parameters}`)
+  const { window, worker } = await results
+  return [['in the window', window], ['in the worker', worker]]
+}
+
+/** That preemptify failed by an error that says why, and what to do instead. */
+function refused({ name, message, cause }, where) {
+  equal(name, 'EvalError', where)
+  equal(cause, 'EvalError', where)
+  match(message, /^preemptify\(count\): .*Content-Security-Policy/, where)
+  match(message, /'unsafe-eval'/, where)
+  match(message, /require-trusted-types-for/, where)
+  match(message, /write (?:a|the) generator/, where)
+}
+
+export default {
+  async 'evaluation allowed: preemptify works under a policy'({ browser, server }) {
+    const places = await findings(browser, server, "script-src 'self' 'unsafe-eval'")
+    for (const [where, { byHand, preemptified, closure }] of places) {
+      deepEqual([byHand, preemptified, closure], [5050, 5050, 10100], where)
+    }
+  },
+
+  async "script-src 'self': preemptify says why it cannot, generators by hand work"({ browser, server }) {
+    const places = await findings(browser, server, "script-src 'self'")
+    for (const [where, { byHand, preemptified, closure }] of places) {
+      equal(byHand, 5050, where)
+      refused(preemptified, where)
+      refused(closure, where)
+    }
+    return refusals
+  },
+
+  async 'the playground explains itself there'({ browser, server }) {
+    const parameters = new URLSearchParams({ policy: "script-src 'self'" })
+    await browser.open(`${server.isolated}/examples/preemptify/index.html?${parameters}`)
+    // Firefox cannot be asked: its driver evaluates. That nothing else went wrong is checked there too.
+    if (browser.kind === 'chromium') {
+      match(await browser.evaluate('document.getElementById("problem").innerText'), /'unsafe-eval'/)
+    }
+    return refusals
+  },
+
+  async 'trusted types: the same, where the browser has them'({ browser, server }) {
+    const places = await findings(browser, server, "require-trusted-types-for 'script'")
+    for (const [where, { trustedTypes, byHand, preemptified, closure }] of places) {
+      ok(browser.kind !== 'chromium' || trustedTypes, where)
+      equal(byHand, 5050, where)
+      if (!trustedTypes) continue
+      refused(preemptified, where)
+      refused(closure, where)
+    }
+    return refusals
+  },
+
+  async 'trusted types: what evaluate has trusted is evaluated'({ browser, server }) {
+    const places = await findings(browser, server, "require-trusted-types-for 'script'", { trusted: '' })
+    for (const [where, { trustedTypes, trusted }] of places) {
+      if (trustedTypes) equal(trusted, 5050, where)
+    }
+    return refusals
+  }
+}
