@@ -3128,7 +3128,14 @@ class Gate {
     dispatcher.gates.pop()
     const circumstances = /** @type {Circumstances} */ (rare)
     circumstances.gates--
-    if (circumstances.gates > 0) return
+    if (circumstances.gates > 0) {
+      // The end of an inner section lets in whom the outer one does not concern.
+      const { first } = dispatcher.ready
+      if (first !== null && first.level > dispatcher.gates[dispatcher.gates.length - 1].ceiling) {
+        dispatcher.reconsider()
+      }
+      return
+    }
     dispatcher.refresh(this.activation)
     if (isDoomed(this.activation)) dispatcher.interrupt()
     else dispatcher.reconsider()
@@ -3595,7 +3602,7 @@ const OPERATOR_WORDS = new Set(['in', 'instanceof'])
 const COMPARISONS = new Set(['==', '!=', '===', '!==', '<=', '>='])
 const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
 
-/** Names that are declared here, and those that are used here and declared elsewhere. */
+/** Names that are declared here. */
 class Scope {
   /** @param {Scope | null} parent @param {Routine} routine @param {boolean} isFunction */
   constructor(parent, routine, isFunction) {
@@ -3605,10 +3612,8 @@ class Scope {
     this.top = isFunction || parent === null ? this : parent.top
     /** @type {Set<string> | null} */
     this.names = null
-    /** @type {Map<string, Mention[] | null> | null} */
-    this.uses = null
-    /** Parentheses: the names that are parameters if an arrow follows. @type {(string | Mention)[] | null} */
-    this.candidates = null
+    /** Parentheses: what is declared if an arrow follows. @type {string[]} */
+    this.candidates = []
   }
 
   /** @param {string} name */
@@ -3616,41 +3621,12 @@ class Scope {
     (this.names ??= new Set()).add(name)
   }
 
-  /** @param {string} name @param {Mention | null} mention */
-  use(name, mention) {
-    const uses = this.uses ??= new Map()
-    const mentions = uses.get(name)
-    if (mentions) mention && mentions.push(mention)
-    else if (mention !== null || mentions === undefined) uses.set(name, mention && [mention])
-  }
-
-  /** Hands what is not declared here to the scope around it. The smaller collection is moved: n log n in all. */
-  close() {
-    const { parent, names, uses } = this
-    if (uses === null || parent === null) return
-    if (names !== null) {
-      for (const name of names) {
-        for (const mention of uses.get(name) ?? []) mention.scope = this
-        uses.delete(name)
-      }
-    }
-    this.uses = null
-    const [to, from] = parent.uses === null || parent.uses.size < uses.size ? [uses, parent.uses] : [parent.uses, uses]
-    parent.uses = to
-    if (from === null) return
-    for (const [name, mentions] of from) {
-      const present = to.get(name)
-      if (!present) {
-        if (present === undefined || mentions !== null) to.set(name, mentions)
-      } else if (mentions !== null) {
-        if (mentions.length > present.length) {
-          mentions.push(...present)
-          to.set(name, mentions)
-        } else {
-          present.push(...mentions)
-        }
-      }
-    }
+  /** The scope around it that declares a name. @param {string} name @returns {Scope | null} */
+  find(name) {
+    /** @type {Scope | null} */
+    let scope = this
+    while (scope !== null && !scope.names?.has(name)) scope = scope.parent
+    return scope
   }
 }
 
@@ -3663,7 +3639,8 @@ class Scope {
  * @property {number} end
  * @property {string} zone empty in the function's own code, otherwise what it is inside of
  * @property {Routine} routine
- * @property {Scope | null} scope which declares it, if one inside the source does
+ * @property {Scope} scope where it is used
+ * @property {Scope | null} declared the scope that declares it, if one inside the source does
  * @property {boolean} isCall
  * @property {boolean} isShorthand `{ name }`
  * @property {boolean} within whether a `with` may answer for it
@@ -3829,6 +3806,8 @@ function readSource(source, start, watches, watchesMember) {
   let isSimple = /** @type {boolean} */ (true)
   /** @type {string[]} */
   const parameterNames = []
+  /** What its body declares. @type {Set<string>} */
+  const bodyNames = new Set()
   let ownName = ''
 
   // what it does; for the function's own code only, unless said otherwise
@@ -3888,6 +3867,14 @@ function readSource(source, start, watches, watchesMember) {
   let asyncParameter = -1
   /** Labels called `yield`. @type {{ start: number, end: number, routine: Routine }[]} */
   const yieldLabels = []
+  /** Names that are used, and where. @type {string[]} */
+  const used = []
+  /** @type {Scope[]} */
+  const usedIn = []
+  /** @type {number[]} */
+  const usedAt = []
+  /** @type {Mention[]} */
+  const mentions = []
   /** Variables called `yield`. @type {Mention[]} */
   const yields = []
   // the token before
@@ -3909,7 +3896,8 @@ function readSource(source, start, watches, watchesMember) {
   return {
     own, isClass, element, parameters, parametersEnd, body, bodyEnd, hasBlock, prologueEnd, isStrict, isSimple,
     parameterNames, ownName, loops, callStatements, listed, awaits, returns, calls: called, lexical, usesThis, usesSuper,
-    superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, outermost, yields, yieldLabels
+    superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, outside, yields, yieldLabels, usesBody, bodyNames,
+    free: resolve()
   }
 
 
@@ -3946,7 +3934,6 @@ function readSource(source, start, watches, watchesMember) {
   function pop() {
     const frame = here
     const parent = /** @type {Frame} */ (frame.parent)
-    if (frame.scope !== parent.scope) frame.scope.close()
     here = parent
     return frame
   }
@@ -4123,10 +4110,7 @@ function readSource(source, start, watches, watchesMember) {
           break
         case TRY: {
           const { scope } = /** @type {Frame} */ (frame.parent)
-          if (frame.scope !== scope) {
-            frame.scope.close()
-            frame.scope = scope
-          }
+          frame.scope = scope
           if (is('catch')) {
             openScope(frame, false)
             expect = HEAD
@@ -4254,7 +4238,6 @@ function readSource(source, start, watches, watchesMember) {
           const inner = push(GROUP)
           openScope(inner, false)
           inner.cover = inner.scope
-          inner.scope.candidates = []
           inner.about = { calls: called.length }
           return true
         }
@@ -4378,7 +4361,7 @@ function readSource(source, start, watches, watchesMember) {
     const frame = here
     const mention = {
       name, start, end, zone: frame.zone, routine: frame.routine,
-      scope: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false, within: frame.within
+      scope: frame.scope, declared: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false, within: frame.within
     }
     if (name === 'yield') yields.push(mention)
     else if (name === 'arguments') hazard(start)
@@ -4389,10 +4372,44 @@ function readSource(source, start, watches, watchesMember) {
   function lexicalWord(start, word) {
     const { home } = here.routine
     if (word !== 'this') hazard(start)
-    if (home === outermost.routine) lexical.push({ start, end: tokens.end, word })
-    if (home !== outermost.routine && home !== own) return
+    if (home === outside) lexical.push({ start, end: tokens.end, word })
+    if (home !== outside && home !== own) return
     if (word === 'this') usesThis = true
     if (word === 'super') usesSuper = true
+  }
+
+  /** @param {Mention | string} name @param {Scope} scope @param {number} [start] */
+  function use(name, scope, start = 0) {
+    if (typeof name !== 'string') {
+      name.scope = scope
+      mentions.push(name)
+    } else if (name !== 'let' && name !== 'async') {
+      used.push(name)
+      usedIn.push(scope)
+      usedAt.push(start)
+    }
+  }
+
+  /** Whether a part uses what only the body declares. @param {number} from @param {number} to */
+  function usesBody(from, to) {
+    return mentions.some(({ name, start }) => start >= from && start < to && bodyNames.has(name)) ||
+      used.some((name, i) => usedAt[i] >= from && usedAt[i] < to && bodyNames.has(name))
+  }
+
+  /** The names that are declared elsewhere, with their mentions if they are watched. */
+  function resolve() {
+    /** @type {Map<string, Mention[]>} */
+    const free = new Map()
+    for (let i = 0; i < used.length; i++) if (!free.has(used[i]) && usedIn[i].find(used[i]) === null) free.set(used[i], [])
+    for (const mention of mentions) {
+      const { name } = mention
+      mention.declared = mention.scope.find(name)
+      if (mention.declared !== null) continue
+      const others = free.get(name)
+      if (others !== undefined) others.push(mention)
+      else free.set(name, [mention])
+    }
+    return free
   }
 
   /** The name read last is a use, unless it is a parameter of an arrow function. */
@@ -4402,21 +4419,10 @@ function readSource(source, start, watches, watchesMember) {
     if (pendingName === null) return
     pending = null
     if (frame.fresh && frame.cover !== null) {
-      /** @type {any} */ (frame.cover.candidates).push(pendingName)
-      frame.fresh = false
-      return
+      frame.cover.candidates.push(typeof pendingName === 'string' ? pendingName : pendingName.name)
     }
     frame.fresh = false
-    use(frame.scope, pendingName)
-  }
-
-  /** The parentheses read last are no parameters. */
-  function useGroup() {
-    const group = pendingParentheses
-    if (group === null) return
-    pendingParentheses = null
-    for (const name of /** @type {any[]} */ (group.scope.candidates)) use(group.scope, name)
-    group.scope.close()
+    use(pendingName, frame.scope, lastStart)
   }
 
   function operator() {
@@ -4445,7 +4451,7 @@ function readSource(source, start, watches, watchesMember) {
     frame.tokens++
     if (value === '=>' && type === PUNCTUATOR) return beginArrow()
     useName()
-    useGroup()
+    pendingParentheses = null
     const isLabel = isBare && frame.tokens === 2
     if (!isClosed) {
       if (type === PUNCTUATOR) {
@@ -4613,7 +4619,6 @@ function readSource(source, start, watches, watchesMember) {
     if (isAsync) {
       openScope(inner, false)
       inner.cover = inner.scope
-      inner.scope.candidates = []
     }
     expect = OPERAND
     return true
@@ -4638,7 +4643,7 @@ function readSource(source, start, watches, watchesMember) {
     frame.callee = null
     frame.member = ''
     frame.isSuper = false
-    if (isSuper && frame.routine.home === (own ?? outermost.routine).home) superCalls.push(tokens.start)
+    if (isSuper && frame.routine.home === (own ?? outside).home) superCalls.push(tokens.start)
     if (news > 0) {
       frame.news--
       frame.called = false
@@ -4856,7 +4861,8 @@ function readSource(source, start, watches, watchesMember) {
     const { value } = tokens
     const scope = declares === VAR ? frame.scope.top : frame.scope
     scope.declare(value)
-    if (watches(value)) scope.use(value, makeMention())
+    if (watches(value)) use(makeMention(), scope)
+    if (declares !== PARAMETER && frame.routine === own) bodyNames.add(value)
     if (declares === PARAMETER && frame.routine === own) parameterNames.push(value)
   }
 
@@ -4984,12 +4990,14 @@ function readSource(source, start, watches, watchesMember) {
     if (frame.declares !== UNDECLARED) {
       const scope = frame.declares === VAR ? frame.scope.top : frame.scope
       scope.declare(key)
-      if (mention !== null) scope.use(key, mention)
+      if (mention !== null) use(mention, scope)
+      if (frame.declares !== PARAMETER && frame.routine === own) bodyNames.add(key)
       if (frame.declares === PARAMETER && frame.routine === own) parameterNames.push(key)
     } else if (frame.cover !== null) {
-      /** @type {any} */ (frame.cover.candidates).push(mention ?? key)
+      frame.cover.candidates.push(key)
+      use(mention ?? key, frame.scope, keyStart)
     } else {
-      use(frame.scope, mention ?? key)
+      use(mention ?? key, frame.scope, keyStart)
     }
   }
 
@@ -5041,7 +5049,8 @@ function readSource(source, start, watches, watchesMember) {
         const { scope } = /** @type {Frame} */ (frame.parent)
         scope.declare(tokens.value)
         scope.top.declare(tokens.value) // of sloppy code (Annex B.3.3)
-        if (watches(tokens.value)) scope.use(tokens.value, makeMention())
+        if (watches(tokens.value)) use(makeMention(), scope)
+        if (/** @type {Frame} */ (frame.parent).routine === own) bodyNames.add(tokens.value)
       } else {
         frame.scope.declare(tokens.value)
       }
@@ -5152,10 +5161,8 @@ function readSource(source, start, watches, watchesMember) {
       enter(frame, routine, 'a nested arrow function')
       for (let i = about.calls; i < called.length; i++) called[i].zone = frame.zone
       scope.routine = routine
-      for (const candidate of /** @type {any[]} */ (scope.candidates)) {
-        const name = typeof candidate === 'string' ? candidate : candidate.name
+      for (const name of scope.candidates) {
         scope.declare(name)
-        if (typeof candidate !== 'string') scope.use(name, candidate)
         if (routine === own) parameterNames.push(name)
       }
       if (routine === own) {
@@ -5174,7 +5181,7 @@ function readSource(source, start, watches, watchesMember) {
       enter(frame, routine, 'a nested arrow function')
       openScope(frame, true)
       frame.scope.declare(name)
-      if (typeof pendingName !== 'string') frame.scope.use(name, pendingName)
+      if (typeof pendingName !== 'string') use(/** @type {Mention} */ (pendingName), frame.scope)
       if (routine === own) {
         parameters = lastStart
         parametersEnd = tokens.before
@@ -5258,7 +5265,8 @@ function readSource(source, start, watches, watchesMember) {
       if (frame.word === 'declaration') {
         const { scope } = /** @type {Frame} */ (frame.parent)
         scope.declare(tokens.value)
-        if (watches(tokens.value)) scope.use(tokens.value, makeMention())
+        if (watches(tokens.value)) use(makeMention(), scope)
+        if (frame.routine === own) bodyNames.add(tokens.value)
       }
       frame.scope.declare(tokens.value)
       if (isClass && frame.parent === bottom) ownName = tokens.value
@@ -5309,15 +5317,6 @@ const newElement = start => ({
   start, codeStart: 0, end: 0, key: '', keyType: 0, keyStart: 0, keyEnd: 0, isComputed: false, isEscaped: false, isStatic: false,
   isAsync: false, isGenerator: false, accessor: ''
 })
-
-/** @param {Scope} scope @param {Mention | string} name */
-function use(scope, name) {
-  if (typeof name === 'string') {
-    if (name !== 'let' && name !== 'async') scope.use(name, null)
-  } else {
-    scope.use(name.name, name)
-  }
-}
 
 // Rewriting: what the reading has found becomes edits of the source, and the edited source a generator function.
 
@@ -5623,7 +5622,7 @@ function rewriting(fn, source, options, inside) {
   const reading = read(source,
     key => key === 'yield' || key === 'arguments' || key === fn.name || table.has(key) || mayCome(key),
     key => members.has(key))
-  const { element, isClass, loops, guards, hazards, lexical, outermost, usesEval, usesSuper, usesThis, usesWith, yields } = reading
+  const { element, isClass, loops, guards, hazards, lexical, free, usesEval, usesSuper, usesThis, usesWith, yields } = reading
   if (isClass || (inside && element?.key === 'constructor')) {
     throw refusal(fn, 'a constructor cannot be a generator; name the methods to rewrite, { methods: [...] }')
   }
@@ -5632,8 +5631,6 @@ function rewriting(fn, source, options, inside) {
   const { isArrow, isAsync, isGenerator } = own
   if (element?.accessor) throw refusal(fn, 'an accessor cannot be a generator; make it a method, or write a generator')
   if (isAsync && isGenerator) throw refusal(fn, 'an async generator cannot be driven; write a generator that yields promises')
-  /** @type {Map<string, Mention[] | null>} */
-  const free = outermost.uses ?? new Map()
   const ownArguments = (free.get('arguments') ?? []).filter(({ routine }) => routine.home === own.home)
   if (evaluate === undefined) {
     if (usesSuper && home === undefined && !inside) {
@@ -5687,7 +5684,7 @@ function rewriting(fn, source, options, inside) {
   /** @type {string[]} */
   const lost = []
   for (const [key, mentions] of evaluate === undefined ? free : []) {
-    if (mayCome(key) && !table.has(key) && mentions?.some(({ isCall }) => isCall)) {
+    if (mayCome(key) && !table.has(key) && mentions.some(({ isCall }) => isCall)) {
       table.set(key, { isOwn: false, callee: undefined, get: () => callees[key] })
     }
     if (bindings.has(key)) continue
@@ -5826,7 +5823,7 @@ function rewriting(fn, source, options, inside) {
   /** Makes a call of a preemptible function one that may yield. @param {Call} call */
   function delegate(call) {
     const { mention, start, end, dot, lead, optionals, chainEnd, zone } = call
-    const found = mention !== null && mention.scope === null && !mention.within ? table.get(mention.name) : undefined
+    const found = mention !== null && mention.declared === null && !mention.within ? table.get(mention.name) : undefined
     const isAlone = chainEnd === end
     const isAwaited = isAlone && (lead === 'await' || (lead === 'return' && isAsync && !call.guarded &&
       reading.returns.some(({ end }) => end === chainEnd)))
@@ -5948,11 +5945,11 @@ function rewriting(fn, source, options, inside) {
       helpers.push(`const ${name('super')} = new Proxy({}, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => { super[key] = value; return true } });')
     }
-    for (const { scope, start, end, isShorthand } of yields) {
-      if (scope !== null && isInside(scope.routine)) replace(start, end, `${isShorthand ? 'yield: ' : ''}${name('yield')}`)
+    for (const { declared, start, end, isShorthand } of yields) {
+      if (declared !== null && isInside(declared.routine)) replace(start, end, `${isShorthand ? 'yield: ' : ''}${name('yield')}`)
     }
     for (const { start, end, routine } of reading.yieldLabels) if (isInside(routine)) replace(start, end, name('yield'))
-    replaceByAccess(yields.filter(({ scope, routine }) => scope === null && isInside(routine)), 'free', 'yield', 'yield = value')
+    replaceByAccess(yields.filter(({ declared, routine }) => declared === null && isInside(routine)), 'free', 'yield', 'yield = value')
     if (isConstant) replaceName()
   }
 
@@ -5995,17 +5992,18 @@ function rewriting(fn, source, options, inside) {
   function guard() {
     const has = (/** @type {number[]} */ positions, /** @type {number} */ from, /** @type {number} */ to) =>
       positions.some(at => at >= from && at < to)
+    if (reading.parameterNames.some(name => reading.bodyNames.has(name))) return ''
     const isFresh = `${name('skips')} !== ${name('calls', nested)}`
     let to = 0
     let last = ''
     for (const { isReturn, start, end, open, close, returned } of guards) {
       if (!isReturn) {
-        if (end === 0 || returned === 0 || has(hazards, start, end) || has(reading.assignments, open, close)) break
+        if (reading.usesBody(start, end) || end === 0 || returned === 0 || has(hazards, start, end) || has(reading.assignments, open, close)) break
         to = end
         continue
       }
       const returnEnd = reading.returns.find(other => other.start === start)?.end ?? 0
-      if (close === 0 || has(hazards, start, open) || has(reading.assignments, start, open)) break
+      if (close === 0 || reading.usesBody(start, returnEnd) || has(hazards, start, open) || has(reading.assignments, start, open)) break
       const isFirst = !has(hazards, open, close)
       if (!isFirst && has(hazards, close, returnEnd)) break
       const test = source.slice(start + 6, open)
@@ -6088,8 +6086,10 @@ function rewriting(fn, source, options, inside) {
     const key = JSON.stringify(fn.name)
     const holder = name('holder')
     const inner = name('self')
+    // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
+    const list = `(${[...bindings.keys()].join(', ')})`
     const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
-      `((${[...bindings.keys()].join(', ')}) => {${isStrict ? " 'use strict';" : ''} ${helpers.join(' ')} ` +
+      `(${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ${helpers.join(' ')} ` +
       `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
       `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } })`, fn, evaluate)
     let factory
