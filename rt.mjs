@@ -1395,6 +1395,10 @@ function refuseCycle(waiting, owner) {
   throw new DeadlockError(`deadlock: ${names.join(' waits for ')}`, path)
 }
 
+/** One of each, for the reason that `keepShapes` gives. */
+const join = new Join(/** @type {any} */ (null))
+export const KEPT_SHAPES = [join, new WaitNode(new Queue(), join, null, 0)]
+
 // -------------------------------------------------------------------------------------- 4b resuming a job
 
 /**
@@ -4220,7 +4224,9 @@ function readSource(source, start, watches, watchesMember) {
     }
     if (word === 'return') returns.push({ start, end: tokens.before, isList, within: frame.within, guarded })
     if (loop === null) return
-    if (word === 'return' || word === 'throw' || frame.about !== null) loop.exits.push({ start, end })
+    if (word !== 'return' && word !== 'throw' && frame.about === null) return
+    loop.exits.push({ start, end })
+    if (guarded) loop.hasCalls = true // it may stay in the loop after all
   }
 
   // -------------------------------------------------------------------------------------------- expressions
@@ -4460,7 +4466,6 @@ function readSource(source, start, watches, watchesMember) {
             frame.optionals = [...frame.optionals ?? [], start]
           // falls through
           case '.':
-            frame.dot = start
             frame.isSuper = last === 'super' && lastType === NAME && frame.superStart === lastStart
             expect = MEMBER
             return true
@@ -4711,6 +4716,7 @@ function readSource(source, start, watches, watchesMember) {
     frame.callee = null
     frame.called = false
     frame.member = value
+    frame.dot = lastStart
     if (frame.superStart !== -1 && !frame.isSuper) frame.superStart = -1
     bare = -1
     const word = lexical[lexical.length - 1]
@@ -5901,6 +5907,7 @@ function rewriting(fn, source, options, inside) {
     } else {
       enclose(begin, chainEnd, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
       replace(callAt, open + 1, `) == null ? undefined : ${assigning}${name('callee')}${calling}`)
+      begin = callAt
     }
     return begin
   }
