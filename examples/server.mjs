@@ -6,6 +6,7 @@ import { extname, join, sep } from 'node:path'
 import { pipeline } from 'node:stream'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import { openChat } from './chat/server.mjs'
 
 const repository = fileURLToPath(new URL('..', import.meta.url))
 
@@ -54,6 +55,8 @@ export async function serve({
     for (const name in headers) response.setHeader(name, headers[name])
     if (!handle(request, response)) answer(top, request, response).catch(() => end(response, 500))
   })
+  const chat = openChat()
+  server.on('upgrade', chat.upgrade)
   const taken = await listen(server, host, port)
   const everywhere = host === '0.0.0.0' || host === '::'
   const shown = everywhere ? 'localhost' : host.includes(':') ? `[${host}]` : host
@@ -61,6 +64,7 @@ export async function serve({
     address: `http://${shown}:${taken}`,
     port: taken,
     close() {
+      chat.close()
       server.closeAllConnections()
       return new Promise(resolve => server.close(() => resolve()))
     }

@@ -422,11 +422,13 @@ messages('an RTCDataChannel gets no message longer than all browsers take', () =
   const got = []
   scheduler.spawn(function* () {
     yield a.send('\u6587'.repeat(200_000))
+    // Of fewer characters than it takes bytes.
+    yield a.send('\u6587'.repeat(30_000))
     yield a.send(new Uint8Array(200_000).fill(5))
   })
   scheduler.spawn(function* () { for (;;) got.push(yield b.receive()) })
   host.run()
-  assert.equal(got, ['\u6587'.repeat(200_000), new Uint8Array(200_000).fill(5)])
+  assert.equal(got, ['\u6587'.repeat(200_000), '\u6587'.repeat(30_000), new Uint8Array(200_000).fill(5)])
   assert.ok(posted.every(({ message }) => (message.byteLength ?? Buffer.byteLength(message)) <= 2 ** 16))
 })
 
@@ -1128,12 +1130,12 @@ hostile('what was rejected is counted', () => {
   for (const frame of [
     [1, 2, to, 7, 0, 'out of order'], [1, 2, to, 1, 5, 'no such flag'], [1, 3, to, 1, true], [1, 4, to, 99],
     [1, 6, to, 1], [1, 7, to, from + 1, 0], [1, 8, to], [1, 99, to], [7, 2, to, 1, 0, 'another version'],
-    [1], []
+    [1], [], [1, 1, 0, 4712, 'x', 'a lock of others', []]
   ]) inject(...frame)
-  assert.is(u.rejected, 11)
+  assert.is(u.rejected, 12)
   // Late ones to somebody who is no more are no fault of anybody's.
   inject(1, 3, 4711, 1, true)
-  assert.is(u.rejected, 11)
+  assert.is(u.rejected, 12)
   assert.is(x.rejected, 0)
 })
 
@@ -1219,32 +1221,28 @@ hostile('bytes that do not follow as announced are refused', () => {
 })
 
 hostile('frames whose bytes are not as many as they say are refused', () => {
-  const { a, host, spawn, posted, left: [x], right: [u] } = setUp({ name: 'WebSocket' })
+  const { b, host, spawn, posted, right: [u] } = setUp({ name: 'WebSocket' })
   host.run()
-  const hello = posted.length
-  spawn(function* () { yield x.send(new Uint8Array([1, 2, 3])) })
-  const { send } = a
-  const got = []
-  const whole = []
-  a.send = message => whole.push(message)
-  host.run()
-  spawn(function* () { for (;;) got.push(yield u.receive()) })
-  a.send = send
-  host.run()
-  assert.is(posted.length, hello + 1)
-  const bytes = new Uint8Array(posted[hello].message)
-  assert.equal(got, [new Uint8Array([1, 2, 3])])
-  const [number] = JSON.stringify([2]).match(/\d/)
-  const longer = new TextDecoder('latin1').decode(bytes).replace(/,1,0,(?=\{)/, `,${number},0,`)
-  for (const text of [`${longer}x`, longer.slice(0, -1), longer.slice(0, 20), longer.slice(0, 12)]) {
-    send(Uint8Array.from(text, character => character.charCodeAt(0)))
+  const to = JSON.parse(posted.find(({ from }) => from === 'b').message)[4]
+  const text = Buffer.from(JSON.stringify(['rt.mjs', 1, 2, to, 1, 0, { $: ['Uint8Array', 0] }, [3]]))
+  const inject = (length, ...parts) => {
+    const size = Buffer.alloc(4)
+    size.writeUInt32LE(length)
+    const whole = Buffer.concat([Buffer.from('rt.mjs\x01\0'), size, ...parts])
+    b.listeners.call('message', { data: Uint8Array.from(whole).buffer })
   }
-  const far = Uint8Array.from(bytes)
-  far.set([255, 255, 255, 255], 8)
-  send(far)
+  inject(text.length, text, Buffer.alloc(4))
+  inject(text.length, text, Buffer.alloc(2))
+  inject(text.length, text)
+  inject(text.length)
+  inject(5, text, Buffer.alloc(3))
+  inject(2 ** 32 - 1, text, Buffer.alloc(3))
+  assert.is(u.rejected, 6)
+  inject(text.length, text, Buffer.from([1, 2, 3]))
+  const got = []
+  spawn(function* () { for (;;) got.push(yield u.receive()) })
   host.run()
-  assert.is(u.rejected, 5)
-  assert.is(got.length, 1)
+  assert.equal(got, [new Uint8Array([1, 2, 3])])
 })
 
 hostile('an emitter that says to us what we say to it is no other side', () => {

@@ -38,7 +38,28 @@ const links = async ({ browser, server }) => {
   if (missing.length) throw new Error(`links lead nowhere: ${missing.join(', ')}`)
 }
 
+const bothWays = async ({ browser, server }) => {
+  const says = async text => {
+    for (let i = 0; i < 200; i++) {
+      if ((await browser.evaluate('document.body.innerText')).includes(text)) return
+      await elapse(50)
+    }
+    throw new Error(`the page does not say ${text}:\n${await browser.evaluate('document.body.innerText')}`)
+  }
+  await browser.open(`${server.isolated}/examples/preemptify/index.html?function=fib`)
+  await browser.evaluate(() => { document.forms[0].elements.args.value = '' })
+  await browser.click('[name=args]')
+  for (const key of ['1', '5', 'Enter']) await browser.press(key)
+  await says('Now run it as it is.')
+  await browser.click('#run-plain')
+  await says('✓ the same')
+  await browser.click('[name=text]')
+  await browser.press('x')
+  await says('x is not defined')
+}
+
 export default {
   ...Object.fromEntries(pages.map(page => [`examples/${page} loads and fits, on a phone too`, loads(page)])),
+  'examples/preemptify runs a function both ways': bothWays,
   'the list of examples leads to them': links
 }

@@ -1,0 +1,94 @@
+import { createServer } from 'node:http'
+import { parseArgs } from 'node:util'
+import { Worker, isMainThread, parentPort } from 'node:worker_threads'
+import { acceptWebSocket } from '../examples/chat/web-socket.mjs'
+import { openWebSocket } from '../test/fixtures/channels/open-web-socket.mjs'
+import { compare, receive } from './support-external.mjs'
+import { heading, table, target } from './support.mjs'
+
+/** A server of WebSockets in a thread of its own: `/bare` answers every message, others have channels. */
+async function serveSockets() {
+  const server = createServer()
+  server.on('upgrade', (request, socket, head) => {
+    const connection = acceptWebSocket(request, socket, head, { anyOrigin: true })
+    if (request.url === '/bare') connection.on('message', () => connection.send('0'))
+    else receive(connection)
+  })
+  server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
+}
+
+function print(place, rows) {
+  console.log(`### ${place}\n`)
+  table(
+    ['message', 'bare there and back, us', 'channel, awaited', 'in jobs', 'ratio, awaited', 'ratio, in jobs'],
+    rows.map(({ name, bare, awaited, inJob, ratios }) => [name, bare, awaited, inJob, ...ratios])
+  )
+  const small = rows[0]
+  const large = rows.at(-1)
+  for (const [way, index] of [['awaited', 0], ['in jobs', 1]]) {
+    target(`${place}, ${small.name}, ${way}`, small.ratios[index], { most: 2 })
+    target(`${place}, ${large.name}, ${way}`, large.ratios[index], { most: 1.1 })
+  }
+  console.log()
+}
+
+async function inNode(port) {
+  const workers = [1, 2].map(() => new Worker(new URL('./support-echo.mjs', import.meta.url)))
+  print('Node, worker', await compare(workers[0], workers[1]))
+  for (const worker of workers) await worker.terminate()
+  const sockets = [await openWebSocket({ port, path: '/bare' }), await openWebSocket({ port })]
+  print('Node, WebSocket to another thread', await compare(sockets[0], sockets[1]))
+  for (const socket of sockets) socket.terminate()
+}
+
+async function inBrowsers(port) {
+  const { browsers } = await import('../test/browser/run.mjs')
+  const { findBrowser } = await import('../test/browser/process.mjs')
+  const { serve } = await import('../examples/server.mjs')
+  const server = await serve({ port: 0 })
+  for (const kind in browsers) {
+    if (!findBrowser(kind)) {
+      console.log(`${kind} was not found\n`)
+      continue
+    }
+    const browser = await browsers[kind]()
+    try {
+      for (const [place, open] of [
+        ['worker', "() => new Worker('/bench/support-echo.mjs', { type: 'module' })"],
+        ['WebSocket to Node', `path => new WebSocket('ws://127.0.0.1:${port}/' + path)`]
+      ]) {
+        await browser.open(`${server.address}/bench/empty.html`)
+        // Its own evaluation may take no longer than this, so the page keeps the result.
+        await browser.evaluate(`(async () => {
+          const { compare } = await import('/bench/support-external.mjs')
+          const ends = ['bare', 'channels'].map(${open})
+          const opened = end => end.readyState === 0 && new Promise(done => { end.onopen = done })
+          await Promise.all(ends.map(opened))
+          const keep = rows => { window.rows = rows }
+          compare(...ends, { passes: 15 }).then(keep, error => keep(String(error)))
+        })()`)
+        let rows
+        while (!rows) {
+          await new Promise(done => setTimeout(done, 500))
+          rows = await browser.evaluate('window.rows')
+        }
+        if (typeof rows === 'string') throw new Error(rows)
+        print(`${browser.name}, ${place}`, rows)
+      }
+    } finally {
+      await browser.close()
+    }
+  }
+  await server.close()
+}
+
+if (isMainThread) {
+  const { values } = parseArgs({ options: { browsers: { type: 'boolean', default: false } } })
+  heading('what a channel adds to a message between threads or machines',
+    'wall time; bare: the message goes there, an answer comes back; workers get large buffers transferred')
+  const server = new Worker(new URL(import.meta.url))
+  const port = await new Promise(resolve => server.once('message', resolve))
+  await inNode(port)
+  if (values.browsers) await inBrowsers(port)
+  await server.terminate()
+} else await serveSockets()

@@ -1,0 +1,9 @@
+// The other side of external-channels, in a thread of Node or a worker of a browser: channels, and an answer
+// to
+// whatever is no frame.
+import { receive } from './support-external.mjs'
+
+const endpoint = typeof self === 'object' ? self : (await import('node:worker_threads')).parentPort
+
+receive(endpoint)
+endpoint.addEventListener('message', ({ data }) => { if (!Array.isArray(data)) endpoint.postMessage(0) })

@@ -1,0 +1,105 @@
+// Latencies of messages to another thread or machine; also runs in pages of browsers.
+import { rt } from '../rt.mjs'
+import { connect } from '../sync.mjs'
+
+/**
+ * Messages, and how many are sent in a row. Large buffers are transferred to workers, but where `isCopied`.
+ *
+ * @type {{ name: string, bytes: number, count: number, isCopied?: boolean }[]}
+ */
+const messages = [
+  { name: 'a number', bytes: 0, count: 200 },
+  { name: '1 kB', bytes: 1000, count: 200 },
+  { name: '66 kB', bytes: 66_000, count: 60 },
+  { name: '1 MB', bytes: 1_000_000, count: 30 },
+  { name: '1 MB, copied', bytes: 1_000_000, count: 30, isCopied: true }
+]
+
+/** Receives for ever: in a job from one channel, in async code from another. @param {any} endpoint */
+export function receive(endpoint) {
+  const [inJob, awaited] = ['job', 'await'].map(name => connect(endpoint, name))
+  const job = rt.spawn(function* () { for (;;) yield inJob.receive() })
+  const loop = (async () => { for await (const _ of awaited); })()
+  for (const end of [job, loop]) end.catch(() => {})
+}
+
+/** Bytes are made anew each time, as they may be transferred. @param {number} bytes 0 stands for a number */
+const messageOf = bytes => bytes === 0 ? 0 : new Uint8Array(bytes)
+
+/**
+ * Compares, for each message, one there and an empty answer back over the bare endpoint with a send over a
+ * channel, which is over when the message has been received. All in turns, so that what disturbs one disturbs
+ * its neighbours.
+ *
+ * @param {any} bare an endpoint whose other side answers every message
+ * @param {any} endpoint one with channels at its other side
+ * @param {{ passes?: number }} [options]
+ * @returns {Promise<{ name: string, bare: number, awaited: number, inJob: number, ratios: number[] }[]>}
+ *   us per message, medians over the passes, and of the ratios to bare within a pass: awaited, in jobs
+ */
+export async function compare(bare, endpoint, { passes = 25 } = {}) {
+  const [inJob, awaited] = ['job', 'await'].map(name => connect(endpoint, name))
+  const rows = []
+  for (const { name, bytes, count, isCopied = false } of messages) {
+    // A socket always copies.
+    if (isCopied && !bare.postMessage) continue
+    const options = isCopied ? { transfer: [] } : {}
+    const byBare = bareSender(bare, bytes >= 2 ** 16 && !isCopied)
+    const ways = [
+      async times => { for (let i = 0; i < times; i++) await byBare.send(messageOf(bytes)) },
+      async times => { for (let i = 0; i < times; i++) await awaited.send(messageOf(bytes), options) },
+      times => rt.spawn(function* () {
+        for (let i = 0; i < times; i++) yield inJob.send(messageOf(bytes), options)
+      })
+    ]
+    for (const way of ways) for (let i = 0; i < 5; i++) await way(count)
+    const samples = ways.map(() => [])
+    for (let pass = 0; pass < passes; pass++) {
+      for (let turn = 0; turn < ways.length; turn++) {
+        const way = (turn + pass) % ways.length
+        const begun = performance.now()
+        await ways[way](count)
+        samples[way].push((performance.now() - begun) * 1000 / count)
+      }
+    }
+    byBare.end()
+    const [plain, ...channels] = samples
+    rows.push({
+      name,
+      bare: middle(plain),
+      awaited: middle(channels[0]),
+      inJob: middle(channels[1]),
+      ratios: channels.map(times => middle(times.map((time, pass) => time / plain[pass])))
+    })
+  }
+  for (const channel of [inJob, awaited]) channel.close()
+  return rows
+}
+
+/**
+ * @param {any} endpoint
+ * @param {boolean} transfers
+ * @returns {{ send(message: any): Promise<void>, end(): void }} a send is over when it has been answered
+ */
+function bareSender(endpoint, transfers) {
+  /** @type {() => void} */
+  let answered
+  const answer = () => answered()
+  if (endpoint.addEventListener) endpoint.addEventListener('message', answer)
+  else endpoint.on('message', answer)
+  return {
+    send: message => new Promise(resolve => {
+      answered = () => resolve(undefined)
+      if (!endpoint.postMessage) endpoint.send(message === 0 ? '0' : message)
+      else if (transfers) endpoint.postMessage(message, [message.buffer])
+      else endpoint.postMessage(message)
+    }),
+    end() {
+      if (endpoint.removeEventListener) endpoint.removeEventListener('message', answer)
+      else endpoint.off('message', answer)
+    }
+  }
+}
+
+/** @param {number[]} values */
+const middle = values => [...values].sort((a, b) => a - b)[values.length >> 1]

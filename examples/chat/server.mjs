@@ -1,0 +1,35 @@
+import { Hub } from './hub.mjs'
+import { acceptWebSocket } from './web-socket.mjs'
+
+/** Where the page finds it. */
+export const path = '/examples/chat/socket'
+
+/**
+ * The chat of one server.
+ *
+ * @returns {{
+ *   upgrade(request: import('node:http').IncomingMessage, socket: import('node:stream').Duplex, head:
+ *   Buffer): void, close(): void
+ * }} `upgrade`: for the event of that name of an HTTP server; `close` ends all connections
+ */
+export function openChat() {
+  const hub = new Hub()
+  /** @type {Set<import('./web-socket.mjs').WebSocketConnection>} */
+  const connections = new Set()
+  return {
+    upgrade(request, socket, head) {
+      if (request.url?.split('?', 1)[0] !== path) {
+        socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n')
+        return
+      }
+      const connection = acceptWebSocket(request, socket, head)
+      if (connection === undefined) return
+      connections.add(connection)
+      connection.on('close', () => connections.delete(connection))
+      hub.join(connection)
+    },
+    close() {
+      for (const connection of connections) connection.terminate()
+    }
+  }
+}

@@ -1,0 +1,250 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+
+/**
+ * The WebSocket protocol (RFC 6455) for Node, as much of it as examples and tests need: no extensions, no
+ * subprotocols.
+ */
+
+const SECRET = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+const CONTINUATION = 0
+const TEXT = 1
+const BINARY = 2
+const CLOSE = 8
+const PING = 9
+const PONG = 10
+
+const NORMAL = 1000
+const GONE = 1006
+const PROTOCOL_ERROR = 1002
+const NO_TEXT = 1007
+const TOO_LONG = 1009
+
+/** What a server answers to a client's key. @param {string} key */
+export const answerTo = key => createHash('sha1').update(key + SECRET).digest('base64')
+
+/**
+ * Takes over the connection of an upgrade: `server.on('upgrade', (request, socket, head) => ...)`. Anything
+ * but a WebSocket, and pages of other origins, are refused.
+ *
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:stream').Duplex} socket
+ * @param {Buffer} head
+ * @param {{ anyOrigin?: boolean }} [options]
+ * @returns {WebSocketConnection | undefined}
+ */
+export function acceptWebSocket(request, socket, head, { anyOrigin = false } = {}) {
+  const { upgrade = '', origin, host } = request.headers
+  const { 'sec-websocket-key': key, 'sec-websocket-version': version } = request.headers
+  const isOwn = origin === undefined || origin === `http://${host}` || origin === `https://${host}`
+  const isAllowed = anyOrigin || isOwn
+  if (upgrade.toLowerCase() !== 'websocket' || typeof key !== 'string' || version !== '13' || !isAllowed) {
+    socket.end(`HTTP/1.1 ${isAllowed ? '400 Bad Request' : '403 Forbidden'}\r\nconnection: close\r\n\r\n`)
+    return undefined
+  }
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n' +
+    `sec-websocket-accept: ${answerTo(key)}\r\n\r\n`)
+  return new WebSocketConnection(socket, head, { isClient: false })
+}
+
+/**
+ * @typedef {{ opcode: number, isLast: boolean, mask: Buffer | null, payload: Uint8Array, filled: number }}
+ *   Frame `filled`: how many bytes of the payload have come
+ */
+
+/**
+ * One side of a connection. Emits 'message' with a string or an ArrayBuffer, and 'close' with the code, once.
+ */
+export class WebSocketConnection extends EventEmitter {
+  /** As in browsers: 1 open, 2 closing, 3 closed. */
+  readyState = 1
+  #socket
+  #isClient
+  #mostBytes
+  #code = GONE
+
+  // A frame that is being read: first its header, then its payload into memory of its own.
+  #header = Buffer.alloc(0)
+  /** @type {Frame | null} */
+  #frame = null
+  // A message in several frames.
+  /** @type {Uint8Array[]} */
+  #pieces = []
+  #opcode = 0
+  #length = 0
+
+  /**
+   * @param {import('node:stream').Duplex & { setNoDelay?: (noDelay: boolean) => unknown }} socket
+   * @param {Buffer} head what has been read already
+   * @param {{ isClient: boolean, mostBytes?: number }} options
+   */
+  constructor(socket, head, { isClient, mostBytes = 2 ** 26 }) {
+    super()
+    this.#socket = socket
+    this.#isClient = isClient
+    this.#mostBytes = mostBytes
+    socket.setNoDelay?.(true)
+    socket.on('data', chunk => this.#read(chunk))
+    socket.on('error', () => socket.destroy())
+    socket.on('end', () => socket.end())
+    socket.on('close', () => {
+      this.readyState = 3
+      this.emit('close', this.#code)
+    })
+    // Not before somebody can listen.
+    if (head.length > 0) setImmediate(() => this.#read(head))
+  }
+
+  /** Bytes that wait to be sent. */
+  get bufferedAmount() { return this.#socket.writableLength }
+
+  /** @param {string | ArrayBuffer | ArrayBufferView} message */
+  send(message) {
+    if (this.readyState !== 1) return
+    if (typeof message === 'string') this.#write(TEXT, Buffer.from(message))
+    else if (ArrayBuffer.isView(message)) {
+      this.#write(BINARY, Buffer.from(message.buffer, message.byteOffset, message.byteLength))
+    } else this.#write(BINARY, Buffer.from(message))
+  }
+
+  close(code = NORMAL) {
+    if (this.readyState !== 1) return
+    this.readyState = 2
+    this.#code = code
+    this.#write(CLOSE, Buffer.from([code >> 8, code & 0xFF]))
+    this.#socket.end()
+  }
+
+  /** Ends it without a word, as a crash does. */
+  terminate() {
+    this.#socket.destroy()
+  }
+
+  /** @param {number} opcode @param {Buffer} payload */
+  #write(opcode, payload) {
+    const { length } = payload
+    const extended = length < 126 ? 0 : length < 0x10000 ? 2 : 8
+    const header = Buffer.alloc(2 + extended + (this.#isClient ? 4 : 0))
+    header[0] = 0x80 | opcode
+    header[1] = (this.#isClient ? 0x80 : 0) | (extended === 0 ? length : extended === 2 ? 126 : 127)
+    if (extended === 2) header.writeUInt16BE(length, 2)
+    else if (extended === 8) header.writeBigUInt64BE(BigInt(length), 2)
+    let body = payload
+    if (this.#isClient) {
+      const mask = randomBytes(4)
+      mask.copy(header, header.length - 4)
+      body = Buffer.from(payload)
+      unmask(body, mask)
+    }
+    if (length < 1024) this.#socket.write(Buffer.concat([header, body]))
+    else {
+      this.#socket.cork()
+      this.#socket.write(header)
+      this.#socket.write(body)
+      this.#socket.uncork()
+    }
+  }
+
+  /** @param {Buffer} chunk */
+  #read(chunk) {
+    while (this.readyState < 3 && this.#code !== PROTOCOL_ERROR) {
+      if (this.#frame === null) {
+        this.#header = this.#header.length > 0 ? Buffer.concat([this.#header, chunk]) : chunk
+        chunk = this.#readHeader()
+        if (this.#frame === null) return
+      }
+      const { payload, filled } = this.#frame
+      const count = Math.min(payload.length - filled, chunk.length)
+      payload.set(chunk.subarray(0, count), filled)
+      this.#frame.filled += count
+      chunk = chunk.subarray(count)
+      if (this.#frame.filled < payload.length) return
+      const frame = this.#frame
+      this.#frame = null
+      if (frame.mask !== null) unmask(payload, frame.mask)
+      this.#take(frame)
+    }
+  }
+
+  /** @returns {Buffer} what comes behind the header */
+  #readHeader() {
+    const header = this.#header
+    const missing = Buffer.alloc(0)
+    if (header.length < 2) return missing
+    const short = header[1] & 0x7F
+    const isMasked = header[1] >= 0x80
+    const offset = short < 126 ? 2 : short === 126 ? 4 : 10
+    const end = offset + (isMasked ? 4 : 0)
+    const opcode = header[0] & 0x0F
+    if (header[0] & 0x70 || isMasked === this.#isClient || opcode > 7 && (short > 125 || header[0] < 0x80)) {
+      return this.#fail(PROTOCOL_ERROR)
+    }
+    if (header.length < end) return missing
+    const long = () => Number(header.readBigUInt64BE(2))
+    const length = short < 126 ? short : short === 126 ? header.readUInt16BE(2) : long()
+    if (length + this.#length > this.#mostBytes) return this.#fail(TOO_LONG)
+    this.#frame = {
+      opcode, isLast: header[0] >= 0x80, mask: isMasked ? header.subarray(offset, end) : null,
+      payload: new Uint8Array(length), filled: 0
+    }
+    this.#header = missing
+    return header.subarray(end)
+  }
+
+  /** @param {Frame} frame */
+  #take({ opcode, isLast, payload }) {
+    switch (opcode) {
+      case PING:
+        if (this.readyState === 1) this.#write(PONG, Buffer.from(payload))
+        return
+      case PONG:
+        return
+      case CLOSE:
+        if (this.readyState === 1) this.close(payload.length >= 2 ? payload[0] << 8 | payload[1] : NORMAL)
+        return
+      case TEXT:
+      case BINARY:
+        if (this.#opcode !== 0) return void this.#fail(PROTOCOL_ERROR)
+        this.#opcode = opcode
+        break
+      default:
+        if (opcode !== CONTINUATION || this.#opcode === 0) return void this.#fail(PROTOCOL_ERROR)
+    }
+    this.#pieces.push(payload)
+    this.#length += payload.length
+    if (!isLast) return
+    const pieces = this.#pieces
+    const isText = this.#opcode === TEXT
+    this.#pieces = []
+    this.#opcode = this.#length = 0
+    const whole = pieces.length === 1 ? pieces[0] : Uint8Array.from(Buffer.concat(pieces))
+    if (!isText) return void this.emit('message', whole.buffer)
+    let text
+    try {
+      text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(whole)
+    } catch {
+      return void this.#fail(NO_TEXT)
+    }
+    this.emit('message', text)
+  }
+
+  /** @param {number} code */
+  #fail(code) {
+    this.close(code)
+    this.#code = PROTOCOL_ERROR
+    this.#socket.destroySoon?.()
+    return Buffer.alloc(0)
+  }
+}
+
+/** @param {Uint8Array} bytes changed in place @param {Uint8Array} mask of 4 bytes */
+function unmask(bytes, mask) {
+  let i = 0
+  if (bytes.byteOffset % 4 === 0) {
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2)
+    const word = new Int32Array(Uint8Array.from(mask).buffer)[0]
+    for (let at = 0; at < words.length; at++) words[at] ^= word
+    i = words.length * 4
+  }
+  for (; i < bytes.length; i++) bytes[i] ^= mask[i & 3]
+}

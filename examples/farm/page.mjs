@@ -1,0 +1,110 @@
+import { rt } from '../../rt.mjs'
+import { farm } from './farm.mjs'
+import { whole, zoomed } from './mandelbrot.mjs'
+
+const element = id => document.getElementById(id)
+const form = /** @type {HTMLFormElement} */ (element('controls'))
+const picture = /** @type {HTMLCanvasElement} */ (element('picture'))
+const context = picture.getContext('2d')
+
+/** @type {Worker[]} */
+let workers = []
+/** @type {import('../../rt.mjs').Job | null} */
+let running = null
+let view = whole(1200, 800)
+
+const processors = navigator.hardwareConcurrency || 2
+for (let count = 1; count <= Math.min(16, Math.max(4, processors)); count++) {
+  const isDefault = count === Math.min(4, processors)
+  form.elements.workers.add(new Option(String(count), String(count), isDefault, isDefault))
+}
+resize()
+start()
+
+form.addEventListener('submit', event => {
+  event.preventDefault()
+  if (running) running.cancel()
+  else start()
+})
+form.elements.workers.addEventListener('change', restart)
+form.elements.pixels.addEventListener('change', () => {
+  resize()
+  restart()
+})
+element('back').addEventListener('click', () => {
+  view = whole(view.width, view.height)
+  restart()
+})
+picture.addEventListener('click', ({ offsetX, offsetY }) => {
+  const scale = view.width / picture.clientWidth
+  view = zoomed(view, offsetX * scale, offsetY * scale)
+  restart()
+})
+
+function resize() {
+  const [width, height] = form.elements.pixels.value.split(' ').map(Number)
+  view = { ...view, width, height }
+  picture.width = width
+  picture.height = height
+}
+
+async function restart() {
+  const before = running
+  before?.cancel()
+  await before?.catch(() => {})
+  if (!running) start()
+}
+
+async function start() {
+  const count = Number(form.elements.workers.value)
+  while (workers.length > count) workers.pop().terminate()
+  while (workers.length < count) workers.push(new Worker('worker.mjs', { type: 'module' }))
+  const strips = showWorkers(count)
+  const { height } = view
+  const began = performance.now()
+  let done = 0
+  const harvest = (row, pixels, worker) => {
+    context.putImageData(new ImageData(pixels, view.width), 0, row)
+    strips[worker](done / height, 1 / height)
+    element('progress').value = ++done / height
+  }
+  element('progress').value = 0
+  element('start').textContent = 'Cancel'
+  report('computing …')
+  running = rt.spawn(farm(workers, view, harvest), { name: 'farm' })
+  try {
+    const shares = await running
+    const seconds = (performance.now() - began) / 1000
+    const rate = view.width * height / seconds / 1e6
+    report(`${seconds.toFixed(2)} s, ${rate.toFixed(1)} million pixels per second; ` +
+      `${shares.join(' + ')} = ${height} rows`)
+  } catch (error) {
+    report(error.name === 'AbortError' ? `cancelled after ${done} of ${height} rows` : String(error))
+  }
+  running = null
+  element('start').textContent = 'Start'
+}
+
+/** @param {string} text */
+function report(text) {
+  element('status').textContent = text
+}
+
+/**
+ * @param {number} count
+ * @returns {((from: number, length: number) => void)[]} marks a part of a worker's strip
+ */
+function showWorkers(count) {
+  element('workers').replaceChildren()
+  return Array.from({ length: count }, (_, worker) => {
+    const item = document.createElement('li')
+    const strip = document.createElement('canvas')
+    strip.width = 1000
+    strip.height = 1
+    item.append(Object.assign(document.createElement('span'), { textContent: `Worker ${worker + 1}` }), strip)
+    element('workers').append(item)
+    const marks = strip.getContext('2d')
+    marks.fillStyle = `hsl(${worker * 360 / count + 200} 65% 52%)`
+    return (from, length) => marks.fillRect(from * 1000, 0, Math.max(1, length * 1000), 1)
+  })
+}

@@ -1,0 +1,4 @@
+import { rt } from '../../rt.mjs'
+import { labour } from './farm.mjs'
+
+rt.spawn(labour(self))

@@ -1,0 +1,82 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+
+/** Resolves with a text of the page once it matches. */
+const untilText = (browser, selector, pattern) => browser.evaluate(async (selector, source) => {
+  const pattern = new RegExp(source)
+  const text = () => document.querySelector(selector)?.textContent ?? ''
+  const limit = performance.now() + 20_000
+  while (!pattern.test(text())) {
+    if (performance.now() > limit) throw new Error(`${selector} is still "${text()}"`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  return text()
+}, selector, pattern.source)
+
+const lines = browser => browser.evaluate(
+  "[...document.querySelectorAll('#entries .said')].map(item => item.textContent)")
+
+export default {
+  async 'the farm makes its picture, and another when it is looked at closer'({ browser, server }) {
+    await browser.open(`${server.isolated}/examples/farm/index.html`)
+    match(await untilText(browser, '#status', / rows$/), /= 800 rows$/)
+    const drawn = () => browser.evaluate(() => {
+      const { data } = document.querySelector('#picture').getContext('2d').getImageData(0, 0, 1200, 800)
+      let painted = 0
+      let sum = 0
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i + 3] === 255) painted++
+        sum = (sum * 31 + data[i + 2]) | 0
+      }
+      return { painted, sum }
+    })
+    const first = await drawn()
+    equal(first.painted, 1200 * 800)
+    await browser.click('#picture')
+    await untilText(browser, '#status', /computing/)
+    await untilText(browser, '#status', / rows$/)
+    ok((await drawn()).sum !== first.sum)
+    await browser.click('#back')
+    await untilText(browser, '#status', /computing/)
+    await untilText(browser, '#status', / rows$/)
+    deepEqual(await drawn(), first)
+  },
+
+  async 'the farm is cancelled in the midst'({ browser, server }) {
+    await browser.open(`${server.isolated}/examples/farm/index.html`)
+    await untilText(browser, '#status', / rows$/)
+    await browser.evaluate(() => {
+      const { pixels } = document.querySelector('#controls').elements
+      pixels.value = '3000 2000'
+      pixels.dispatchEvent(new Event('change'))
+    })
+    await untilText(browser, '#status', /computing/)
+    await browser.evaluate(async () => {
+      const progress = document.querySelector('#progress')
+      while (progress.value < 0.01) await new Promise(resolve => setTimeout(resolve, 10))
+      document.querySelector('#start').click()
+    })
+    match(await untilText(browser, '#status', /cancelled/), /cancelled after \d+ of 2000 rows/)
+    equal(await browser.evaluate("document.querySelector('#start').textContent"), 'Start')
+  },
+
+  async 'what is typed in the chat while the line is cut is said once'({ browser, server }) {
+    await browser.open(`${server.isolated}/examples/chat/index.html?name=Driver`)
+    await untilText(browser, '#status', /on the line$/)
+    const say = text => browser.evaluate(text => {
+      document.querySelector('#text').value = text
+      document.querySelector('#form').requestSubmit()
+    }, text)
+    // The room remembers what was said by another browser.
+    const text = what => `${what} in ${browser.kind}`
+    await say(text('before'))
+    await untilText(browser, '#entries', new RegExp(text('before')))
+    await browser.click('#cut')
+    await untilText(browser, '#status', /^cut off/)
+    await say(text('meanwhile'))
+    await say(text('more'))
+    await untilText(browser, '#entries', new RegExp(text('more')))
+    deepEqual((await lines(browser)).slice(-3),
+      ['before', 'meanwhile', 'more'].map(what => `Driver${text(what)}`))
+    await untilText(browser, '#status', /^on the line$/)
+  }
+}
