@@ -1182,6 +1182,8 @@ class Settlement extends Waitable {
 
 /** Waits for another job to end. */
 class Join extends Waitable {
+  /** One of each kind that joining needs, for the reason that `keepShapes` gives. @type {object[]} */
+  static kept = []
   /** @param {Activation} target */
   constructor(target) {
     super()
@@ -1395,9 +1397,10 @@ function refuseCycle(waiting, owner) {
   throw new DeadlockError(`deadlock: ${names.join(' waits for ')}`, path)
 }
 
-/** One of each, for the reason that `keepShapes` gives. */
-const join = new Join(/** @type {any} */ (null))
-export const KEPT_SHAPES = [join, new WaitNode(new Queue(), join, null, 0)]
+{
+  const join = new Join(/** @type {any} */ (null))
+  Join.kept.push(join, new WaitNode(new Queue(), join, null, 0))
+}
 
 // -------------------------------------------------------------------------------------- 4b resuming a job
 
@@ -3603,7 +3606,7 @@ const LEXICAL = 2
 const PARAMETER = 3
 
 const OPERATOR_WORDS = new Set(['in', 'instanceof'])
-const COMPARISONS = new Set(['==', '!=', '===', '!==', '<=', '>='])
+const ASSIGNMENTS = new Set('= += -= *= /= %= **= <<= >>= >>>= &= |= ^= &&= ||= ??= ++ -- of in'.split(' '))
 const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
 
 /** Names that are declared here. */
@@ -3647,6 +3650,8 @@ class Scope {
  * @property {Scope | null} declared the scope that declares it, if one inside the source does
  * @property {boolean} isCall
  * @property {boolean} isShorthand `{ name }`
+ * @property {boolean} isTyped after `typeof`, which is no error where there is no such variable
+ * @property {boolean} isElement of a literal or a list, which may be a pattern
  * @property {boolean} within whether a `with` may answer for it
  */
 
@@ -4367,10 +4372,11 @@ function readSource(source, start, watches, watchesMember) {
     const frame = here
     const mention = {
       name, start, end, zone: frame.zone, routine: frame.routine,
-      scope: frame.scope, declared: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false, within: frame.within
+      scope: frame.scope, declared: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false,
+      isTyped: last === 'typeof', isElement: frame.fresh && (frame.kind === BRACKETS || frame.kind === OBJECT), within: frame.within
     }
-    if (name === 'yield') yields.push(mention)
-    else if (name === 'arguments') hazard(start)
+    if (name === 'yield' || name === 'arguments') yields.push(mention)
+    if (name === 'arguments') hazard(start)
     return mention
   }
 
@@ -4443,7 +4449,7 @@ function readSource(source, start, watches, watchesMember) {
           /** @type {Frame} */ (frame.parent).about.isAwait)) {
         return afterAsync()
       }
-      if (last === 'let' && frame.tokens === 1 && (frame.kind === FOR_HEAD || (frame.kind === EXPRESSION &&
+      if (last === 'let' && frame.tokens === 1 && (frame.kind === FOR_HEAD || (frame.kind === EXPRESSION && frame.word === '' &&
         standsInList(frame))) && tokenBindsAfterLet()) {
         pending = null
         hazard(start)
@@ -4471,7 +4477,7 @@ function readSource(source, start, watches, watchesMember) {
             return true
           case '(': return beginArguments()
           case '[':
-            push(BRACKETS)
+            push(BRACKETS).about = last === 'super' && frame.superStart === lastStart
             frame.callee = null
             frame.member = ''
             frame.called = false
@@ -4549,7 +4555,7 @@ function readSource(source, start, watches, watchesMember) {
         default:
           if (isClosed) break
           if (frame.kind === PARAMETERS && frame.routine === own) isSimple = false // a default
-          if (mayGuard && value.endsWith('=') && !COMPARISONS.has(value)) assignments.push(start)
+          if (mayGuard && ASSIGNMENTS.has(value)) assignments.push(start)
           frame.isChain = false
           frame.fresh = false
           expect = OPERAND
@@ -4771,6 +4777,7 @@ function readSource(source, start, watches, watchesMember) {
     }
     here.callee = null
     here.member = ''
+    here.isSuper = frame.about === true
     expect = OPERATOR
     return true
   }
@@ -5400,7 +5407,8 @@ function wayTo(callee, get, way, name) {
   return /** @this {any} @param {any[]} args */ function (...args) {
     if (found === undefined) {
       const late = get()
-      if (!isGeneratorFunction(late)) throw new TypeError(`${name} is not a preemptible function`)
+      if (late === undefined) throw new ReferenceError(`${name} is not defined: nor is it in the calls given to preemptify`)
+      if (!isGeneratorFunction(late)) throw wrongType(`calls.${name}`, 'what preemptify returned, or a generator function', late)
       found = wayTo(late, get, way, name)
     }
     return Reflect.apply(found, this, args)
@@ -5414,8 +5422,11 @@ const insideWith = {
   }
 }
 
-/** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
-const access = (get, set) => ({
+/** A variable as a property. @param {() => any} get @param {(value: any) => void} set @param {() => any} typed */
+const access = (get, set, typed) => ({
+  get typed() {
+    return typed()
+  },
   get value() {
     return get()
   },
@@ -5637,7 +5648,7 @@ function rewriting(fn, source, options, inside) {
   const { isArrow, isAsync, isGenerator } = own
   if (element?.accessor) throw refusal(fn, 'an accessor cannot be a generator; make it a method, or write a generator')
   if (isAsync && isGenerator) throw refusal(fn, 'an async generator cannot be driven; write a generator that yields promises')
-  const ownArguments = (free.get('arguments') ?? []).filter(({ routine }) => routine.home === own.home)
+  const ownArguments = (free.get('arguments') ?? []).filter(({ routine, within }) => routine.home === own.home && !within)
   if (evaluate === undefined) {
     if (usesSuper && home === undefined && !inside) {
       throw refusal(fn, 'super needs the object of the method: { home }; or rewrite the whole, { methods: [...] }')
@@ -5931,8 +5942,9 @@ function rewriting(fn, source, options, inside) {
   function replaceWords() {
     const isInside = (/** @type {Routine | null} */ routine) => {
       while (routine !== null && routine !== own && routine.isArrow) routine = routine.outer
-      return routine === own && !isGenerator
+      return routine === own
     }
+    const isRenamed = (/** @type {string} */ word) => word === 'yield' ? !isGenerator : isArrow
     const isProxied = usesSuper && evaluate !== undefined && home === undefined && !inside
     const around = name('this')
     if (isArrow) {
@@ -5944,7 +5956,7 @@ function rewriting(fn, source, options, inside) {
       if (words.has('this') && 'this' in options) bindings.set(around, () => options.this)
       else if (words.has('this') || isProxied) helpers.push(`const ${around} = () => this;`)
       if (words.has('new.target')) helpers.push(`const ${name('target')} = () => new.target;`)
-      replaceByAccess(ownArguments, 'arguments', 'arguments', 'arguments = value')
+      replaceByAccess(ownArguments, 'arguments', 'arguments', ownArguments.some(isTarget) ? 'arguments = value' : '')
     }
     if (isProxied) {
       for (const { start, end, word } of lexical) if (word === 'super') replace(start, end, name('super'))
@@ -5952,11 +5964,15 @@ function rewriting(fn, source, options, inside) {
       helpers.push(`const ${name('super')} = new Proxy({}, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => { super[key] = value; return true } });')
     }
-    for (const { declared, start, end, isShorthand } of yields) {
-      if (declared !== null && isInside(declared.routine)) replace(start, end, `${isShorthand ? 'yield: ' : ''}${name('yield')}`)
+    for (const { name: word, declared, start, end, isShorthand } of yields) {
+      if (declared === null || !isInside(declared.routine) || !isRenamed(word)) continue
+      replace(start, end, `${isShorthand ? `${word}: ` : ''}${name(word === 'yield' ? word : 'local')}`)
     }
-    for (const { start, end, routine } of reading.yieldLabels) if (isInside(routine)) replace(start, end, name('yield'))
-    replaceByAccess(yields.filter(({ declared, routine }) => declared === null && isInside(routine)), 'free', 'yield', 'yield = value')
+    for (const { start, end, routine } of isGenerator ? [] : reading.yieldLabels) {
+      if (isInside(routine)) replace(start, end, name('yield'))
+    }
+    replaceByAccess(isGenerator ? [] : yields.filter(({ name, declared, routine }) => name === 'yield' && declared === null &&
+      isInside(routine)), 'free', 'yield', 'yield = value')
     if (isConstant) replaceName()
   }
 
@@ -5964,7 +5980,7 @@ function rewriting(fn, source, options, inside) {
   function replaceName() {
     const mentions = (free.get(ownName) ?? []).filter(({ start, end }) =>
       !edits.some(({ at, to }) => at === start && to === end))
-    if (!mentions.some(isTarget)) return
+    if (!mentions.some(mention => isTarget(mention) || mention.isElement)) return
     bindings.delete(ownName)
     replaceByAccess(mentions, 'name', name('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
   }
@@ -5976,20 +5992,19 @@ function rewriting(fn, source, options, inside) {
    */
   function replaceByAccess(mentions, key, get, set) {
     if (mentions.length === 0) return
-    const text = `${name(key)}.value`
-    for (const { name, start, end, isShorthand, isCall } of mentions) {
-      replace(start, end, (isShorthand ? `${name}: ` : '') + (isCall ? `(0, ${text})` : text))
+    for (const { name: written, start, end, isShorthand, isCall, isTyped } of mentions) {
+      const text = `${name(key)}.${isTyped ? 'typed' : 'value'}`
+      replace(start, end, (isShorthand ? `${written}: ` : '') + (isCall ? `(0, ${text})` : text))
     }
-    helpers.push(`const ${name(key)} = ${name('access', access)}(() => ${get}` +
-      `${mentions.some(isTarget) ? `, value => { ${set} }` : ''});`)
+    helpers.push(`const ${name(key)} = ${name('access', access)}(() => ${get}, value => { ${set} }, ` +
+      `() => typeof ${get} === 'undefined' ? undefined : ${get});`)
   }
 
-  /** Whether a name may be assigned to where it stands; when in doubt it may. @param {Mention} mention */
+  /** Whether a name is assigned to where it stands. @param {Mention} mention */
   function isTarget({ start, end }) {
     const tokens = new Tokens(source, end)
     tokens.next(false)
-    return !['(', '.', ')', ';', '?.', '==', '===', '!=', '!==', '+', '-', '&&', '||', '?'].includes(tokens.value) ||
-      /[+-]$/.test(source.slice(0, start).trimEnd().slice(-1))
+    return ASSIGNMENTS.has(tokens.value) || ['++', '--'].some(sign => source.slice(0, start).trimEnd().endsWith(sign))
   }
 
   /**
@@ -6032,7 +6047,7 @@ function rewriting(fn, source, options, inside) {
     const self = name('self')
     const { parameterNames } = reading
     const isPlain = reading.isSimple && budgeted && !usesEval && !usesSuper && !usesWith && !isGenerator && !isAsync &&
-      yields.length === 0 && ownArguments.length === 0 && !(isArrow && lexical.length > 0) &&
+      yields.length === 0 && !(isArrow && lexical.length > 0) &&
       new Set(parameterNames).size === parameterNames.length
     const going = `return ${name('run', run)}(${self}`
     if (!isPlain) return `function (...args) { ${going}.apply(this, args)) }`
@@ -6188,7 +6203,7 @@ function preemptifyMethods(target, { methods, ...options }) {
     const descriptor = Object.getOwnPropertyDescriptor(target, name)
     const { value } = descriptor ?? {}
     if (typeof value !== 'function') throw new TypeError(`methods names ${name}, which is no method of the object`)
-    const inside = { text: '', members: methods }
+    const inside = { text: '', members: methods.filter(key => !isGeneratorFunction(target[key])) }
     return { ...descriptor, value: rewriting(value, sourceOf(value), { ...options, home: result }, inside).link() }
   })
   methods.forEach((name, i) => Object.defineProperty(result, name, made[i]))
@@ -6204,6 +6219,8 @@ function preemptifyMethods(target, { methods, ...options }) {
 function preemptifyClass(target, methods, options) {
   const source = sourceOf(target)
   const { isClass, elements } = read(source, () => false, () => false)
+  // Generators stay what is iterated.
+  const members = methods.filter(name => !elements.some(({ key, isGenerator }) => key === name && isGenerator))
   if (!isClass) throw wrongType('fn', 'a class or an object with methods', target)
   const bindings = new Map(Object.entries(options.scope ?? {}))
   const helpers = new Set()
@@ -6215,8 +6232,8 @@ function preemptifyClass(target, methods, options) {
     const { isStatic, isComputed, keyType, keyStart, keyEnd } = element
     const key = isComputed ? '' : keyType === STRING ? element.key.slice(1, -1) : element.key
     if (!methods.includes(key)) continue
-    const part = rewriting(target, source.slice(element.codeStart, element.end), options, { text: source, members: methods })
-    text += `${source.slice(end, element.codeStart)}*${source.slice(keyStart, keyEnd)}${part.text()}`
+    const part = rewriting(target, source.slice(element.codeStart, element.end), options, { text: source, members })
+    text += `${source.slice(end, element.codeStart)}${isStatic ? '' : ';'}*${source.slice(keyStart, keyEnd)}${part.text()}`
     end = element.end
     for (const [name, value] of part.bindings) bindings.set(name, value)
     for (const helper of part.helpers) helpers.add(helper)
