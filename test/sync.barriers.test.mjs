@@ -10,7 +10,8 @@ import { virtualHost } from './support/virtual-host.mjs'
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 function world(options) {
   const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
+  const scheduler = new Scheduler({ host, ...exact, ...options })
   /** @type {any[]} */
   const log = []
   return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'release', 'alarm'] }) }
@@ -133,7 +134,7 @@ barriers('waiting at one is forbidden in critical sections', () => {
   assert.equal(log, ['TypeError', 0])
 })
 
-barriers('at which too few meet are a deadlock in a closed world, as semaphores without permits are', async () => {
+barriers('at which too few meet are a deadlock in a closed world, as are lacking permits', async () => {
   const { host, scheduler } = world({ closed: true })
   const barrier = new Barrier(3)
   scheduler.spawn(() => barrier.wait(), { name: 'one' }).catch(() => {})

@@ -10,7 +10,8 @@ import { virtualHost } from './support/virtual-host.mjs'
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 function world(options) {
   const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
+  const scheduler = new Scheduler({ host, ...exact, ...options })
   /** @type {any[]} */
   const log = []
   return { host, scheduler, log }
@@ -43,15 +44,16 @@ kinds('receive is ready when there is a message', () => {
   kept.offer('kept')
   assert.equal(chosen([{ receive: new Channel() }, { receive: kept }]), [{ index: 1, value: 'kept' }, 0])
   const late = new Channel()
-  assert.equal(chosen([{ receive: late }], {}, ({ scheduler }) => after(3, () => late.offer('late'), { scheduler })),
-    [{ index: 0, value: 'late' }, 3])
+  const offerLate = ({ scheduler }) => after(3, () => late.offer('late'), { scheduler })
+  assert.equal(chosen([{ receive: late }], {}, offerLate), [{ index: 0, value: 'late' }, 3])
 })
 
 kinds('send is ready when its value can be sent', () => {
   const full = new Channel(1)
   full.offer('first')
   const empty = new Channel(1)
-  assert.equal(chosen([{ send: full, value: 1 }, { send: empty, value: 2 }]), [{ index: 1, value: undefined }, 0])
+  const guards = [{ send: full, value: 1 }, { send: empty, value: 2 }]
+  assert.equal(chosen(guards), [{ index: 1, value: undefined }, 0])
   assert.is(empty.poll(), 2)
   const seen = []
   assert.equal(chosen([{ send: full, value: 'second' }], {}, ({ scheduler }) => {
@@ -65,12 +67,14 @@ kinds('timeout and until are ready when their time has come', () => {
   assert.equal(chosen([never, { timeout: 5 }, { timeout: 9 }]), [{ index: 1, value: undefined }, 5])
   assert.equal(chosen([never, { until: 7 }, { timeout: 9 }]), [{ index: 1, value: undefined }, 7])
   assert.equal(chosen([never, { until: -7 }]), [{ index: 1, value: undefined }, 0])
-  assert.equal(chosen([{ timeout: Infinity }, { until: Infinity }, { timeout: 0 }]), [{ index: 2, value: undefined }, 0])
+  const guards = [{ timeout: Infinity }, { until: Infinity }, { timeout: 0 }]
+  assert.equal(chosen(guards), [{ index: 2, value: undefined }, 0])
 })
 
 kinds('wait is ready when a waitable, a job or a promise is over, and fails as it does', async () => {
   const mutex = new Mutex()
-  assert.equal(chosen([{ receive: new Channel() }, { wait: mutex.lock() }]), [{ index: 1, value: undefined }, 0])
+  const guards = [{ receive: new Channel() }, { wait: mutex.lock() }]
+  assert.equal(chosen(guards), [{ index: 1, value: undefined }, 0])
   assert.equal(chosen([{ timeout: 9 }, { wait: sleep(2) }]), [{ index: 1, value: undefined }, 2])
   const { host, scheduler, log } = world()
   const child = scheduler.spawn(function* () {
@@ -113,7 +117,8 @@ kinds('skip is always ready, so that a choice with it never waits, not even in a
 kinds('one whose condition is false does not count, nor shift the places of others', () => {
   const kept = new Channel(1)
   kept.offer('kept')
-  assert.equal(chosen([{ skip: true, when: false }, { receive: kept, when: true }]), [{ index: 1, value: 'kept' }, 0])
+  const guards = [{ skip: true, when: false }, { receive: kept, when: true }]
+  assert.equal(chosen(guards), [{ index: 1, value: 'kept' }, 0])
   assert.equal(chosen([{ wait: 5, when: false }, { skip: true }]), [{ index: 1, value: undefined }, 0])
 })
 
@@ -134,7 +139,8 @@ kinds('a closed channel is ready, too: the choice fails', () => {
 kinds('none that is enabled is a TypeError at the call, as is what is no guard', () => {
   const channel = new Channel()
   const refuses = (guards, kind, text, options) =>
-    assert.throws(() => choice(guards, options), error => error instanceof kind && error.message.includes(text))
+    assert.throws(() => choice(guards, options),
+      error => error instanceof kind && error.message.includes(text))
   refuses([], TypeError, 'enabled')
   refuses([{ receive: channel, when: false }, { skip: true, when: false }], TypeError, 'enabled')
   refuses(undefined, TypeError, 'guards')
@@ -179,14 +185,16 @@ actions('run in the job, with the value, and give the result', () => {
     log.push(yield* choice([{ timeout: 1, action: () => undefined }]))
   })
   host.run()
-  assert.equal(log, [true, { index: 0, value: 21 }, { index: 0, value: [30, 3] }, { index: 0, value: undefined }])
+  assert.equal(log,
+    [true, { index: 0, value: 21 }, { index: 0, value: [30, 3] }, { index: 0, value: undefined }])
 })
 
 actions('only that of the guard that was chosen', () => {
   const { host, scheduler, log } = world()
   scheduler.spawn(function* () {
     const result = yield choice([
-      { timeout: 5, action: () => log.push('wrong') }, { timeout: 1 }, { timeout: 2, action: () => log.push('wrong') }
+      { timeout: 5, action: () => log.push('wrong') }, { timeout: 1 },
+      { timeout: 2, action: () => log.push('wrong') }
     ])
     log.push(result)
   })
@@ -204,6 +212,22 @@ actions('that fail make the choice fail', async () => {
   assert.is((await failed).message, 'inside')
 })
 
+actions('begin with the message although the job is cancelled: it is not lost', () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  const job = scheduler.spawn(() => choice([{ receive: channel, action: function* (message) {
+    log.push(message)
+    yield
+    log.push('not reached')
+  } }]))
+  job.catch(() => {})
+  host.run()
+  channel.offer('message')
+  job.cancel()
+  host.run()
+  assert.equal([log, job.state], [['message'], 'cancelled'])
+})
+
 actions('outside jobs run in a job of their own', async () => {
   const { host, scheduler } = world()
   const promise = choice([{ timeout: 2, action: function* () {
@@ -216,7 +240,7 @@ actions('outside jobs run in a job of their own', async () => {
 
 actions.run()
 
-// ---------------------------------------------------------------------------------------------- which commits
+// --------------------------------------------------------------------------------------------- which commits
 
 const commits = suite('choice')
 
@@ -227,7 +251,8 @@ function both(options, policy) {
   const counts = [0, 0]
   for (const channel of channels) scheduler.spawn(function* () { for (;;) yield channel.send(1) })
   scheduler.spawn(function* () {
-    for (let i = 0; i < 1000; i++) counts[(yield choice(channels.map(receive => ({ receive })), options)).index]++
+    const guards = channels.map(receive => ({ receive }))
+    for (let i = 0; i < 1000; i++) counts[(yield choice(guards, options)).index]++
   })
   host.run()
   return counts
@@ -238,7 +263,9 @@ commits('with both ways ready takes the first in order', () => {
 })
 
 commits('with both ways ready and fair takes turns', () => {
-  for (const budget of [1, 2, 7, 'auto']) assert.equal(both({ fair: true }, { budget, slice: 1, round: 5 }), [500, 500])
+  for (const budget of [1, 2, 7, 'auto']) {
+    assert.equal(both({ fair: true }, { budget, slice: 1, round: 5 }), [500, 500])
+  }
 })
 
 commits('fair, each job takes turns of its own, over whichever channels it chooses from', () => {
@@ -291,7 +318,8 @@ commits('exactly one way when both sides are choices', () => {
   host.run()
   const received = log.filter(entry => !entry.startsWith('sent'))
   assert.is(received.length, 50)
-  assert.equal(received.map(message => `sent ${message}`).sort(), log.filter(entry => entry.startsWith('sent')).sort())
+  const sent = log.filter(entry => entry.startsWith('sent'))
+  assert.equal(received.map(message => `sent ${message}`).sort(), sent.sort())
   assert.equal([a.poll(), b.poll(), a.offer(1), b.offer(1)], [undefined, undefined, false, false])
 })
 
@@ -417,19 +445,24 @@ commits('every way follows its job: raised, it is served first everywhere', () =
 
 /** Jobs that send, receive and choose at random, over channels of every kind; all end. */
 function network(random) {
-  const { host, scheduler } = world({ budget: random.pick([1, 2, 9, 'auto']), slice: random.pick([1, Infinity]) })
+  const options = { budget: random.pick([1, 2, 9, 'auto']), slice: random.pick([1, Infinity]) }
+  const { host, scheduler } = world(options)
   const channels = Array.from({ length: random.integer(1, 4) }, () => new Channel(random.integer(0, 2)))
   const sent = []
   const received = []
   for (let j = random.integer(2, 7); j > 0; j--) {
-    const plan = Array.from({ length: 12 }, () => ({ isChoice: random.chance(0.7), fair: random.chance(0.5),
-      ways: Array.from({ length: random.integer(1, 4) }, () => [random.chance(0.5), random.pick(channels)]) }))
+    const way = () => [random.chance(0.5), random.pick(channels)]
+    const plan = Array.from({ length: 12 }, () => ({
+      isChoice: random.chance(0.7), fair: random.chance(0.5),
+      ways: Array.from({ length: random.integer(1, 4) }, way)
+    }))
     scheduler.spawn(function* () {
       for (const [i, { isChoice, fair, ways }] of plan.entries()) {
         host.advance(0.01)
         const message = `${j}.${i}`
         if (isChoice) {
-          const guards = ways.map(([sends, channel]) => sends ? { send: channel, value: message } : { receive: channel })
+          const guards = ways.map(([sends, channel]) =>
+            sends ? { send: channel, value: message } : { receive: channel })
           const { index, value } = yield choice([...guards, { timeout: 3 }], { fair })
           if (index < ways.length && ways[index][0]) sent.push(message)
           else if (index < ways.length) received.push(value)
@@ -453,7 +486,11 @@ commits('in 500 random networks loses and doubles nothing', () => forSeeds(500, 
   const { sent, received, kept, channels } = network(random)
   assert.equal([...received, ...kept].sort(), [...sent].sort())
   // Nobody is left in a line.
-  for (const channel of channels) assert.equal([channel.poll(), channel.size > 0 || channel.offer(1)], [undefined, channel.size > 0])
+  for (const channel of channels) {
+    const isKept = channel.size > 0
+    assert.equal([channel.poll(), channel.offer(1)], [undefined, isKept])
+    if (isKept) assert.is(channel.length, 1)
+  }
 }))
 
 commits.run()

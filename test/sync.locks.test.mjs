@@ -11,7 +11,8 @@ import { virtualHost } from './support/virtual-host.mjs'
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 function world(options) {
   const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1, ...options })
+  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
+  const scheduler = new Scheduler({ host, ...exact, ...options })
   /** @type {any[]} */
   const log = []
   return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
@@ -153,7 +154,7 @@ inheritance('ends with the waiter: one that is cancelled takes back what it lent
   assert.equal(log, [['middle', 5], ['low', 8]])
 })
 
-inheritance('a lock taken outside jobs inherits nothing, and those who wait for it lend nothing', async () => {
+inheritance('a lock taken outside jobs inherits nothing; those who wait outside lend nothing', async () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
   const key = await mutex.lock()
@@ -220,7 +221,8 @@ ownership('unlocking by a stranger is an OwnershipError, and changes nothing', a
   assert.is(mutex.locked, true)
   mutex.unlock(key)
   refused('again', key)
-  assert.equal(log, [...Array(2).fill('m is held by whoever has its key, not by code outside jobs'), 'm is not locked'])
+  const refusal = 'm is held by whoever has its key, not by code outside jobs'
+  assert.equal(log, [refusal, refusal, 'm is not locked'])
 })
 
 ownership('use unlocks however the section ends, and gives its result', async () => {
@@ -242,7 +244,8 @@ ownership('use unlocks however the section ends, and gives its result', async ()
   job.catch(() => {})
   after(9, () => job.cancel(), { scheduler })
   await host.drain()
-  assert.equal([seen, job.state, mutex.locked], [[1, 2, 3, false, 'a', false, 'b', false], 'cancelled', false])
+  assert.equal(seen, [1, 2, 3, false, 'a', false, 'b', false])
+  assert.equal([job.state, mutex.locked], ['cancelled', false])
 })
 
 ownership('use that is cancelled while it waits for the lock does not unlock it', () => {
@@ -259,7 +262,7 @@ ownership('use that is cancelled while it waits for the lock does not unlock it'
   assert.is(mutex.locked, false)
 })
 
-ownership('use that is cancelled after it was given the lock, with and without waiting, lets go of it', () => {
+ownership('use that is cancelled after it was given the lock, waiting or not, lets go of it', () => {
   for (const waits of [true, false]) {
     const { host, scheduler, log } = world()
     const mutex = new Mutex()
@@ -275,7 +278,8 @@ ownership('use that is cancelled after it was given the lock, with and without w
     job.catch(() => {})
     after(2, () => job.cancel(), { scheduler })
     host.run()
-    assert.equal([job.state, mutex.locked, log.includes('not reached')], ['cancelled', false, false], `${waits}`)
+    assert.equal([job.state, mutex.locked], ['cancelled', false], `${waits}`)
+    assert.is(log.includes('not reached'), false)
   }
 })
 
@@ -353,7 +357,7 @@ ownership('locking waits, so that it is forbidden in critical sections', () => {
   assert.equal([log, mutex.locked], [['TypeError'], false])
 })
 
-ownership('in 300 random sets one job at a time is inside, and everybody gets there', () => forSeeds(300, random => {
+ownership('in 300 random sets one job at a time is inside, and all leave', () => forSeeds(300, random => {
   const { host, scheduler } = world({ budget: random.pick([1, 4, 'auto']), slice: 1 })
   const locks = [new Mutex(), new Mutex(), new Mutex()]
   const inside = [0, 0, 0]
@@ -395,11 +399,11 @@ ownership('in 300 random sets one job at a time is inside, and everybody gets th
 }))
 
 ownership('wrong arguments are refused at the call', () => {
-  assert.throws(() => new Mutex({ name: 5 }), error => error instanceof TypeError && /name/.test(error.message))
-  assert.throws(() => new Mutex(5), error => error instanceof TypeError && /options/.test(error.message))
-  for (const lock of [new Mutex(), new Semaphore(1)]) {
-    assert.throws(() => lock.use(5), error => error instanceof TypeError && /section/.test(error.message))
-  }
+  const refuses = (make, name) =>
+    assert.throws(make, error => error instanceof TypeError && error.message.includes(name))
+  refuses(() => new Mutex({ name: 5 }), 'name')
+  refuses(() => new Mutex(5), 'options')
+  for (const lock of [new Mutex(), new Semaphore(1)]) refuses(() => lock.use(5), 'section')
 })
 
 ownership.run()
@@ -435,7 +439,8 @@ semaphores('a permit may be released by anybody, and goes to who waits before wh
   after(1, () => {
     semaphore.release()
     log.push(semaphore.available)
-    scheduler.spawn(() => timeout(1, semaphore.acquire()), { priority: 9 }).catch(error => log.push(error.name))
+    const later = scheduler.spawn(() => timeout(1, semaphore.acquire()), { priority: 9 })
+    later.catch(() => {})
   }, { scheduler })
   host.run()
   assert.equal(log, [0, 'waited'])

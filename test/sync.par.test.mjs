@@ -111,7 +111,7 @@ parallel('yielded by several jobs it acts once', async () => {
   assert.equal([run.log, began], [[['done'], ['done'], ['done']], 1])
 })
 
-parallel('waitables among the works are waited for on behalf of the caller, and may meet each other', async () => {
+parallel('waitables are waited for on behalf of the caller, and may meet each other', async () => {
   const run = world()
   const channel = new Channel()
   const { value } = await outcome(run, () => par(channel.send('hello'), channel.receive()))
@@ -235,9 +235,9 @@ parallel('waiting for it is forbidden in a critical section; no child gets to st
 parallel('cycles of ownership are found through it', async () => {
   const run = world()
   const mutex = new Mutex({ name: 'm' })
-  const { error } = await outcome(run, () => mutex.use(() => par(function* other() { yield sleep(1) }, function* child() {
-    yield mutex.lock()
-  })))
+  const other = function* () { yield sleep(1) }
+  const child = function* () { yield mutex.lock() }
+  const { error } = await outcome(run, () => mutex.use(() => par(other, child)))
   assert.instance(error, DeadlockError)
 })
 
@@ -291,7 +291,8 @@ parallel('a timeout, and a choice that goes elsewhere, cancel the children', asy
 parallel('what is no work is refused at the call, and nothing has started', () => {
   for (const make of [par, race]) {
     for (const work of [undefined, null, 5, 'x', {}, [], Symbol('x')]) {
-      assert.throws(() => make(() => {}, work), error => error instanceof TypeError && error.message.includes('works[1]'))
+      assert.throws(() => make(() => {}, work),
+        error => error instanceof TypeError && error.message.includes('works[1]'))
     }
   }
   assert.throws(() => race(), error => error instanceof TypeError && error.message.includes('works'))
@@ -351,10 +352,12 @@ racing('fails when cleaning up after the others fails', async () => {
   assert.is(error.message, 'cleaning up')
 })
 
-racing('what is over already decides it; later works do not get to start', async () => {
+racing('what is over already decides it; later works do not get to act', async () => {
   const run = world()
-  const { value } = await outcome(run, () => race(Promise.resolve(1), new Channel(1).send(2), () => run.log.push('started')))
-  assert.equal([value, run.log], [{ index: 1, value: undefined }, []])
+  const [first, second] = [new Channel(1), new Channel(1)]
+  const works = [Promise.resolve(1), first.send(2), second.send(3), () => run.log.push('started')]
+  const { value } = await outcome(run, () => race(...works))
+  assert.equal([value, run.log, second.length], [{ index: 1, value: undefined }, [], 0])
 })
 
 racing.run()

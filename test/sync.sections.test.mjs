@@ -102,7 +102,7 @@ nonPreemptiveSections('an error ends the section and is thrown at its yield', ()
   }, { priority: 1 })
   scheduler.spawn(() => { order.push('high') }, { priority: 2, release: 1 })
   host.run()
-  assert.equal(order, ['inside', 'high', 'low'])
+  assert.equal(order, ['high', 'inside', 'low'])
 })
 
 nonPreemptiveSections('waiting inside is a TypeError at that yield, and the section goes on', () => {

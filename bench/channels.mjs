@@ -1,0 +1,244 @@
+import { Scheduler } from '../rt.mjs'
+import { Channel, choice, par } from '../sync.mjs'
+import {
+  figure, find, heading, measure, printRows, ratio, synchronousHost, table, target
+} from './support.mjs'
+
+heading('what channels, creation and yields cost (Communicating Generators, figures 6, 8, 9)', 'CPU time')
+
+// ------------------------------------------------------------------------------------------------- CommsTime
+
+const cycles = 10_000
+
+/** What channels cost at least: generators, a first-in-first-out queue of them, and a slot for who waits. */
+class Slot {
+  waiting = null
+}
+const give = (slot, message) => ({ slot, gives: true, message })
+const take = slot => ({ slot, gives: false, message: undefined })
+
+function byHand() {
+  const [a, b, c, d] = [new Slot(), new Slot(), new Slot(), new Slot()]
+  const queue = new Array(8)
+  let first = 0
+  let size = 0
+  const push = (process, input) => {
+    process.input = input
+    queue[(first + size++) & 7] = process
+  }
+  const works = [
+    function* () { for (yield give(a, 0); ;) yield give(a, yield take(b)) },
+    function* () {
+      for (;;) {
+        const message = yield take(a)
+        yield give(c, message)
+        yield give(d, message)
+      }
+    },
+    function* () { for (;;) yield give(b, (yield take(c)) + 1) },
+    function* () { for (let i = 0; i < cycles; i++) yield take(d) }
+  ]
+  for (const work of works) push({ generator: work(), input: undefined, message: undefined }, undefined)
+  for (;;) {
+    const process = queue[first]
+    first = (first + 1) & 7
+    size--
+    const step = process.generator.next(process.input)
+    if (step.done) return
+    const { slot, gives, message } = step.value
+    const other = slot.waiting
+    if (other === null) {
+      process.message = message
+      slot.waiting = process
+      continue
+    }
+    slot.waiting = null
+    push(other, gives ? message : undefined)
+    push(process, gives ? undefined : other.message)
+  }
+}
+
+function* sends(channel, message) {
+  yield channel.send(message)
+}
+
+const deltas = {
+  *sequential(a, c, d) {
+    for (;;) {
+      const message = yield a.receive()
+      yield c.send(message)
+      yield d.send(message)
+    }
+  },
+  *parallel(a, c, d) {
+    for (;;) {
+      const message = yield a.receive()
+      yield par(c.send(message), d.send(message))
+    }
+  },
+  *children(a, c, d) {
+    for (;;) {
+      const message = yield a.receive()
+      yield par(sends(c, message), sends(d, message))
+    }
+  }
+}
+
+/** Runs the four processes until the consumer has had its messages. */
+async function commsTime(scheduler, delta, size) {
+  const [a, b, c, d] = Array.from({ length: 4 }, () => new Channel(size))
+  const others = [
+    scheduler.spawn(function* () { for (yield a.send(0); ;) yield a.send(yield b.receive()) }),
+    scheduler.spawn(() => delta(a, c, d)),
+    scheduler.spawn(function* () { for (;;) yield b.send((yield c.receive()) + 1) })
+  ]
+  const consumer = scheduler.spawn(function* () {
+    let message
+    for (let i = 0; i < cycles; i++) message = yield d.receive()
+    return message
+  })
+  if (await consumer !== cycles - 1) throw new Error(`the last message was not ${cycles - 1}`)
+  for (const job of others) job.cancel()
+  await scheduler.idle()
+}
+
+const onEventLoop = new Scheduler()
+const process = (name, delta, size = 0) =>
+  ({ name, operations: cycles, run: () => commsTime(onEventLoop, delta, size), async: true })
+
+let fired = 0
+const timer = setInterval(() => { fired++ }, 1)
+console.log(`### CommsTime: four processes, four communications a cycle, ${figure(cycles)} cycles a run\n`)
+const began = performance.now()
+const floor = { name: 'generators and a queue by hand', operations: cycles, run: byHand }
+// Alone, as in a program that does nothing else: beside others, the compiler expects more kinds of things.
+const comms = await measure([floor, process('sequential Delta', deltas.sequential)], { time: 150 })
+const others = await measure([
+  floor,
+  process('sequential Delta, buffers of 1', deltas.sequential, 1),
+  process('parallel Delta, par(send, send)', deltas.parallel),
+  process('parallel Delta, par of two jobs', deltas.children)
+], { time: 150 })
+const took = performance.now() - began
+clearInterval(timer)
+printRows('CommsTime', 'ns per cycle', [...comms, ...others.slice(1)])
+const name = 'sequential Delta'
+target(name, find(comms, name).median / 1000, { most: 0.9, unit: ' us per cycle' })
+target(`${name}, times that by hand`, ratio(comms, name, 'generators and a queue by hand'), { most: 3.2 })
+target('a timer of 1 ms fired meanwhile, times per second', fired / took * 1000, { least: 50 })
+
+// ---------------------------------------------------------------------------------------------------- choice
+
+const choices = 10_000
+
+function choosing(name, guards) {
+  const host = synchronousHost()
+  const scheduler = new Scheduler({ host })
+  return {
+    name,
+    operations: choices,
+    run() {
+      const channels = [new Channel(Infinity), new Channel(Infinity)]
+      for (const channel of channels) for (let i = 0; i < choices; i++) channel.offer(i)
+      const job = scheduler.spawn(function* () { for (let i = 0; i < choices; i++) yield guards(channels) })
+      host.drain()
+      if (job.state !== 'done') throw new Error(`${name}: the job is ${job.state}`)
+    }
+  }
+}
+
+console.log('\n### choice between two channels with messages\n')
+printRows('way to receive', 'ns per message', await measure([
+  choosing('receive', ([one]) => one.receive()),
+  choosing('choice', ([one, other]) => choice([{ receive: one }, { receive: other }])),
+  choosing('choice, fair', ([one, other]) => choice([{ receive: one }, { receive: other }], { fair: true })),
+  choosing('choice, with an action', ([receive]) => choice([{ receive, action: message => message }])),
+  choosing('choice, with a timeout', ([receive]) => choice([{ receive }, { timeout: 5 }]))
+]))
+
+// -------------------------------------------------------------------------------------------------- creation
+
+function* nothing() {}
+
+function creation(n) {
+  const host = synchronousHost()
+  const scheduler = new Scheduler({ host })
+  const works = Array.from({ length: n }, () => nothing)
+  const rounds = Math.ceil(2000 / n)
+  const variant = (name, body) => ({
+    name,
+    operations: rounds * n,
+    run() {
+      const job = scheduler.spawn(function* () { for (let i = 0; i < rounds; i++) yield* body() })
+      host.drain()
+      if (job.state !== 'done') throw new Error(`${name}: the job is ${job.state}`)
+    }
+  })
+  return [
+    {
+      name: 'generators by hand',
+      operations: rounds * n,
+      run() {
+        for (let i = 0; i < rounds; i++) for (const work of works) work().next()
+      }
+    },
+    variant('fork: spawn()', function* () {
+      let last
+      for (const work of works) last = scheduler.spawn(work)
+      yield last
+    }),
+    variant('par()', function* () { yield par(...works) })
+  ]
+}
+
+console.log('\n### creating n processes that do nothing, ns each\n')
+const created = []
+for (const n of [1, 10, 100, 1000, 10_000]) {
+  const rows = await measure(creation(n), { passes: 5 })
+  created.push([figure(n), ...rows.map(({ median }) => median), ratio(rows, 'par()', 'fork: spawn()')])
+}
+table(['n', 'generators by hand', 'fork: spawn()', 'par()', 'par / fork'], created)
+
+// ---------------------------------------------------------------------------------------------------- yields
+
+function yielding(n) {
+  const each = Math.max(2, Math.ceil(100_000 / n))
+  function* work() {
+    for (let i = 0; i < each; i++) yield
+  }
+  const scheduled = (name, options) => {
+    const host = synchronousHost()
+    const scheduler = new Scheduler({ ...options, host })
+    return {
+      name,
+      operations: n * each,
+      run() {
+        let last
+        for (let i = 0; i < n; i++) last = scheduler.spawn(work)
+        host.drain()
+        if (last.state !== 'done') throw new Error(`${name}: the last job is ${last.state}`)
+      }
+    }
+  }
+  return [
+    {
+      name: 'generators in turns by hand',
+      operations: n * each,
+      run() {
+        const generators = Array.from({ length: n }, () => work())
+        for (let i = 0; i <= each; i++) for (const generator of generators) generator.next()
+      }
+    },
+    scheduled('slices of 1 ms', {}),
+    // As the paper's: every yield hands over.
+    scheduled('every yield hands over', { slice: Number.MIN_VALUE, budget: 1 })
+  ]
+}
+
+console.log('\n### a yield of one of n jobs, creation included, ns\n')
+const yields = []
+for (const n of [1, 10, 100, 1000, 10_000, 100_000]) {
+  const rows = await measure(yielding(n), { passes: 5 })
+  yields.push([figure(n), ...rows.map(({ median }) => median)])
+}
+table(['n', 'generators in turns by hand', 'slices of 1 ms', 'every yield hands over'], yields)

@@ -1,0 +1,148 @@
+import { fp, Scheduler } from '../rt.mjs'
+import { Barrier, Mutex, nonPreemptive, Resource, Semaphore } from '../sync.mjs'
+import { figure, heading, measure, printRows, ratio, synchronousHost, table } from './support.mjs'
+
+const rounds = 5_000
+
+heading('what locks and critical sections cost', `CPU time, ${figure(rounds)} rounds a run`)
+
+/** `spawn` starts the jobs of one run on a scheduler and returns the last one to end. */
+function variant(name, spawn, { operations = rounds, ...options } = {}) {
+  const host = synchronousHost()
+  const scheduler = new Scheduler({ host, policy: fp, ...options })
+  return {
+    name,
+    operations,
+    run() {
+      const job = spawn(scheduler)
+      host.drain()
+      if (job.state !== 'done') throw new Error(`${name}: the job is ${job.state}`)
+    }
+  }
+}
+
+let counter = 0
+const count = () => { counter++ }
+function* countOnce() {
+  counter++
+}
+function* countAndYield() {
+  counter++
+  yield
+}
+
+function repeat(body) {
+  return scheduler => scheduler.spawn(function* () { for (let i = 0; i < rounds; i++) yield* body() })
+}
+
+/** What a lock costs at least: a flag, and a yield. */
+const flag = { isHeld: false }
+const mutex = new Mutex()
+const semaphore = new Semaphore(1)
+const resource = new Resource()
+
+console.log('### nobody else wants it\n')
+printRows('section', 'ns per round', await measure([
+  variant('a yield and a flag', repeat(function* () {
+    flag.isHeld = true
+    yield
+    counter++
+    flag.isHeld = false
+  })),
+  variant('mutex: lock(), unlock()', repeat(function* () {
+    yield mutex.lock()
+    counter++
+    mutex.unlock()
+  })),
+  variant('mutex.use(), a function', repeat(function* () { yield mutex.use(count) })),
+  variant('mutex.use(), a generator', repeat(function* () { yield mutex.use(countOnce) })),
+  variant('semaphore: acquire(), release()', repeat(function* () {
+    yield semaphore.acquire()
+    counter++
+    semaphore.release()
+  })),
+  variant('nonPreemptive(), a function', repeat(function* () { yield nonPreemptive(count) })),
+  variant('nonPreemptive(), a generator', repeat(function* () { yield nonPreemptive(countOnce) })),
+  variant('resource.use(), a function', scheduler => scheduler.spawn(function* () {
+    for (let i = 0; i < rounds; i++) yield resource.use(count)
+  }, { uses: [resource] }))
+], { time: 60 }))
+
+/** Ten jobs of equal priority, each of which hands over at every yield, and so while it holds the lock. */
+function contended(name, body) {
+  return variant(name, scheduler => {
+    let last
+    for (let j = 0; j < 10; j++) {
+      last = scheduler.spawn(function* () { for (let i = 0; i < rounds / 10; i++) yield* body() })
+    }
+    return last
+  }, { slice: Number.MIN_VALUE, budget: 1 })
+}
+
+const barrier = new Barrier(10)
+
+console.log('\n### ten jobs want it at the same time\n')
+printRows('lock, held across a yield', 'ns per round', await measure([
+  contended('two yields', function* () {
+    yield
+    counter++
+    yield
+  }),
+  contended('mutex: lock(), unlock()', function* () {
+    yield mutex.lock()
+    counter++
+    yield
+    mutex.unlock()
+  }),
+  contended('mutex.use()', function* () {
+    yield mutex.use(countAndYield)
+  }),
+  contended('semaphore: acquire(), release()', function* () {
+    yield semaphore.acquire()
+    counter++
+    yield
+    semaphore.release()
+  }),
+  contended('barrier: wait()', function* () { yield barrier.wait() })
+], { time: 60 }))
+
+const mutexes = { make: () => new Mutex(), take: lock => lock.lock(), leave: lock => lock.unlock() }
+const semaphores = {
+  make: () => new Semaphore(1), take: lock => lock.acquire(), leave: lock => lock.release()
+}
+
+/**
+ * A chain of locks: every job holds one and waits for that of the job before, which is less eligible. The first
+ * inherits from all of them, one after the other; then they are let go of from the beginning.
+ */
+function chain(name, depth, { make, take, leave }) {
+  const turns = Math.ceil(1000 / depth)
+  function* link(lock, before) {
+    if (lock !== undefined) yield take(lock)
+    yield take(before)
+    leave(before)
+    if (lock !== undefined) leave(lock)
+  }
+  return variant(name, scheduler => scheduler.spawn(function* () {
+    for (let turn = 0; turn < turns; turn++) {
+      const locks = Array.from({ length: depth }, make)
+      let last
+      yield take(locks[0])
+      for (let i = 1; i <= depth; i++) {
+        last = scheduler.spawn(link, { priority: i }, locks[i], locks[i - 1])
+        yield // until it waits
+      }
+      leave(locks[0])
+      yield last
+    }
+  }), { operations: turns * depth })
+}
+
+console.log('\n### a chain of jobs, each of which waits for the one before, creation of the jobs included\n')
+const chains = []
+for (const depth of [1, 2, 4, 8, 16, 32]) {
+  const variants = [chain('semaphores', depth, semaphores), chain('mutexes', depth, mutexes)]
+  const rows = await measure(variants, { time: 60 })
+  chains.push([figure(depth), ...rows.map(({ median }) => median), ratio(rows, 'mutexes', 'semaphores')])
+}
+table(['depth', 'semaphores, which lend nothing: ns per job', 'mutexes', 'ratio'], chains)

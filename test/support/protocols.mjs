@@ -1,0 +1,317 @@
+/**
+ * A textbook machine for critical sections: one processor that advances tick by tick, and at each tick asks the
+ * protocol who runs. It knows nothing of schedulers, generators or queues.
+ *
+ *   'none'         sections exclude, a request that fails waits, nothing is done about inversion
+ *   'inheritance'  the same, and who holds a lock runs on the best key of all that it blocks, through chains
+ *                  (Sha, Rajkumar, Lehoczky 1990, section III)
+ *   'npcs'         who is in a section runs
+ *   'stack'        a job starts when it is the most eligible of all and its level exceeds the system ceiling; until
+ *                  then the top of the run-time stack goes on (Baker 1991, section 4). A job that has started is never
+ *                  tested again
+ *   'immediate'    who enters a section runs at the ceiling of its resource, above all equals; fixed priorities only
+ *                  (Lampson, Redell 1980; the highest locker)
+ *
+ * What happens at one instant happens in this order: the job that ran unlocks what it need not hold any more, or ends;
+ * then jobs are released; then the protocol decides; and who is chosen takes its locks.
+ */
+
+/**
+ * @typedef {object} ProtocolJob
+ * @property {string} name
+ * @property {number} release
+ * @property {number} priority
+ * @property {number} [deadline] relative; default Infinity
+ * @property {Step[]} steps
+ * @property {string[]} [uses] the resources it may need; default: those in its steps
+ */
+
+/** @typedef {number | ['lock' | 'unlock', string]} Step ticks of work, or what takes no time */
+
+const PROTOCOLS = ['none', 'inheritance', 'npcs', 'stack', 'immediate']
+
+/**
+ * @param {readonly ProtocolJob[]} jobs ties of keys go to the earlier release, then to the earlier in the list
+ * @param {'fp' | 'edf'} policy
+ * @param {string} protocol
+ * @param {{ until?: number, staticCeilings?: boolean }} [options] staticCeilings: of all jobs; otherwise of those that
+ *   have not ended
+ */
+export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings = false } = {}) {
+  if (!PROTOCOLS.includes(protocol)) throw new RangeError(`protocol must be one of ${PROTOCOLS}, got ${protocol}`)
+  const machine = jobs.map((job, index) => newState(job, index, policy))
+  /** @type {string[]} */
+  const trace = []
+  /** @type {Map<string, JobState>} */
+  const holders = new Map()
+  /** @type {JobState[]} the run-time stack, by first dispatch */
+  const stack = []
+  /** @type {JobState | null} */
+  let running = null
+  let time = 0
+  /** @type {string[] | null} */
+  let deadlock = null
+
+  const note = (/** @type {string} */ text) => { trace.push(`${time} ${text}`) }
+  const active = () => machine.filter(state => state.isReleased && !state.isEnded)
+  const ready = () => active().filter(({ wants }) => wants === null)
+  const better = (/** @type {JobState} */ a, /** @type {JobState} */ b) => compare(a.key, b.key) ||
+    a.job.release - b.job.release || a.index - b.index
+
+  const ceilingOf = (/** @type {string} */ resource) => Math.max(-Infinity, ...machine
+    .filter(({ uses, isEnded }) => uses.has(resource) && (staticCeilings || !isEnded)).map(({ level }) => level))
+  const systemCeiling = () => Math.max(-Infinity, ...[...holders.keys()].map(ceilingOf))
+
+  /** The best of its own key and those of all that it blocks. @returns {number[]} */
+  function effective(/** @type {JobState} */ state) {
+    let best = state.key
+    for (const other of machine) {
+      if (other.wants === null || holders.get(other.wants) !== state) continue
+      const theirs = effective(other)
+      if (compare(theirs, best) < 0) best = theirs
+    }
+    return best
+  }
+
+  /** @returns {JobState | undefined} */
+  function choose() {
+    const candidates = ready()
+    const [first] = candidates.toSorted(better)
+    switch (protocol) {
+      case 'npcs':
+        return candidates.find(({ held }) => held.length > 0) ?? first
+      case 'stack':
+        if (first === undefined || first.isStarted || first.level > systemCeiling()) return first
+        return stack[stack.length - 1]
+      case 'immediate': {
+        const raised = (/** @type {JobState} */ state) => Math.max(state.job.priority, ...state.held.map(ceilingOf))
+        return candidates.toSorted((a, b) =>
+          raised(b) - raised(a) || Number(b.held.length > 0) - Number(a.held.length > 0) || better(a, b))[0]
+      }
+      case 'inheritance': {
+        const keys = new Map(candidates.map(state => [state, effective(state)]))
+        return candidates.toSorted((a, b) =>
+          compare(/** @type {number[]} */ (keys.get(a)), /** @type {number[]} */ (keys.get(b))) || better(a, b))[0]
+      }
+    }
+    return first
+  }
+
+  /** Steps that take no time, up to the next work, a wait or the end. @param {JobState} state @param {boolean} locks */
+  function perform(state, locks) {
+    while (state.wants === null && !state.isEnded) {
+      const step = state.job.steps[state.next]
+      if (!locks && typeof step === 'object' && step[0] === 'lock') return
+      if (step === undefined) end(state)
+      else if (typeof step === 'number') {
+        if (state.done < step) return
+        state.done = 0
+        state.next++
+      } else {
+        state.next++
+        if (step[0] === 'lock') lock(state, step[1])
+        else unlock(state, step[1])
+      }
+    }
+  }
+
+  /** @param {JobState} state */
+  function end(state) {
+    state.isEnded = true
+    state.finish = time
+    stack.splice(stack.indexOf(state), 1)
+    note(`finish ${state.job.name}`)
+    running = null
+  }
+
+  /** @param {JobState} state @param {string} resource */
+  function lock(state, resource) {
+    if (!holders.has(resource)) {
+      holders.set(resource, state)
+      state.held.push(resource)
+      return
+    }
+    if (protocol !== 'inheritance' && protocol !== 'none') {
+      throw new Error(`${state.job.name} finds ${resource} held at ${time} under ${protocol}`)
+    }
+    state.wants = resource
+    note(`block ${state.job.name} on=${resource}`)
+    running = null
+    deadlock ??= cycleFrom(state)
+  }
+
+  /** @param {JobState} state @param {string} resource */
+  function unlock(state, resource) {
+    state.held = state.held.filter(other => other !== resource)
+    holders.delete(resource)
+    const [next] = machine.filter(({ wants }) => wants === resource)
+      .sort((a, b) => compare(effective(a), effective(b)) || better(a, b))
+    if (next === undefined) return
+    next.wants = null
+    next.held.push(resource)
+    holders.set(resource, next)
+    note(`wake ${next.job.name}`)
+  }
+
+  /** @param {JobState} start @returns {string[] | null} */
+  function cycleFrom(start) {
+    const names = [start.job.name]
+    for (let state = start; state.wants !== null;) {
+      state = /** @type {JobState} */ (holders.get(state.wants))
+      if (state === start) return names
+      if (names.includes(state.job.name)) return null
+      names.push(state.job.name)
+    }
+    return null
+  }
+
+  function release() {
+    const due = machine.filter(({ isReleased, job }) => !isReleased && job.release <= time)
+    for (const state of due.sort((a, b) => a.job.release - b.job.release || a.index - b.index)) {
+      state.isReleased = true
+      note(`release ${state.job.name}`)
+    }
+  }
+
+  function dispatch() {
+    const next = choose()
+    if (next === undefined || next === running) return
+    if (running !== null) note(`preempt ${running.job.name} by=${next.job.name}`)
+    note(`${next.isStarted ? 'resume' : 'start'} ${next.job.name}`)
+    if (!next.isStarted) stack.push(next)
+    next.isStarted = true
+    running = next
+  }
+
+  release()
+  while (machine.some(({ isEnded }) => !isEnded) && deadlock === null) {
+    if (time > until) throw new Error(`the machine did not end until ${until}`)
+    // A job may block, or end, as soon as it is dispatched.
+    /** @type {JobState | null} */
+    let last
+    do {
+      dispatch()
+      last = running
+      if (running !== null) perform(running, true)
+    } while (deadlock === null && (running !== last || running !== null && choose() !== running))
+    if (deadlock !== null) break
+    if (running !== null) {
+      running.done++
+      const { intervals } = running
+      const [, ended] = intervals[intervals.length - 1] ?? []
+      if (ended === time) intervals[intervals.length - 1][1] = time + 1
+      else intervals.push([time, time + 1])
+    }
+    time++
+    if (running !== null) perform(running, false)
+    release()
+  }
+  return {
+    /** As test/support/trace.mjs formats it. */
+    trace: trace.join('\n'),
+    /** @type {[number, number][][]} */
+    intervals: machine.map(({ intervals }) => intervals),
+    finish: machine.map(({ finish }) => finish),
+    deadlock
+  }
+}
+
+/** @typedef {ReturnType<typeof newState>} JobState */
+
+/** @param {ProtocolJob} job @param {number} index @param {'fp' | 'edf'} policy */
+function newState(job, index, policy) {
+  const { deadline = Infinity, steps } = job
+  const named = steps.flatMap(step => typeof step === 'number' ? [] : [step[1]])
+  return {
+    job,
+    index,
+    /** Smaller is more eligible. */
+    key: policy === 'fp' ? [-job.priority] : [job.release + deadline, -job.priority],
+    level: policy === 'fp' ? job.priority : -deadline,
+    uses: new Set(job.uses ?? named),
+    isReleased: false,
+    isStarted: false,
+    isEnded: false,
+    finish: NaN,
+    /** The next step, and how much of it is done. */
+    next: 0,
+    done: 0,
+    /** @type {string[]} */
+    held: [],
+    /** @type {string | null} */
+    wants: null,
+    /** @type {[number, number][]} */
+    intervals: []
+  }
+}
+
+/** @param {number[]} a @param {number[]} b */
+function compare(a, b) {
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return a[i] < b[i] ? -1 : 1
+  return 0
+}
+
+// ------------------------------------------------------------------------------------------------ random sets
+
+/**
+ * Jobs with random critical sections, properly nested, with work between any two steps that take no time: what happens
+ * first at one instant is then nobody's choice.
+ *
+ * @param {import('./seeded.mjs').Random} random
+ * @param {{ ordered?: boolean }} [options] ordered: inner sections are of later resources, so that locks do not deadlock
+ * @returns {ProtocolJob[]}
+ */
+export function randomSections(random, { ordered = false } = {}) {
+  const count = random.integer(2, 6)
+  const resources = ['a', 'b', 'c', 'd'].slice(0, random.integer(1, 4))
+  const priorities = random.shuffle(Array.from({ length: count }, (_, index) => index + 1))
+  const deadlines = new Set()
+  return priorities.map((priority, index) => {
+    const release = random.integer(0, 15)
+    let deadline = random.integer(3, 60)
+    while (deadlines.has(release + deadline)) deadline++
+    deadlines.add(release + deadline)
+    const mine = resources.filter(() => random.chance(0.7))
+    /** @type {Step[]} */
+    const steps = random.chance(0.5) ? [random.integer(1, 3)] : []
+    for (let sections = random.integer(0, 3); sections > 0; sections--) {
+      steps.push(...section(random, mine, ordered), random.integer(1, 3))
+    }
+    if (steps.length === 0) steps.push(random.integer(1, 4))
+    return { name: `j${index}`, release, priority, deadline, steps }
+  })
+}
+
+/** @param {import('./seeded.mjs').Random} random @param {string[]} free @param {boolean} ordered @returns {Step[]} */
+function section(random, free, ordered) {
+  if (free.length === 0) return [random.integer(1, 2)]
+  const resource = random.pick(free)
+  const inner = free.filter(other => ordered ? other > resource : other !== resource)
+  /** @type {Step[]} */
+  const steps = [['lock', resource], random.integer(1, 3)]
+  while (random.chance(0.4)) steps.push(...section(random, inner, ordered), random.integer(1, 2))
+  steps.push(['unlock', resource])
+  return steps
+}
+
+// --------------------------------------------------------------------------------------------------- the same, run
+
+/**
+ * The steps as a tree: a section is `[resource, ...parts]`.
+ * @param {readonly Step[]} steps
+ * @returns {any[]}
+ */
+export function nested(steps) {
+  /** @type {any[][]} */
+  const open = [[]]
+  for (const step of steps) {
+    if (typeof step === 'number') open[open.length - 1].push(step)
+    else if (step[0] === 'lock') open.push([step[1]])
+    else {
+      const closed = /** @type {any[]} */ (open.pop())
+      if (closed[0] !== step[1]) throw new Error(`${step[1]} is unlocked inside ${closed[0]}`)
+      open[open.length - 1].push(closed)
+    }
+  }
+  return open[0]
+}

@@ -1,0 +1,632 @@
+/** What sync.mjs says to wrong arguments, to use at the wrong time, and to those who come from elsewhere. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Scheduler, edf, fp } from '../rt.mjs'
+import { after, sleep, timeout } from '../alarms.mjs'
+import * as module from '../sync.mjs'
+import { forSeeds } from './support/seeded.mjs'
+import { virtualHost } from './support/virtual-host.mjs'
+
+const {
+  Barrier, Channel, ChannelError, DeadlockError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore,
+  choice, connect, nonPreemptive, par, race
+} = module
+
+const throws = () => { throw new Error('user code was run') }
+
+/** @type {[shown: string, value: any][]} */
+const VALUES = [
+  ['null', null],
+  ['NaN', NaN],
+  ['0', 0],
+  ['-1', -1],
+  ['1.5', 1.5],
+  ['Infinity', Infinity],
+  ['-Infinity', -Infinity],
+  ['9007199254740992', 2 ** 53],
+  ['true', true],
+  ['5', 5n],
+  ['"5"', '5'],
+  ['"toString"', 'toString'],
+  ['Symbol(five)', Symbol('five')],
+  ['an object (Object)', {}],
+  ['an object (no constructor)', Object.create(null)],
+  ['an object (Number)', new Number(5)],
+  ['an object (Object)', { valueOf: throws, toString: throws, [Symbol.toPrimitive]: throws }],
+  ['an array', []],
+  ['function five', function five() {}]
+]
+/** @type {[shown: string, value: any]} */
+const UNDEFINED = ['undefined', undefined]
+/** Throw, or give nonsense, as soon as somebody looks at them. @type {any[]} */
+const UNREADABLE = [
+  { get constructor() { return throws() } },
+  { constructor: { name: Symbol('name') } },
+  new Proxy({}, { get: throws, has: throws })
+]
+
+const isNumber = value => typeof value === 'number'
+const isObject = value => typeof value === 'object' && value !== null
+const none = () => false
+const isCount = least => value => Number.isSafeInteger(value) && value >= least
+
+// What a parameter wants, which of the values above it takes, whether numbers it does not take are out of its range.
+const NAME = { wants: 'a string', takes: value => typeof value === 'string', isOption: true }
+const FUNCTION = { wants: 'a function', takes: value => typeof value === 'function', isRequired: true }
+const OBJECT = { wants: 'an object', takes: isObject, isOption: true }
+const COUNT = { wants: 'an integer >= 0', takes: isCount(0), range: true, isRequired: true }
+const PARTIES = { wants: 'an integer >= 1', takes: isCount(1), range: true, isRequired: true }
+const SIZE = {
+  wants: 'an integer >= 0 or Infinity', takes: value => isCount(0)(value) || value === Infinity, range: true,
+  isOption: true
+}
+const OVERFLOW = { wants: "'block', 'drop' or 'slide'", takes: none, isOption: true }
+const LEVEL = { wants: 'a number', takes: value => isNumber(value) && !Number.isNaN(value), range: true, isOption: true }
+const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'boolean', isOption: true }
+const SCHEDULER = { wants: 'a Scheduler', takes: none, isOption: true }
+const GUARDS = { wants: 'an array', takes: Array.isArray, isRequired: true }
+const GUARD = { wants: 'an object', takes: isObject, isRequired: true }
+const CHANNEL = { wants: 'a Channel', takes: none }
+const DURATION = { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true }
+const TIME = { ...LEVEL, isOption: false }
+const TRUE = { wants: 'true', takes: value => value === true }
+const AWAITED = { wants: 'a promise, a job or a waitable', takes: none, isLookedAt: true }
+const ACTION = { ...FUNCTION, isRequired: false, isOption: true }
+const WORK = {
+  wants: 'a function, a Task, a generator, or something to wait for', takes: FUNCTION.takes, isRequired: true,
+  isLookedAt: true
+}
+
+/** One of everything, with somebody who waits at each. */
+function world() {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1 })
+  const mutex = new Mutex({ name: 'm' })
+  const semaphore = new Semaphore(0, { name: 's' })
+  const barrier = new Barrier(3, { name: 'b' })
+  const empty = new Channel(0, { name: 'empty' })
+  const full = new Channel(1, { name: 'full' })
+  const resource = new Resource({ name: 'r' })
+  full.offer('kept')
+  const jobs = [
+    function* () { yield mutex.lock(); yield sleep(100) },
+    function* () { yield mutex.lock() },
+    function* () { yield semaphore.acquire() },
+    function* () { yield barrier.wait() },
+    function* () { yield empty.receive() },
+    function* () { yield full.send('waits') }
+  ].map((work, index) => scheduler.spawn(work, { name: `j${index}`, uses: [resource] }))
+  for (const job of jobs) job.catch(() => {})
+  host.run({ until: 1 })
+  const traces = () => ({
+    stats: scheduler.stats(),
+    states: jobs.map(({ state }) => state),
+    posts: host.posts,
+    timers: host.timers,
+    owner: mutex.owner?.name,
+    available: semaphore.available,
+    waiting: barrier.waiting,
+    channels: [empty, full].map(({ closed, length }) => [closed, length]),
+    resource: [resource.holder, resource.ceiling]
+  })
+  return { host, scheduler, mutex, semaphore, barrier, empty, full, resource, traces }
+}
+
+// Every parameter of everything that is exported, with good values for all others.
+/** @type {[call: string, name: string, kind: any, act: (here: any, value: any) => void][]} */
+const PARAMETERS = [
+  ['nonPreemptive', 'section', FUNCTION, (_, value) => nonPreemptive(value)],
+  ['Resource', 'options', OBJECT, (_, value) => new Resource(value)],
+  ['Resource', 'ceiling', LEVEL, (_, ceiling) => new Resource({ ceiling })],
+  ['Resource', 'name', NAME, (_, name) => new Resource({ name })],
+  ['Resource.use', 'section', FUNCTION, ({ resource }, value) => resource.use(value)],
+  ['Mutex', 'options', OBJECT, (_, value) => new Mutex(value)],
+  ['Mutex', 'name', NAME, (_, name) => new Mutex({ name })],
+  ['Mutex.use', 'section', FUNCTION, ({ mutex }, value) => mutex.use(value)],
+  ['Semaphore', 'permits', COUNT, (_, value) => new Semaphore(value)],
+  ['Semaphore', 'options', OBJECT, (_, value) => new Semaphore(1, value)],
+  ['Semaphore', 'name', NAME, (_, name) => new Semaphore(1, { name })],
+  ['Semaphore.use', 'section', FUNCTION, ({ semaphore }, value) => semaphore.use(value)],
+  ['Barrier', 'parties', PARTIES, (_, value) => new Barrier(value)],
+  ['Barrier', 'options', OBJECT, (_, value) => new Barrier(1, value)],
+  ['Barrier', 'name', NAME, (_, name) => new Barrier(1, { name })],
+  ['Channel', 'size', SIZE, (_, value) => new Channel(value)],
+  ['Channel', 'options', OBJECT, (_, value) => new Channel(1, value)],
+  ['Channel', 'overflow', OVERFLOW, (_, overflow) => new Channel(1, { overflow })],
+  ['Channel', 'name', NAME, (_, name) => new Channel(1, { name })],
+  ['Channel.forEach', 'work', FUNCTION, ({ full }, value) => full.forEach(value)],
+  ['choice', 'guards', GUARDS, (_, value) => choice(value)],
+  ['choice', 'options', OBJECT, ({ full }, value) => choice([{ receive: full }], value)],
+  ['choice', 'fair', BOOLEAN, ({ full }, fair) => choice([{ receive: full }], { fair })],
+  ['choice', 'scheduler', SCHEDULER, ({ full }, scheduler) => choice([{ receive: full }], { scheduler })],
+  ['choice', 'guards[1]', GUARD, ({ full }, value) => choice([{ receive: full }, value])],
+  ['choice', 'guards[1].receive', CHANNEL, ({ full }, receive) => choice([{ receive: full }, { receive }])],
+  ['choice', 'guards[1].send', CHANNEL, ({ full }, send) => choice([{ receive: full }, { send, value: 1 }])],
+  ['choice', 'guards[1].timeout', DURATION, ({ full }, ms) => choice([{ receive: full }, { timeout: ms }])],
+  ['choice', 'guards[1].until', TIME, ({ full }, until) => choice([{ receive: full }, { until }])],
+  ['choice', 'guards[1].skip', TRUE, ({ full }, skip) => choice([{ receive: full }, { skip }])],
+  ['choice', 'guards[1].wait', AWAITED, ({ full }, wait) => choice([{ receive: full }, { wait }])],
+  ['choice', 'guards[1].when', BOOLEAN, ({ full }, when) => choice([{ receive: full }, { skip: true, when }])],
+  ['choice', 'guards[1].action', ACTION, ({ full }, action) => {
+    choice([{ receive: full }, { skip: true, action }])
+  }],
+  ['par', 'works[1]', WORK, (_, value) => par(() => {}, value)],
+  ['race', 'works[1]', WORK, (_, value) => race(() => {}, value)],
+  ['Latest', 'options', OBJECT, (_, value) => new Latest(0, value)],
+  ['Latest', 'shared', BOOLEAN, (_, shared) => new Latest(0, { shared })],
+  ['Ring', 'options', OBJECT, (_, value) => new Ring(1, value)],
+  ['Ring', 'shared', BOOLEAN, (_, shared) => new Ring(1, { shared })],
+  ['connect', 'name', { ...NAME, isOption: false, isRequired: true }, (_, name) => connect(endpoint(), name)]
+]
+
+const endpoint = () => ({ postMessage: throws, addEventListener: throws })
+
+/** @param {() => void} act @param {Function} type */
+const assertThrows = (act, type) => assert.instance(errorOf(act), type)
+
+function errorOf(act) {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+// --------------------------------------------------------------------------------------------- wrong arguments
+
+const refusals = suite('wrong arguments')
+
+for (const [call, name, kind, act] of PARAMETERS) {
+  refusals(`${call}: ${name} must be ${kind.wants}`, () => {
+    const values = [...VALUES, ...(kind.isRequired ? [UNDEFINED] : [])].filter(([, value]) => !kind.takes(value))
+    for (const [shown, value] of values) {
+      const here = world()
+      const before = here.traces()
+      const error = errorOf(() => act(here, value))
+      const wanted = kind.range && isNumber(value) ? RangeError : TypeError
+      assert.ok(error, `${name} takes ${shown}`)
+      assert.is(error.message, `${name} must be ${kind.wants}, got ${shown}`)
+      assert.is(error.constructor, wanted, `${name} of ${shown}`)
+      assert.equal(here.traces(), before, `something is left of ${name} of ${shown}`)
+    }
+    if (kind.isOption) act(world(), undefined)
+  })
+
+  refusals(`${call}: ${name} that cannot be looked at is refused like any other`, () => {
+    for (const value of UNREADABLE) {
+      if (kind.takes(value)) continue
+      const here = world()
+      const before = here.traces()
+      const error = errorOf(() => act(here, value))
+      assert.equal(here.traces(), before)
+      // To tell what may be waited for one has to look: what that throws comes out.
+      if (kind.isLookedAt && error?.message === 'user code was run') continue
+      assert.is(error?.constructor, TypeError, `${error}`)
+      assert.ok(error.message.startsWith(`${name} must be ${kind.wants}, got `), error.message)
+    }
+  })
+}
+
+refusals('everything that is exported is in the table, or an error', () => {
+  const covered = new Set(PARAMETERS.map(([call]) => call))
+  const others = Object.keys(module).filter(name => !covered.has(name))
+  assert.equal(others.sort(), ['ChannelError', 'DeadlockError', 'OwnershipError'])
+})
+
+refusals('classes are not called without new', () => {
+  for (const [name, exported] of Object.entries(module)) {
+    if (/^[A-Z]/.test(name)) assertThrows(() => exported(1), TypeError)
+  }
+})
+
+refusals('a guard must have exactly one kind, a choice one guard, a race one work', () => {
+  const { full } = world()
+  const kinds = 'receive, send, timeout, until, wait, skip'
+  assert.throws(() => choice([{}]), error => error.message === `guards[0] must have one of ${kinds}, got none`)
+  assert.throws(() => choice([{ receive: full, timeout: 1 }]), /guards\[0\] must have one of .*, got receive and timeout/)
+  for (const guards of [[], [{ skip: true, when: false }]]) assertThrows(() => choice(guards), TypeError)
+  assertThrows(() => race(), TypeError)
+})
+
+refusals('a refused choice, par or race has not listened to its other waitables', async () => {
+  const { host, scheduler } = world()
+  const failing = () => scheduler.spawn(() => { throw new Error('nobody waits') })
+  for (const act of [
+    job => choice([{ skip: true }, { wait: job, when: false }]),
+    job => choice([{ wait: job, when: false }, { receive: 5 }]),
+    job => choice([{ wait: job }, { receive: 5 }]),
+    job => choice([{ wait: job }], 5),
+    job => par(job, 5),
+    job => race(job, 5)
+  ]) {
+    const job = failing()
+    errorOf(() => act(job))
+    const before = host.errors.length
+    await host.drain({ until: host.time + 1 })
+    assert.is(host.errors.length, before + 1, 'its failure is not reported')
+  }
+})
+
+refusals.run()
+
+// ------------------------------------------------------------------------------------------ at the wrong time
+
+const late = suite('use at the wrong time')
+
+/** What a job sees of each act: the name of its error, or its value. */
+function seenBy(acts, options = {}) {
+  const here = world()
+  const log = []
+  const job = here.scheduler.spawn(function* () {
+    for (const act of acts) {
+      try {
+        const result = act(here)
+        log.push(result !== null && typeof result === 'object' ? yield result : result)
+      } catch (error) {
+        log.push(error.name)
+      }
+    }
+  }, { name: 'tests', ...options })
+  job.catch(() => {})
+  here.host.run({ until: 50 })
+  return { ...here, log, job }
+}
+
+late('unlocking twice, or what one does not hold, is an OwnershipError and changes nothing', () => {
+  const own = new Mutex()
+  const { log, mutex } = seenBy([
+    () => own.lock(), () => own.unlock(), () => own.unlock(), () => own.unlock('key'), () => own.locked,
+    ({ mutex }) => mutex.unlock()
+  ])
+  assert.equal(log, [undefined, undefined, 'OwnershipError', 'OwnershipError', false, 'OwnershipError'])
+  assert.is(mutex.owner.name, 'j0')
+})
+
+late('locking what one holds is a cycle of one', () => {
+  const own = new Mutex()
+  const { log } = seenBy([() => own.lock(), () => own.lock(), () => own.use(() => 1), () => own.unlock(), () => own.locked])
+  assert.equal(log, [undefined, 'DeadlockError', 'DeadlockError', undefined, false])
+})
+
+late('a key is for one lock, once, and only for unlocking where it was got', async () => {
+  const mutex = new Mutex()
+  const first = await mutex.lock()
+  for (const wrong of [undefined, null, 'key', {}, Object.create(first)]) assertThrows(() => mutex.unlock(wrong), OwnershipError)
+  mutex.unlock(first)
+  assertThrows(() => mutex.unlock(first), OwnershipError)
+  const second = await mutex.lock()
+  assertThrows(() => mutex.unlock(first), OwnershipError)
+  assert.is(mutex.locked, true)
+  mutex.unlock(second)
+  assert.is(mutex.locked, false)
+})
+
+late('a closed channel takes nothing more, says why, and is closed once', () => {
+  const channel = new Channel(2)
+  const reason = new Error('broken')
+  channel.offer(1)
+  assert.equal([channel.close(reason), channel.close('again'), channel.offer(2)], [true, false, false])
+  const errors = []
+  const catching = waitable => function* () {
+    try {
+      return yield waitable
+    } catch (error) {
+      errors.push(error)
+    }
+  }
+  const { log } = seenBy([
+    () => catching(channel.send(3))(), () => channel.receive(), () => catching(channel.receive())(), () => channel.poll(),
+    () => catching(choice([{ receive: channel }, { skip: true }]))()
+  ])
+  assert.equal(log, [undefined, 1, undefined, undefined, undefined])
+  assert.is(errors.length, 3)
+  for (const error of errors) {
+    assert.instance(error, ChannelError)
+    assert.equal([error.reason, error.cause], [reason, reason])
+  }
+})
+
+late('waiting in a critical section is a TypeError, and leaves nobody in a line', () => {
+  const own = new Resource()
+  const [mutex, semaphore, barrier] = [new Mutex(), new Semaphore(1), new Barrier(2)]
+  const [channel, roomy] = [new Channel(), new Channel(Infinity)]
+  const waits = [
+    () => mutex.lock(), () => mutex.use(() => 1), () => semaphore.acquire(), () => barrier.wait(), () => channel.send(1),
+    () => channel.receive(), () => choice([{ receive: channel }, { timeout: 5 }]), () => par(() => 1), () => sleep(1),
+    () => race(() => 1), () => channel.forEach(() => {}), () => timeout(1, mutex.lock()), () => Promise.resolve(1)
+  ]
+  for (const section of [inside => nonPreemptive(inside), inside => own.use(inside)]) {
+    const log = []
+    const { scheduler, host, job } = seenBy([() => section(function* () {
+      for (const wait of waits) {
+        try {
+          log.push(yield wait())
+        } catch (error) {
+          log.push(error.name)
+        }
+      }
+      yield roomy.send(1)
+      log.push((yield choice([{ receive: channel }, { skip: true }])).index, channel.offer(1), channel.poll())
+    })], { uses: [own] })
+    assert.equal(log, [...waits.map(() => 'TypeError'), 1, false, undefined])
+    assert.is(job.state, 'done')
+    assert.equal([mutex.locked, semaphore.available, barrier.waiting, own.holder], [false, 1, 0, null])
+    assert.is(scheduler.spawn(function* () {}).state, 'ready')
+    host.run({ until: 60 })
+  }
+})
+
+late('critical sections, par and race are for jobs', () => {
+  assertThrows(() => nonPreemptive(() => 1).next(), TypeError)
+  assertThrows(() => new Resource().use(() => 1)[Symbol.iterator]().next(), TypeError)
+  assertThrows(() => par()[Symbol.iterator]().next(), TypeError)
+})
+
+late('in finally blocks of cancelled jobs everything waits as ever', () => {
+  const { host, scheduler } = world()
+  const [mutex, semaphore, barrier] = [new Mutex(), new Semaphore(0), new Barrier(2)]
+  const [there, back] = [new Channel(), new Channel()]
+  const log = []
+  const cancelled = scheduler.spawn(function* () {
+    try {
+      yield sleep(1000)
+    } finally {
+      yield mutex.lock()
+      log.push(mutex.owner.name)
+      mutex.unlock()
+      yield semaphore.acquire()
+      yield barrier.wait()
+      yield there.send('sent')
+      log.push(yield back.receive(), (yield choice([{ receive: back }, { timeout: 3 }])).index)
+      log.push(...yield par(() => 'a', function* () { yield sleep(1); return 'b' }))
+      log.push(yield nonPreemptive(() => 'section'))
+    }
+  }, { name: 'cancelled' })
+  scheduler.spawn(function* () {
+    yield mutex.use(() => sleep(4))
+    semaphore.release()
+    yield barrier.wait()
+    log.push(yield there.receive())
+    yield back.send('answered')
+  })
+  const reason = new Error('cancelled')
+  let error
+  cancelled.catch(given => { error = given })
+  after(2, () => { cancelled.cancel(reason) }, { scheduler })
+  return host.drain({ until: 50 }).then(() => {
+    assert.equal(log, ['cancelled', 'sent', 'answered', 1, 'a', 'b', 'section'])
+    assert.equal([cancelled.state, error], ['cancelled', reason])
+  })
+})
+
+late('a signal that aborts takes its job out of whatever it waits for', () => {
+  const waits = {
+    lock: ({ mutex }) => mutex.lock(),
+    use: ({ mutex }) => mutex.use(throws),
+    acquire: ({ semaphore }) => semaphore.acquire(),
+    barrier: ({ barrier }) => barrier.wait(),
+    receive: ({ empty }) => empty.receive(),
+    send: ({ full }) => full.send('never'),
+    choice: ({ empty, full }) => choice([{ receive: empty, action: throws }, { send: full, value: 'never' }]),
+    forEach: ({ empty }) => empty.forEach(throws),
+    par: ({ empty }) => par(() => empty.receive(), () => empty.receive()),
+    race: ({ empty }) => race(() => empty.receive())
+  }
+  for (const [name, wait] of Object.entries(waits)) {
+    const here = world()
+    const { host, scheduler, mutex, semaphore, barrier, empty, full } = here
+    const controller = new AbortController()
+    const job = scheduler.spawn(function* () { yield wait(here) }, { signal: controller.signal })
+    job.catch(() => {})
+    host.run({ until: 5 })
+    assert.is(job.state, 'waiting', name)
+    controller.abort()
+    host.run({ until: 6 })
+    assert.is(job.state, 'cancelled', name)
+    // Only those who waited before are served: then nobody is left.
+    semaphore.release()
+    semaphore.release()
+    assert.equal([semaphore.available, barrier.waiting], [1, 1], name)
+    assert.equal([empty.offer(1), empty.offer(2)], [true, false], name)
+    assert.equal([full.poll(), full.poll(), full.poll()], ['kept', 'waits', undefined], name)
+    host.run({ until: 200 })
+    assert.equal([mutex.locked, host.errors], [false, []], name)
+  }
+})
+
+late('what was cancelled before it began does nothing when somebody waits for it later', async () => {
+  const { host, scheduler, empty } = world()
+  const send = new Channel(1)
+  const lazy = [send.send(1), new Mutex().lock(), choice([{ send, value: 2, action: throws }]), par(throws)]
+  const job = scheduler.spawn(function* () { for (const one of lazy) yield one })
+  job.cancel()
+  job.catch(() => {})
+  await host.drain({ until: 5 })
+  assert.equal([job.state, send.length, empty.closed], ['cancelled', 0, false])
+})
+
+late.run()
+
+// ------------------------------------------------------------------------------------------------- from elsewhere
+
+const foreign = suite('schedulers that share')
+
+/** Two schedulers on one host, of different policies. */
+function pair() {
+  const host = virtualHost()
+  const options = { host, slice: 1, round: 2, budget: 1 }
+  return { host, one: new Scheduler({ ...options, policy: fp }), other: new Scheduler({ ...options, policy: edf }) }
+}
+
+foreign('a mutex: each job has it for itself, strangers do not unlock it, cycles across are found', async () => {
+  const { host, one, other } = pair()
+  const [a, b] = [new Mutex({ name: 'a' }), new Mutex({ name: 'b' })]
+  let inside = 0
+  const visit = () => a.use(function* () {
+    assert.is(++inside, 1)
+    yield sleep(1)
+    inside--
+  })
+  const visits = [one, other, one, other].map(scheduler => scheduler.spawn(function* () {
+    for (let n = 0; n < 5; n++) yield visit()
+  }))
+  host.run()
+  assert.equal([visits.map(({ state }) => state), a.locked, host.time], [Array(4).fill('done'), false, 20])
+
+  const nest = (first, second) => function* () {
+    yield first.use(function* () {
+      yield sleep(1)
+      yield second.use(() => {})
+    })
+  }
+  const crossed = [one.spawn(nest(a, b)), other.spawn(nest(b, a))]
+  const outcomes = Promise.allSettled(crossed)
+  await host.drain()
+  assert.equal((await outcomes).map(({ reason }) => reason?.constructor).filter(Boolean), [DeadlockError])
+  assert.equal([a.locked, b.locked], [false, false])
+})
+
+foreign('channels, semaphores and barriers', () => {
+  const { host, one, other } = pair()
+  const [channel, semaphore, barrier] = [new Channel(), new Semaphore(0), new Barrier(2)]
+  const log = []
+  one.spawn(function* () {
+    for (let n = 0; n < 3; n++) yield channel.send(n)
+    semaphore.release()
+    yield barrier.wait()
+    log.push('one')
+  })
+  other.spawn(function* () {
+    for (let n = 0; n < 3; n++) log.push(yield choice([{ receive: channel, action: value => value * 2 }]))
+    yield semaphore.acquire()
+    log.push('acquired')
+    yield barrier.wait()
+    log.push('other')
+  })
+  host.run()
+  assert.equal(log.slice(0, 4), [0, 2, 4].map(value => ({ index: 0, value })).concat('acquired'))
+  assert.equal(log.slice(4).sort(), ['one', 'other'])
+})
+
+foreign('outside jobs everything can be awaited, and is served with the jobs', async () => {
+  const { host, one } = pair()
+  const [channel, barrier, semaphore] = [new Channel(), new Barrier(2), new Semaphore(0)]
+  one.spawn(function* () {
+    yield channel.send('from a job')
+    yield barrier.wait()
+    semaphore.release()
+  })
+  const awaited = Promise.all([
+    channel.receive(), barrier.wait(), semaphore.acquire(),
+    choice([{ receive: channel }, { skip: true }]), timeout(5, channel.receive(), { scheduler: one })
+  ].map(waitable => Promise.resolve(waitable).catch(error => error.name)))
+  await host.drain({ until: 10 })
+  assert.equal(await awaited, ['from a job', undefined, undefined, { index: 1, value: undefined }, 'TimeoutError'])
+})
+
+foreign.run()
+
+// -------------------------------------------------------------------------------------------------- what is left
+
+const memory = suite('what is left of waits')
+
+const MANY = 1e5
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc')
+
+/** Bytes of the heap once garbage is collected. */
+function heap() {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
+memory('100 000 waits that time out, or lose a choice, leave nobody in a line', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 'auto', slice: Infinity, round: Infinity })
+  const [mutex, semaphore, barrier] = [new Mutex(), new Semaphore(0), new Barrier(2)]
+  const channels = [new Channel(), new Channel()]
+  const hold = scheduler.spawn(function* () {
+    yield mutex.lock()
+    yield new Channel().receive()
+  })
+  hold.catch(() => {})
+  scheduler.spawn(function* () {
+    for (let n = 0; n < MANY / 5; n++) {
+      yield choice([
+        { wait: mutex.lock() }, { wait: semaphore.acquire() }, { wait: barrier.wait() },
+        { receive: channels[0] }, { send: channels[1], value: n }, { timeout: 1 }
+      ])
+    }
+  })
+  host.run()
+  assert.is(host.time, MANY / 5)
+  semaphore.release()
+  hold.cancel()
+  host.run()
+  assert.equal([mutex.locked, semaphore.available, barrier.waiting, host.timers, host.posts], [false, 1, 0, [], 0])
+  assert.equal([channels[0].offer(1), channels[1].poll()], [false, undefined])
+})
+
+memory('100 000 cancelled jobs leave nothing in the queues they waited in', async () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 'auto', slice: Infinity, round: Infinity })
+  const mutex = new Mutex()
+  const [there, back] = [new Channel(), new Channel()]
+  scheduler.spawn(function* () {
+    yield mutex.lock()
+    yield new Channel().receive()
+  }, { deadline: 1 }).catch(() => {})
+  await host.drain()
+  const before = heap()
+  for (let n = 0; n < MANY / 1000; n++) {
+    const jobs = Array.from({ length: 1000 }, (_, index) => scheduler.spawn(function* () {
+      if (index % 3 === 0) yield mutex.lock()
+      else if (index % 3 === 1) yield there.receive()
+      else yield choice([{ receive: there }, { send: back, value: index }])
+    }, { deadline: index + 1 }))
+    for (const job of jobs) job.catch(() => {})
+    await host.drain({ until: host.time + 1 })
+    for (const job of jobs) {
+      assert.is(job.state, 'waiting')
+      job.cancel()
+    }
+    await host.drain({ until: host.time + 1 })
+    for (const job of jobs) assert.is(job.state, 'cancelled')
+  }
+  assert.equal([there.offer(1), back.poll(), host.timers, host.posts], [false, undefined, [], 0])
+  const grown = heap() - before
+  assert.ok(grown < 20 * MANY, `${grown} bytes are left`)
+})
+
+memory('waits that come and go at random leave lines in order', () => forSeeds(100, random => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp, budget: 1, slice: Infinity, round: Infinity })
+  const channel = new Channel()
+  const log = []
+  const jobs = Array.from({ length: random.integer(1, 30) }, (_, index) => {
+    const priority = random.integer(0, 3)
+    const job = scheduler.spawn(function* () { log.push([yield channel.receive(), index]) }, { priority })
+    job.catch(() => {})
+    return { index, job, priority }
+  })
+  host.run()
+  const left = jobs.filter(({ job }) => {
+    const leaves = random.chance(0.5)
+    if (leaves) job.cancel()
+    return !leaves
+  })
+  host.run()
+  left.forEach((_, n) => {
+    assert.is(channel.offer(n), true)
+    host.run()
+  })
+  assert.is(channel.offer('too many'), false)
+  const order = left.sort((a, b) => b.priority - a.priority || a.index - b.index)
+  assert.equal(log, order.map(({ index }, n) => [n, index]))
+}))
+
+memory.run()
