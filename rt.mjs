@@ -3135,14 +3135,7 @@ class Gate {
     dispatcher.gates.pop()
     const circumstances = /** @type {Circumstances} */ (rare)
     circumstances.gates--
-    if (circumstances.gates > 0) {
-      // The end of an inner section lets in whom the outer one does not concern.
-      const { first } = dispatcher.ready
-      if (first !== null && first.level > dispatcher.gates[dispatcher.gates.length - 1].ceiling) {
-        dispatcher.reconsider()
-      }
-      return
-    }
+    if (circumstances.gates > 0) return dispatcher.reconsider() // Baker 1991: as soon as the ceiling has fallen
     dispatcher.refresh(this.activation)
     if (isDoomed(this.activation)) dispatcher.interrupt()
     else dispatcher.reconsider()

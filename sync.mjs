@@ -51,7 +51,8 @@ function describe(value) {
 /** @param {string} name @param {string} wanted @param {unknown} value */
 const wrongType = (name, wanted, value) => new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
 /** @param {string} name @param {string} wanted @param {unknown} value */
-const outOfRange = (name, wanted, value) => new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
+const outOfRange = (name, wanted, value) =>
+  new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
 
 /** @param {string} name @param {unknown} value @returns {number} */
 function count(name, value, least = 0) {
@@ -79,11 +80,32 @@ function nameIn(options, otherwise) {
   return name
 }
 
-// ------------------------------------------------------------------------------------------ calls to wait for
+// ---------------------------------------------------------------------------------- calls to wait for
 
-/** @param {unknown} result of a section, an action or a work @returns {boolean} whether its job is to yield it */
-const isUnfinished = result => (typeof result === 'object' || typeof result === 'function') && result !== null &&
-  (typeof (/** @type {any} */ (result).next) === 'function' || typeof (/** @type {any} */ (result).then) === 'function')
+/**
+ * @param {unknown} result of a section, an action or a work
+ * @returns {boolean} whether its job is to yield it
+ */
+function isUnfinished(result) {
+  if ((typeof result !== 'object' && typeof result !== 'function') || result === null) return false
+  const { next, then } = /** @type {any} */ (result)
+  return typeof next === 'function' || typeof then === 'function'
+}
+
+/**
+ * What was called with a message is begun at once: at a `yield` before that, a cancellation would lose the
+ * message.
+ *
+ * @param {any} result unfinished @returns {Generator<any, any, any>}
+ */
+function begun(result) {
+  return typeof result[Symbol.iterator] === 'function' ? result[Symbol.iterator]() : finished(result)
+}
+
+/** @param {any} result @returns {Generator<any, any, any>} */
+function* finished(result) {
+  return yield result
+}
 
 /** @param {string} name of what needs one @returns {Job} */
 function currentJob(name) {
@@ -100,10 +122,18 @@ function onBehalfOf(job) {
 }
 
 /**
- * A call that acts once, in the job that yields it first, and repeats its outcome to whoever yields or awaits it.
- * Awaited, or handed to a combinator, it gets a job of its own, which is cancelled when nobody waits for it any more.
+ * A call that acts once, in the job that yields it first, and repeats its outcome to whoever yields or awaits
+ * it. Awaited, or handed to a combinator, it gets a job of its own, which is cancelled when nobody waits for
+ * it any more.
  */
 class Call {
+  /**
+   * One of each kind in this module: V8 throws away the code compiled for a shape when a collection finds no
+   * object of it, as it does between bursts of jobs.
+   *
+   * @type {object[]}
+   */
+  static kept = []
   /** The call itself, once it has begun. @type {Generator<any, any, any> | null} */
   #steps = null
   /** Who drives it. @type {Job | null} */
@@ -253,7 +283,8 @@ class Attendance extends Waitable {
       this.child = here({ scheduler: job === null ? scheduler : undefined })
         .spawn(() => call, { ...onBehalfOf(job), name: call.name, uses })
     }
-    const subject = this.subject = this.child === null ? call.completion : /** @type {Waitable} */ (Waitable.of(this.child))
+    const subject = this.child === null ? call.completion : /** @type {Waitable} */ (Waitable.of(this.child))
+    this.subject = subject
     if (subject.enlist(this)) this.woken(subject)
   }
   undo() {
@@ -274,10 +305,10 @@ class Attendance extends Waitable {
 // -------------------------------------------------------------------------------------- 1 critical sections
 
 /**
- * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until it has ended, however it ends. Rounds
- * still end inside it, alarms and event handlers still run, and what is released meanwhile keeps its true release
- * time. Sections nest; their end is a preemption point. Waiting inside one is a TypeError; a cancellation is put off to
- * its end.
+ * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until it has ended, however it
+ * ends. Rounds still end inside it, alarms and event handlers still run, and what is released meanwhile keeps
+ * its true release time. Sections nest; their end is a preemption point. Waiting inside one is a TypeError; a
+ * cancellation is put off to its end.
  *
  * ```js
  * yield nonPreemptive(function* () {
@@ -288,7 +319,8 @@ class Attendance extends Waitable {
  * ```
  *
  * @template T
- * @param {(() => Generator<any, T, any>) | (() => T)} section called when the job yields the result of this function
+ * @param {(() => Generator<any, T, any>) | (() => T)} section called when the job yields the result of this
+ *   function
  * @returns {Generator<any, T, any>} for `yield` or `yield*` in a job
  * @throws {TypeError} when `section` is no function; at the yield when that is not in a generator job
  */
@@ -298,34 +330,37 @@ export function nonPreemptive(section) {
 
 /** @param {() => any} section @returns {Generator<any, any, any>} */
 function* unpreempted(section) {
-  const gate = seam.gate(currentJob('a critical section'), Infinity)
+  const job = currentJob('a critical section')
+  if (budget.left <= 0) yield // somebody goes first, who has come since the last point
+  const gate = seam.gate(job, Infinity)
   let result
   try {
     result = section()
     if (isUnfinished(result)) result = yield result
   } finally {
     gate.close()
+    if (budget.left <= 0) yield // somebody waits for the end of the section
   }
-  if (budget.left <= 0) yield // somebody waits for the end of the section
   return result
 }
 
 /**
- * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or goes on after
- * a wait, only when nothing that it could need is in use. So it is never blocked once it runs, at most once before that,
- * for at most one outermost section of a less eligible job, and there are no deadlocks.
+ * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or
+ * goes on after a wait, only when nothing that it could need is in use. So it is never blocked once it runs,
+ * at most once before that, for at most one outermost section of a less eligible job, and there are no
+ * deadlocks.
  *
- * Jobs declare what they may use: `spawn(work, { uses: [resource] })`, or a task's `uses`. From their levels follows the
- * ceiling; a declaration counts at once, even while the resource is held.
+ * Jobs declare what they may use: `spawn(work, { uses: [resource] })`, or a task's `uses`. From their levels
+ * follows the ceiling; a declaration counts at once, even while the resource is held.
  */
 export class Resource {
   /** @type {Ceiling} */
   #ceiling
 
   /**
-   * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: a level, which no job that uses it may exceed, and
-   *   below which none need declare it; default: the highest level of the jobs that declare it. Levels are priorities
-   *   under fp, and deadlines with their sign changed under edf.
+   * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: a level, which no job that uses it may
+   *   exceed, and below which none need declare it; default: the highest level of the jobs that declare it.
+   *   Levels are priorities under fp, and deadlines with their sign changed under edf.
    * @throws {TypeError | RangeError} naming the option
    */
   constructor(options = {}) {
@@ -338,19 +373,22 @@ export class Resource {
   }
 
   get name() { return this.#ceiling.name }
-  /** The level that a job must exceed to run while the resource is in use; -Infinity when no job declares it. */
+  /**
+   * The level that a job must exceed to run while the resource is in use; -Infinity when no job declares it.
+   */
   get ceiling() { return this.#ceiling.level }
   /** The job that uses it. @returns {Job | null} */
   get holder() { return this.#ceiling.holder }
 
   /**
-   * Uses it. Waiting inside is a TypeError at that yield; a cancellation is put off to the end of the section; the end
-   * is a preemption point. Awaited outside jobs, the section runs in a job that declares it.
+   * Uses it. Waiting inside is a TypeError at that yield; a cancellation is put off to the end of the
+   * section; the end is a preemption point. Awaited outside jobs, the section runs in a job that declares it.
    *
    * @template R
    * @param {(() => Generator<any, R, any>) | (() => R)} section
    * @returns {Awaitable<R>} what the section returns
-   * @throws {TypeError} when `section` is no function; at the yield, when the job has not declared the resource
+   * @throws {TypeError} when `section` is no function; at the yield, when the job has not declared the
+   *   resource
    */
   use(section) {
     const ceiling = this.#ceiling
@@ -358,16 +396,24 @@ export class Resource {
       new Call(`${ceiling.name}.use()`, used, ceiling, callable('section', section), ceiling.optionsOfUser))
   }
 
-  /** @internal */
-  get [seam.protocol]() {
-    return this.#ceiling
-  }
   get [Symbol.toStringTag]() { return 'Resource' }
+
+  // A getter of that name would put the symbol into the declarations.
+  static {
+    Object.defineProperty(this.prototype, seam.protocol, {
+      /** @this {Resource} */
+      get() {
+        return this.#ceiling
+      }
+    })
+  }
 }
 
 /** @param {Ceiling} ceiling @param {() => any} section @returns {Generator<any, any, any>} */
 function* used(ceiling, section) {
-  const gate = ceiling.open(currentJob(`${ceiling.name}.use()`))
+  const job = currentJob(`${ceiling.name}.use()`)
+  if (budget.left <= 0) yield // somebody goes first, who has come since the last point
+  const gate = ceiling.open(job)
   let result
   try {
     result = section()
@@ -376,8 +422,8 @@ function* used(ceiling, section) {
     // Whoever the gate lets through must find the resource free.
     ceiling.gate = ceiling.holder = null
     gate.close()
+    if (budget.left <= 0) yield // somebody waits for the end of the section
   }
-  if (budget.left <= 0) yield // somebody waits for the end of the section
   return result
 }
 
@@ -410,7 +456,8 @@ class Ceiling {
   attach(job, scheduler) {
     const { level } = job
     if (this.given !== undefined && level > this.given) {
-      throw new RangeError(`uses must not exceed the ceiling ${this.given} of ${this.name}, got ${job.name} of level ${level}`)
+      throw new RangeError(
+        `uses must not exceed the ceiling ${this.given} of ${this.name}, got ${job.name} of level ${level}`)
     }
     if (this.users.size > 0 && this.scheduler !== scheduler) {
       throw new TypeError(`uses must be of one scheduler, got ${this.name} of another one`)
@@ -459,7 +506,9 @@ class Key {
   }
 }
 
-/** Who waits for a lock; its owner runs at least as eligibly as the first of them, and leaves it when he ends. */
+/**
+ * Who waits for a lock; its owner runs at least as eligibly as the first of them, and leaves it when he ends.
+ */
 class Heirs extends Queue {
   /** @param {Ownership} ownership */
   constructor(ownership) {
@@ -480,7 +529,10 @@ class Ownership {
   key = null
   /** Whether an owner has ended without unlocking it, and no later one has unlocked it since. */
   abandoned = false
-  /** Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag. @type {Heirs | null} */
+  /**
+   * Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag.
+   * @type {Heirs | null}
+   */
   heirs = null
 
   /** @param {string} name */
@@ -515,7 +567,8 @@ class Ownership {
     const { current } = here()
     if (this.owner === null ? key !== this.key : key !== undefined || current !== this.owner) {
       const holder = this.owner === null ? 'whoever has its key' : this.owner.name
-      throw new OwnershipError(`${this.name} is held by ${holder}, not by ${current?.name ?? 'code outside jobs'}`)
+      const who = current === null ? 'code outside jobs' : current.name
+      throw new OwnershipError(`${this.name} is held by ${holder}, not by ${who}`)
     }
     this.abandoned = false
     this.#pass()
@@ -559,9 +612,9 @@ class Lock extends Waitable {
 }
 
 /**
- * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): whoever holds it runs on the standing of the best
- * job that waits for it, through chains of locks and jobs, until he unlocks it. Deadlines and misses stay his own.
- * Waiters are served by eligibility, equals in order of arrival.
+ * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): whoever holds it runs on the standing of
+ * the best job that waits for it, through chains of locks and jobs, until he unlocks it. Deadlines and misses
+ * stay his own. Waiters are served by eligibility, equals in order of arrival.
  *
  * When its owner ends without unlocking it, it goes to the next, who finds `abandoned` set.
  */
@@ -584,16 +637,19 @@ export class Mutex {
     this.#ownership.notice()
     return this.#ownership.owner
   }
-  /** Whether a former owner ended without unlocking it: what it protects may be half done. Until the next `unlock`. */
+  /**
+   * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
+   * `unlock`.
+   */
   get abandoned() {
     this.#ownership.notice()
     return this.#ownership.abandoned
   }
 
   /**
-   * @returns {Awaitable<any>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key for `unlock`.
-   *   Locks taken that way inherit nothing, and no cycle is found through them. Fails with a DeadlockError, which names
-   *   who waits for whom, when the owner waits for this job.
+   * @returns {Awaitable<any>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
+   *   for `unlock`. Locks taken that way inherit nothing, and no cycle is found through them. Fails with a
+   *   DeadlockError, which names who waits for whom, when the owner waits for this job.
    */
   lock() {
     return new Lock(this.#ownership)
@@ -682,8 +738,9 @@ class Acquire extends Waitable {
 }
 
 /**
- * A number of permits (Dijkstra 1965), which nobody owns: whoever likes may release one, a callback too. Waiters are
- * served by eligibility, equals in order of arrival; a permit goes to them before anybody who comes later.
+ * A number of permits (Dijkstra 1965), which nobody owns: whoever likes may release one, a callback too.
+ * Waiters are served by eligibility, equals in order of arrival; a permit goes to them before anybody who
+ * comes later.
  */
 export class Semaphore {
   #permits
@@ -769,7 +826,10 @@ class Arrival extends Waitable {
   }
 }
 
-/** Where a number of jobs wait until all of them have come; again and again. Who is cancelled meanwhile has not come. */
+/**
+ * Where a number of jobs wait until all of them have come; again and again. Who is cancelled meanwhile has
+ * not come.
+ */
 export class Barrier {
   #gathering
 
@@ -797,17 +857,19 @@ export class Barrier {
 // -------------------------------------------------------------------------------------------- 3 channels
 
 /**
- * Who waits at a channel is an end of it, Send or Receive: a waitable. Its exchange is where ends meet, and all that
- * an external channel does otherwise. The protocol between the two, and with choices:
+ * Who waits at a channel is an end of it, Send or Receive: a waitable. Its exchange is where ends meet, and
+ * all that an external channel does otherwise. The protocol between the two, and with choices:
  *
- * - `exchange.trySend(end)` and `exchange.tryReceive(end)` act at once if they can: they settle the end, by `wake` or
- *   `fail`, and return true. Else they change nothing and return false.
- * - `exchange.enter(end, job)` has it wait in a line, `exchange.senders` or `exchange.receivers`, for a peer that
- *   comes later; that takes it from the line and settles it. `exchange.withdraw(end)` takes it out unsettled.
- * - A choice first tries its ends in order, and only if none can act enters all; the first that is settled makes it
- *   withdraw the others. All of that happens within one synchronous step, so one commits, whoever is on the other side.
- * - An exchange that needs time between the decision and the settling calls `end.decide()` before it returns to
- *   the event loop: a choice then withdraws the others, and waits for this end alone. From `trySend` or
+ * - `exchange.trySend(end)` and `exchange.tryReceive(end)` act at once if they can: they settle the end, by
+ *   `wake` or `fail`, and return true. Else they change nothing and return false.
+ * - `exchange.enter(end, job)` has it wait in a line, `exchange.senders` or `exchange.receivers`, for a peer
+ *   that comes later; that takes it from the line and settles it. `exchange.withdraw(end)` takes it out
+ *   unsettled.
+ * - A choice first tries its ends in order, and only if none can act enters all; the first that is settled
+ *   makes it withdraw the others. All of that happens within one synchronous step, so one commits, whoever is
+ *   on the other side.
+ * - An exchange that needs time between the decision and the settling calls `end.decide()` before it returns
+ *   to the event loop: a choice then withdraws the others, and waits for this end alone. From `trySend` or
  *   `tryReceive` it returns true for that.
  * - Ends that entered on behalf of one choice have it as their `group`, and never meet.
  *
@@ -874,7 +936,10 @@ class Receive extends End {
 /** The choice that is about to try or enter its ends: no two of them may meet. @type {Choice | null} */
 let choosing = null
 
-/** The ends that wait on one side of a channel, the most eligible first. Mostly it is one, which needs no queue. */
+/**
+ * The ends that wait on one side of a channel, the most eligible first. Mostly it is one, which needs no
+ * queue.
+ */
 class Line {
   /** @type {End | null} */
   lone = null
@@ -966,8 +1031,8 @@ const OVERFLOWS = ['block', 'drop', 'slide']
 /**
  * Where senders and receivers of a channel within this page meet.
  *
- * Nobody waits who could act: who waits to receive finds no message and no sender, who waits to send no receiver and no
- * room; but for ends of one choice, which never meet.
+ * Nobody waits who could act: who waits to receive finds no message and no sender, who waits to send no
+ * receiver and no room; but for ends of one choice, which never meet.
  */
 class Exchange {
   /** @param {number} size @param {string} overflow @param {string} name */
@@ -1098,9 +1163,9 @@ let exchangeOf
 let isChannel
 
 /**
- * Carries messages between jobs, any number at each end (Communicating Generators 2.3; Hoare 1978). Without a buffer,
- * sender and receiver meet: who comes first waits. Ends that wait are served by eligibility, equals in order of
- * arrival.
+ * Carries messages between jobs, any number at each end (Communicating Generators 2.3; Hoare 1978). Without a
+ * buffer, sender and receiver meet: who comes first waits. Ends that wait are served by eligibility, equals
+ * in order of arrival.
  *
  * ```js
  * const lines = new Channel()
@@ -1108,9 +1173,9 @@ let isChannel
  * rt.spawn(function* () { for (;;) show(yield lines.receive()) })
  * ```
  *
- * Closing it ends it once what it keeps has been received. Who waits to send learns that his message was not taken: he
- * fails with a ChannelError, as does every later `send`. Receivers get what is left; after that, `receive` fails with the
- * ChannelError and iteration is over.
+ * Closing it ends it once what it keeps has been received. Who waits to send learns that his message was not
+ * taken: he fails with a ChannelError, as does every later `send`. Receivers get what is left; after that,
+ * `receive` fails with the ChannelError and iteration is over.
  *
  * @template [T=any]
  */
@@ -1124,10 +1189,11 @@ export class Channel {
   }
 
   /**
-   * @param {number} [size] how many messages it keeps for receivers to come, an integer >= 0 or Infinity; default 0
-   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] what happens to a message that finds
-   *   neither receiver nor room: its sender waits (default), it is dropped, or the oldest one is; `name` for traces
-   *   and errors
+   * @param {number} [size] how many messages it keeps for receivers to come, an integer >= 0 or Infinity;
+   *   default 0
+   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] what happens to a message
+   *   that finds neither receiver nor room: its sender waits (default), it is dropped, or the oldest one is;
+   *   `name` for traces and errors
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(size = 0, options = {}) {
@@ -1154,7 +1220,8 @@ export class Channel {
 
   /**
    * @param {T} message
-   * @returns {Awaitable<void>} over when it has been received, or kept; fails with a ChannelError when neither will be
+   * @returns {Awaitable<void>} over when it has been received, or kept; fails with a ChannelError when
+   *   neither will be
    */
   send(message) {
     return new Send(this.#exchange, message)
@@ -1185,8 +1252,8 @@ export class Channel {
   }
 
   /**
-   * @param {unknown} [reason] what the ChannelError has as `reason`; a ChannelError itself is used as it is. When it is
-   *   an Error, iteration does not end but fails.
+   * @param {unknown} [reason] what the ChannelError has as `reason`; a ChannelError itself is used as it is.
+   *   When it is an Error, iteration does not end but fails.
    * @returns {boolean} whether this call closed it
    */
   close(reason) {
@@ -1196,12 +1263,15 @@ export class Channel {
   /**
    * Receives until the channel ends, as iteration does, in a job.
    *
-   * @param {(message: T) => any} work a function or generator function, called with one message after the other
-   * @returns {Awaitable<void>} fails when `work` does, or with the ChannelError when the channel was closed by an Error
+   * @param {(message: T) => any} work a function or generator function, called with one message after the
+   *   other
+   * @returns {Awaitable<void>} fails when `work` does, or with the ChannelError when the channel was closed
+   *   by an Error
    * @throws {TypeError} when `work` is no function
    */
   forEach(work) {
-    return /** @type {any} */ (new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work)))
+    return /** @type {any} */ (
+      new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work)))
   }
 
   /**
@@ -1226,7 +1296,7 @@ function* receiveAll(exchange, work) {
       throw error
     }
     const result = work(receive.outcome)
-    if (isUnfinished(result)) yield result
+    if (isUnfinished(result)) yield* begun(result)
   }
 }
 
@@ -1283,6 +1353,10 @@ class Messages {
 
 // --------------------------------------------------------------------------------------------- 3a choice
 
+/** @param {Waitable[]} waitables @returns {string} what traces call them */
+const namesOf = waitables =>
+  waitables.map(waitable => /** @type {any} */ (waitable).name ?? 'wait').join(', ')
+
 /** Waits for a time; over at once when it has come. */
 class Moment extends Waitable {
   /** @param {number} time @param {boolean} isRelative whether it counts from when it is waited for */
@@ -1320,7 +1394,9 @@ const memories = new WeakMap()
 /** That of all who choose outside jobs. */
 const OUTSIDE = {}
 
-/** What somebody has chosen, for fair choices: the sides of channels, and the places of guards that have none. */
+/**
+ * What somebody has chosen, for fair choices: the sides of channels, and the places of guards that have none.
+ */
 class Memory {
   turn = 0
   /** @type {WeakMap<object, number>} */
@@ -1344,8 +1420,8 @@ class Memory {
 const sideOf = end => end.isSender ? end.exchange.senders : end.exchange.receivers
 
 /**
- * Waits for the first of several. It tries them in order, then enters all; each of its branches tells it, as its waiter,
- * when it is settled.
+ * Waits for the first of several. It tries them in order, then enters all; each of its branches tells it, as
+ * its waiter, when it is settled.
  */
 class Choice extends Waitable {
   /**
@@ -1362,7 +1438,7 @@ class Choice extends Waitable {
     this.decision = null
   }
   get name() {
-    return `choice(${this.branches.map(branch => /** @type {any} */ (branch).name ?? 'wait').join(', ')})`
+    return `choice(${namesOf(this.branches)})`
   }
   get mayBlock() { return this.branches.every(branch => branch.mayBlock) }
   get handsOver() { return true }
@@ -1463,17 +1539,17 @@ function memoryOf(job) {
  * @property {any} [wait] ready when the waitable, job or promise is over; its outcome is its value
  * @property {true} [skip] always ready
  * @property {boolean} [when] whether it counts; default true
- * @property {(value: any) => any} [action] a function or generator function, called in the job with the value of its
- *   guard when that has been chosen; what it returns takes the place of the value
+ * @property {(value: any) => any} [action] a function or generator function, called in the job with the value
+ *   of its guard when that has been chosen; what it returns takes the place of the value
  */
 
 const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
 /** Of the first few guards, so that no choice has to make them. */
 const NAMES = Array.from({ length: 16 }, (_, index) => `guards[${index}]`)
 
-/** @param {any} guard @param {number} index @returns {Waitable | null} null when it does not count */
-function branchOf(guard, index) {
-  const name = NAMES[index] ?? `guards[${index}]`
+/** @param {any} guard @param {number} index */
+function checkGuard(guard, index) {
+  const name = nameOf(index)
   if (typeof guard !== 'object' || guard === null) throw wrongType(name, 'an object', guard)
   const { receive, send, timeout, until, wait, skip, when, action } = guard
   const count = Number(receive !== undefined) + Number(send !== undefined) + Number(timeout !== undefined) +
@@ -1484,12 +1560,16 @@ function branchOf(guard, index) {
   }
   if (when !== undefined && typeof when !== 'boolean') throw wrongType(`${name}.when`, 'a boolean', when)
   if (action !== undefined) callable(`${name}.action`, action)
-  const branch = waitableOf(guard, name)
-  return when === false ? null : branch
+  // Whoever waits for a job is told of its failure: so that is asked last, when nothing can be wrong any more.
+  if (wait === undefined) waitableOf(guard, name)
+  else if (when !== false && typeof wait?.then !== 'function') throw wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
 }
 
+/** @param {number} index */
+const nameOf = index => NAMES[index] ?? `guards[${index}]`
+
 /** @param {any} guard @param {string} name @returns {Waitable | null} */
-function waitableOf({ receive, send, value, timeout, until, skip, wait, when }, name) {
+function waitableOf({ receive, send, value, timeout, until, skip, wait }, name) {
   if (receive !== undefined) return new Receive(exchangeIn(name, 'receive', receive))
   if (send !== undefined) return new Send(exchangeIn(name, 'send', send), value)
   if (timeout !== undefined) return new Moment(duration(`${name}.timeout`, timeout), true)
@@ -1498,7 +1578,6 @@ function waitableOf({ receive, send, value, timeout, until, skip, wait, when }, 
     if (skip !== true) throw wrongType(`${name}.skip`, 'true', skip)
     return new Skip()
   }
-  if (when === false) return null // a job that nobody waits for has its failures reported
   const awaited = Waitable.of(wait)
   if (awaited === null) throw wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
   return awaited
@@ -1525,9 +1604,10 @@ function timestamp(name, value) {
 }
 
 /**
- * Waits until one of several guards is ready, and commits to it: that one happens, none of the others does, whatever
- * is on the other side of a channel, another choice included; and it never meets itself (Communicating Generators 2.5;
- * Hoare 1985, 3.3). A guard whose channel is closed, or whose `wait` fails, is ready too: the choice fails.
+ * Waits until one of several guards is ready, and commits to it: that one happens, none of the others does,
+ * whatever is on the other side of a channel, another choice included; and it never meets itself
+ * (Communicating Generators 2.5; Hoare 1985, 3.3). A guard whose channel is closed, or whose `wait` fails, is
+ * ready too: the choice fails.
  *
  * ```js
  * const { index, value } = yield choice([
@@ -1538,9 +1618,10 @@ function timestamp(name, value) {
  * ```
  *
  * @param {Guard[]} guards the first that is ready is chosen
- * @param {{ fair?: boolean, scheduler?: import('./rt.mjs').Scheduler }} [options] `fair`: of those that are ready, the
- *   one that this job has not chosen for longest
- * @returns {Awaitable<{ index: number, value: any }>} the chosen guard's place and its value, or its action's result
+ * @param {{ fair?: boolean, scheduler?: import('./rt.mjs').Scheduler }} [options] `fair`: of those that are
+ *   ready, the one that this job has not chosen for longest
+ * @returns {Awaitable<{ index: number, value: any }>} the chosen guard's place and its value, or its action's
+ *   result
  * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
  */
 export function choice(guards, options = {}) {
@@ -1553,8 +1634,9 @@ export function choice(guards, options = {}) {
   /** @type {number[]} */
   const places = []
   let acts = false
+  for (let index = 0; index < guards.length; index++) checkGuard(guards[index], index)
   for (let index = 0; index < guards.length; index++) {
-    const branch = branchOf(guards[index], index)
+    const branch = guards[index].when === false ? null : waitableOf(guards[index], nameOf(index))
     if (branch === null) continue
     branches.push(branch)
     places.push(index)
@@ -1572,10 +1654,10 @@ function* acted(chosen, actions) {
   const action = actions[result.index]
   if (action === undefined) return result
   const value = action(result.value)
-  return { index: result.index, value: isUnfinished(value) ? yield value : value }
+  return { index: result.index, value: isUnfinished(value) ? yield* begun(value) : value }
 }
 
-// ---------------------------------------------------------------------------------------------- 4 par and race
+// ----------------------------------------------------------------------------------------- 4 par and race
 
 /** Waits for all of several, or for the first. */
 class Family extends Waitable {
@@ -1591,7 +1673,7 @@ class Family extends Waitable {
     this.job = null
   }
   get name() {
-    return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
+    return `${this.kind}(${namesOf(this.members)})`
   }
   get mayBlock() { return this.members.length > 0 }
   get handsOver() { return true }
@@ -1692,7 +1774,8 @@ function* together(kind, works) {
     }
   }
   if (errors.length === 0) return result
-  throw errors.length === 1 ? errors[0] : new AggregateError(errors, `${kind}(): ${errors.length} works failed`)
+  if (errors.length === 1) throw errors[0]
+  throw new AggregateError(errors, `${kind}(): ${errors.length} works failed`)
 }
 
 /** @param {any[]} works @returns {any[]} */
@@ -1705,16 +1788,18 @@ function worksIn(works) {
 }
 
 /**
- * Does several things at once, each as a job of its own, and waits for all of them (Communicating Generators 2.2; occam's
- * PAR). When one fails or is cancelled, or the caller is, the others are cancelled; only when they have ended, `finally`
- * blocks included, it fails: with that error, or with an AggregateError of all when cleaning up failed too.
+ * Does several things at once, each as a job of its own, and waits for all of them (Communicating Generators
+ * 2.2; occam's PAR). When one fails or is cancelled, or the caller is, the others are cancelled; only when
+ * they have ended, `finally` blocks included, it fails: with that error, or with an AggregateError of all
+ * when cleaning up failed too.
  *
  * ```js
- * const [left, right] = yield par(function* () { return yield sort(a) }, function* () { return yield sort(b) })
+ * const [left, right] = yield par(function* () { return yield sort(a) }, function* () { return yield sort(b)
+ * })
  * ```
  *
- * @param {...any} works functions, Tasks and generators become jobs with the caller's deadline and priority where a Task
- *   has none of its own; waitables, jobs and promises are waited for
+ * @param {...any} works functions, Tasks and generators become jobs with the caller's deadline and priority
+ *   where a Task has none of its own; waitables, jobs and promises are waited for
  * @returns {Awaitable<any[]>} the results, in order
  * @throws {TypeError} naming the work that is none
  */
@@ -1723,8 +1808,8 @@ export function par(...works) {
 }
 
 /**
- * Does several things at once, and waits for the first that is over, which decides: with its result, or with its error.
- * The others are cancelled, and it waits until they have ended, `finally` blocks included.
+ * Does several things at once, and waits for the first that is over, which decides: with its result, or with
+ * its error. The others are cancelled, and it waits until they have ended, `finally` blocks included.
  *
  * @param {...any} works as for `par`, at least one
  * @returns {Awaitable<{ index: number, value: any }>}
@@ -1733,6 +1818,15 @@ export function par(...works) {
 export function race(...works) {
   if (works.length === 0) throw new TypeError('works must not be empty, or the race would never end')
   return /** @type {any} */ (new Call('race()', together, 'race', worksIn(works)))
+}
+
+{
+  const exchange = new Exchange(0, 'block', 'channel')
+  const call = new Call('call', together, 'par', [])
+  Call.kept.push(
+    exchange, new Send(exchange, undefined), new Receive(exchange), new Choice([], [], false), call,
+    new Completion(null), new Attendance(call), new Family('par', [], false), new Moment(0, false), new Skip(),
+    new Lock(new Ownership('mutex')), new Acquire(new Permits(0, 'semaphore')))
 }
 
 // ------------------------------------------------------------------------------------ 5 external channels
@@ -2516,6 +2610,9 @@ const isLimit = limit => typeof limit === 'number'
  */
 let life
 
+/** No other lock is to be touched, whatever the other side says. */
+const LIFE = new RegExp(`^${PROTOCOL.replace('.', '[.]')} \\d{1,16}$`)
+
 /** @returns {Promise<string>} */
 const lifeOfThread = () => life ??= new Promise(resolve => {
   const name = `${PROTOCOL} ${randomId()}`
@@ -2850,8 +2947,8 @@ class Link {
 
   /** @param {any[]} frame @returns {boolean} */
   #hello([, , , to, from, name, life, probed]) {
-    if (!isNumber(from) || from === 0 || typeof life !== 'string') return false
-    if (typeof name !== 'string' || name.length > LONGEST_NAME) return false
+    if (!isNumber(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
+    if (life !== '' && !LIFE.test(life)) return false
     // An emitter may say to us what we say to it.
     if (this.byId.has(from)) return true
     this.encoding ??= encodingBy(probed)
@@ -3143,9 +3240,10 @@ class Wire extends Exchange {
       this.held = { message, number, kept: kept === 1 }
       return true
     }
+    // First of all the answer, which somebody waits for.
+    this.#finish(number)
     receive.wake(message)
     this.#release(receive)
-    this.#finish(number)
     return true
   }
 
