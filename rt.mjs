@@ -3509,7 +3509,7 @@ class Tokens {
   string(at, quote) {
     const { source } = this
     let code
-    for (at++; (code = source.charCodeAt(at)) !== quote; at++) if (code === 92/*\*/) at++
+    for (at++; at < source.length && (code = source.charCodeAt(at)) !== quote; at++) if (code === 92/*\*/) at++
     this.finish(STRING, at + 1)
   }
 
@@ -3518,7 +3518,7 @@ class Tokens {
     const { source } = this
     let at = this.start + 1
     let code
-    while ((code = source.charCodeAt(at)) !== 96/*`*/ && !(code === 36/*$*/ && source.charCodeAt(at + 1) === 123/*{*/)) {
+    while (at < source.length && (code = source.charCodeAt(at)) !== 96/*`*/ && !(code === 36/*$*/ && source.charCodeAt(at + 1) === 123/*{*/)) {
       at += code === 92/*\*/ ? 2 : 1
     }
     this.type = TEMPLATE
@@ -3530,7 +3530,7 @@ class Tokens {
   regularExpression(at) {
     const { source } = this
     let inClass = false
-    for (at++; ; at++) {
+    for (at++; at < source.length; at++) {
       const code = source.charCodeAt(at)
       if (code === 92/*\*/) at++
       else if (code === 91/*[*/) inClass = true
@@ -4539,8 +4539,7 @@ function readSource(source, start, watches, watchesMember) {
         case '?':
           if (isClosed) break
           frame.isChain = false
-          noteTernary(frame, start)
-          push(TERNARY).about = mayGuard && frame.kind === EXPRESSION ? guards[guards.length - 1] ?? null : null
+          push(TERNARY).about = noteTernary(frame, start)
           expect = OPERAND
           return true
         case '!': case '~': case '@': case '++': case '--': case '...':
@@ -4580,12 +4579,13 @@ function readSource(source, start, watches, watchesMember) {
     return false
   }
 
-  /** @param {Frame} frame @param {number} start */
+  /** @param {Frame} frame @param {number} start @returns {Guard | null} the guard that it is the condition of */
   function noteTernary(frame, start) {
     const guard = guards[guards.length - 1]
-    if (!mayGuard || frame.kind !== EXPRESSION || guard?.start !== frame.start) return
+    if (!mayGuard || frame.kind !== EXPRESSION || guard?.start !== frame.start) return null
     if (guard.open !== 0) guard.isReturn = false // chained: left as it is
     guard.open = start
+    return guard
   }
 
   function tokenBindsAfterLet() {
@@ -4894,6 +4894,7 @@ function readSource(source, start, watches, watchesMember) {
           about.start ||= tokens.start
           about.codeStart ||= tokens.start
           return true
+        case '(': return beginMethod() // V8 leaves out the name of a static method that is called static
         case '[':
           about.start ||= tokens.start
           about.codeStart ||= tokens.start
@@ -5599,7 +5600,7 @@ function rewriting(fn, source, options, inside) {
   record('scope', scope)
   if (callees !== undefined) record('calls', callees)
   if (evaluate !== undefined) callable('evaluate', evaluate)
-  if (typeof (strict ?? true) !== 'boolean') throw wrongType('strict', 'true or false', strict)
+  if (strict !== undefined && typeof strict !== 'boolean') throw wrongType('strict', 'true or false', strict)
   if (typeof budgeted !== 'boolean') throw wrongType('budgeted', 'true or false', budgeted)
   if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
 
@@ -6110,14 +6111,16 @@ function rewriting(fn, source, options, inside) {
     let factory
     const isStrict = strict ?? (evaluate === undefined ? strictness() : false)
     try {
-      factory = build(isStrict ?? true)
+      try {
+        factory = build(isStrict ?? true)
+      } catch (error) {
+        if (!(error instanceof SyntaxError) || isStrict !== undefined) throw error
+        factory = build(false)
+      }
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error
-      if (isStrict !== undefined) {
-        throw new SyntaxError(`${labelOf(fn)}: ${error.message}; super and private names need { methods: [...] }, ` +
-          'or evaluate from inside the method', { cause: error })
-      }
-      factory = build(false)
+      throw new SyntaxError(`${labelOf(fn)}: ${error.message}; super and private names need { methods: [...] }, or ` +
+        'evaluate from inside the method', { cause: error })
     }
     const made = factory(...bindings.values())
     if (isMethod) Object.setPrototypeOf(made.holder, home === undefined ? insideWith : Object.getPrototypeOf(home))

@@ -174,22 +174,46 @@ export function network(random) {
       const receives = []
       /** What is to be noted when a guard was chosen. @type {((value: any) => void)[]} */
       const happened = []
+      /** @param {boolean} isOpen @returns {[waitable: any, happens: (value: any) => void]} an end, to be waited for */
+      const end = isOpen => {
+        const link = random.pick(links)
+        const isSend = random.chance(0.5)
+        if (isOpen) (isSend ? sends : receives).push(link)
+        if (!isSend) return [link.channel.receive(), value => received(actor.name, link, value)]
+        const message = newMessage(actor, link)
+        return [link.channel.send(message), () => sent(message)]
+      }
       const guards = Array.from({ length: random.integer(1, 4) }, (_, place) => {
         const link = random.pick(links)
         const when = place === 0 || random.chance(0.9)
-        const kind = random.weighted({ send: 4, receive: 4, wait: 1, timeout: 0.5, skip: 0.3 })
-        const isOpen = when && (kind === 'send' || kind === 'receive' || kind === 'wait')
+        const kind = random.weighted({ send: 4, receive: 4, end: 1, timed: 0.5, nested: 1, timeout: 0.5, skip: 0.3 })
         happened.push(() => {})
-        if (isOpen) (kind === 'send' ? sends : receives).push(link)
-        if (kind === 'send') {
-          const message = newMessage(actor, link)
-          happened[place] = () => sent(message)
-          return { send: link.channel, value: message, when }
+        switch (kind) {
+          case 'send': {
+            if (when) sends.push(link)
+            const message = newMessage(actor, link)
+            happened[place] = () => sent(message)
+            return { send: link.channel, value: message, when }
+          }
+          case 'receive':
+            if (when) receives.push(link)
+            happened[place] = message => received(actor.name, link, message)
+            return { receive: link.channel, when }
+          case 'end':
+          case 'timed': {
+            const [wait, happens] = end(when)
+            happened[place] = happens
+            return { wait: kind === 'end' ? wait : timeout(GRAIN * random.integer(0, 8), wait), when }
+          }
+          case 'nested': {
+            const ends = Array.from({ length: random.integer(1, 3) }, () => end(when))
+            happened[place] = ({ index, value }) => ends[index][1](value)
+            return { wait: choice(ends.map(([wait]) => ({ wait })), { fair: random.chance(0.5) }), when }
+          }
+          case 'timeout':
+            return { timeout: GRAIN * random.integer(0, 8), when }
         }
-        if (kind === 'timeout') return { timeout: GRAIN * random.integer(0, 8), when }
-        if (kind === 'skip') return { skip: true, when }
-        happened[place] = message => received(actor.name, link, message)
-        return kind === 'receive' ? { receive: link.channel, when } : { wait: link.channel.receive(), when }
+        return { skip: true, when }
       })
       const chosen = choice(/** @type {any} */ (guards), { fair: random.chance(0.5) })
       const { index, value } = yield* waits(actor, chosen, { sends, receives })
