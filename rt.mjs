@@ -5695,7 +5695,7 @@ function rewriting(fn, source, options, inside) {
   /** @type {string[]} */
   const lost = []
   for (const [key, mentions] of evaluate === undefined ? free : []) {
-    if (mayCome(key) && !table.has(key) && mentions.some(({ isCall }) => isCall)) {
+    if (mayCome(key) && !table.has(key) && !bindings.has(key) && mentions.some(({ isCall }) => isCall)) {
       table.set(key, { isOwn: false, callee: undefined, get: () => callees[key] })
     }
     if (bindings.has(key)) continue

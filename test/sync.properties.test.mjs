@@ -24,7 +24,7 @@ resources.run()
 const meeting = suite('random locks, semaphores and barriers')
 
 meeting('exclude, conserve, lend and take back; cycles are found, and nobody waits for what is free', () => {
-  return forSeeds(1500, random => { locks(random).run() })
+  return forSeeds(1000, random => { locks(random).run() })
 })
 
 meeting.run()
@@ -32,10 +32,10 @@ meeting.run()
 const networks = suite('random networks of channels')
 
 networks('lose and double no message, keep each sender\'s order, leave nobody who could go on', () => {
-  return forSeeds(1500, random => { network(random).run() })
+  return forSeeds(1000, random => { network(random).run() })
 })
 
-networks('run alike whenever they run', () => forSeeds(500, ({ seed }) => {
+networks('run alike whenever they run', () => forSeeds(300, ({ seed }) => {
   const [once, again] = [network(seeded(seed)), network(seeded(seed))]
   once.run()
   again.run()
@@ -78,7 +78,9 @@ function taken(random, options) {
   }))
   scheduler.spawn(function* () {
     yield sleep(1) // until all are ready
-    const guards = ways.map(({ channel, isSent }) => isSent ? { send: channel, value: 1 } : { receive: channel })
+    const guards = ways.map(({ channel, isSent }) => {
+      return isSent ? { send: channel, value: 1 } : { receive: channel }
+    })
     for (let n = 0; n < 1000; n++) counts[(yield choice(guards, options)).index]++
     for (const peer of peers) peer.cancel()
   })
@@ -87,7 +89,7 @@ function taken(random, options) {
   return counts
 }
 
-choices('of ways that are always ready each is taken as often, if fair; else the first', () => forSeeds(60, random => {
+choices('of ways that are always ready each is taken as often, or the first', () => forSeeds(40, random => {
   const counts = taken(seeded(random.seed), { fair: true })
   for (const count of counts) {
     const share = 1000 / counts.length
@@ -133,24 +135,26 @@ choices('a timeout at the very instant at which the partner comes: one of the tw
     const channel = new Channel()
     const at = random.integer(1, 5)
     const log = { sent: 0, received: 0, timeouts: 0 }
-    const waits = (waitable, guard) => random.chance(0.5) ? timeout(at, waitable) : choice([guard, { timeout: at }])
+    const waits = (waitable, guard) =>
+      random.chance(0.5) ? timeout(at, waitable) : choice([guard, { timeout: at }])
+    const parameters = () => ({ priority: random.integer(0, 2), deadline: random.integer(1, 9) })
     const tell = (job, what) => job.then(
       value => { value?.index === 1 ? log.timeouts++ : log[what]++ },
       error => {
         assert.instance(error, TimeoutError)
         log.timeouts++
       })
-    const receiver = scheduler.spawn(
-      () => waits(channel.receive(), { receive: channel }), { priority: random.integer(0, 2), deadline: random.integer(1, 9) })
+    const receiver = scheduler.spawn(() => waits(channel.receive(), { receive: channel }), parameters())
     const arrives = random.pick(['job', 'alarm', 'event', 'rival'])
     const told = [tell(receiver, 'received')]
     const offers = () => { if (channel.offer('message')) log.sent++ }
     if (arrives === 'alarm') after(at, offers, { scheduler })
     else if (arrives === 'event') host.after(at, offers)
     else {
-      const parameters = { release: at, priority: random.integer(0, 2), deadline: random.integer(1, 9) }
-      const send = () => arrives === 'rival' ? waits(channel.send(1), { send: channel, value: 1 }) : timeout(0, channel.send(1))
-      told.push(tell(scheduler.spawn(send, parameters), 'sent'))
+      const send = arrives === 'rival'
+        ? () => waits(channel.send(1), { send: channel, value: 1 })
+        : () => timeout(0, channel.send(1))
+      told.push(tell(scheduler.spawn(send, { release: at, ...parameters() }), 'sent'))
     }
     return host.drain().then(() => Promise.all(told)).then(() => {
       assert.is(log.sent, log.received)

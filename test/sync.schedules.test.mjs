@@ -1,4 +1,4 @@
-/** Whole schedules with critical sections, against a textbook machine that shares no code with the scheduler. */
+/** Whole schedules with critical sections, against a textbook machine that shares no code with them. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, edf, fp } from '../rt.mjs'
@@ -25,7 +25,7 @@ const unlock = resource => ['unlock', resource]
 
 const machine = suite('the textbook machine')
 
-// Three jobs, the lowest and the highest with a common resource; the middle one makes the inversion unbounded.
+// The lowest and the highest have a resource in common; the middle one makes the inversion unbounded.
 const inversion = [
   job('high', 3, 2, 1, lock('r'), 1, unlock('r'), 1),
   job('middle', 2, 4, 4),
@@ -67,7 +67,9 @@ machine('without sections every protocol gives the same schedule', () => forSeed
   })
   const policy = random.pick(['fp', 'edf'])
   const plain = simulate(jobs, policy, 'none').trace
-  for (const protocol of ['inheritance', 'npcs', 'stack']) assertTrace(simulate(jobs, policy, protocol).trace, plain)
+  for (const protocol of ['inheritance', 'npcs', 'stack']) {
+    assertTrace(simulate(jobs, policy, protocol).trace, plain)
+  }
 }))
 
 machine('finds the deadlock of sections nested crosswise', () => {
@@ -122,8 +124,8 @@ function realise(jobs, policy, protocol, { staticCeilings = false, delegates = f
   }
 
   const spawned = jobs.map(({ name, priority, release, deadline, steps }) => {
-    const uses = protocol === 'stack' && !staticCeilings
-      ? [...sections].filter(([own]) => steps.some(step => step[1] === own)).map(([, resource]) => resource) : undefined
+    const named = [...sections].filter(([own]) => steps.some(step => step[1] === own))
+    const uses = protocol === 'stack' && !staticCeilings ? named.map(([, resource]) => resource) : undefined
     return scheduler.spawn(() => perform(nested(steps)), { name, priority, release, deadline, uses })
   })
   return { host, scheduler, trace, spawned, sections }
@@ -151,7 +153,7 @@ for (const policy of ['fp', 'edf']) {
     assertTextbook(randomSections(random), policy, 'npcs', { delegates: random.chance(0.5) })
   }))
 
-  random(`resources whose ceilings follow from who declares them, under ${policy}`, () => forSeeds(600, random => {
+  random(`resources with the ceilings of who declares them, under ${policy}`, () => forSeeds(600, random => {
     assertTextbook(randomSections(random), policy, 'stack', { delegates: random.chance(0.5) })
   }))
 
@@ -161,10 +163,11 @@ for (const policy of ['fp', 'edf']) {
   }))
 
   random(`mutexes nested in order, under ${policy}`, () => forSeeds(600, random => {
-    assertTextbook(randomSections(random, { ordered: true }), policy, 'inheritance', { delegates: random.chance(0.5) })
+    const jobs = randomSections(random, { ordered: true })
+    assertTextbook(jobs, policy, 'inheritance', { delegates: random.chance(0.5) })
   }))
 
-  random(`mutexes nested anyhow, up to the first cycle, under ${policy}`, () => forSeeds(500, async random => {
+  random(`mutexes nested anyhow, to the first cycle, under ${policy}`, () => forSeeds(500, async random => {
     const jobs = randomSections(random)
     const { deadlock, trace: expected } = simulate(jobs, policy, 'inheritance')
     if (deadlock === null) return assertTextbook(jobs, policy, 'inheritance')
@@ -184,7 +187,7 @@ for (const policy of ['fp', 'edf']) {
 
 random.run()
 
-// ---------------------------------------------------------------------------------------------- named examples
+// -------------------------------------------------------------------------------------------- named examples
 
 const examples = suite('textbook examples')
 

@@ -1,19 +1,19 @@
 /**
- * A textbook machine for critical sections: one processor that advances tick by tick, and at each tick asks the
- * protocol who runs. It knows nothing of schedulers, generators or queues.
+ * A textbook machine for critical sections: one processor that advances tick by tick, and at each tick asks
+ * the protocol who runs. It knows nothing of schedulers, generators or queues.
  *
  *   'none'         sections exclude, a request that fails waits, nothing is done about inversion
  *   'inheritance'  the same, and who holds a lock runs on the best key of all that it blocks, through chains
  *                  (Sha, Rajkumar, Lehoczky 1990, section III)
  *   'npcs'         who is in a section runs
- *   'stack'        a job starts when it is the most eligible of all and its level exceeds the system ceiling; until
- *                  then the top of the run-time stack goes on (Baker 1991, section 4). A job that has started is never
- *                  tested again
- *   'immediate'    who enters a section runs at the ceiling of its resource, above all equals; fixed priorities only
- *                  (Lampson, Redell 1980; the highest locker)
+ *   'stack'        a job starts when it is the most eligible of all and its level exceeds the system ceiling;
+ *                  until then the top of the run-time stack goes on (Baker 1991, section 4). A job that has
+ *                  started is never tested again
+ *   'immediate'    who enters a section runs at the ceiling of its resource, above all equals; fixed
+ *                  priorities only (Lampson, Redell 1980; the highest locker)
  *
- * What happens at one instant happens in this order: the job that ran unlocks what it need not hold any more, or ends;
- * then jobs are released; then the protocol decides; and who is chosen takes its locks.
+ * What happens at one instant happens in this order: the job that ran unlocks what it need not hold any more,
+ * or ends; then jobs are released; then the protocol decides; and who is chosen takes its locks.
  */
 
 /**
@@ -31,14 +31,16 @@
 const PROTOCOLS = ['none', 'inheritance', 'npcs', 'stack', 'immediate']
 
 /**
- * @param {readonly ProtocolJob[]} jobs ties of keys go to the earlier release, then to the earlier in the list
+ * @param {readonly ProtocolJob[]} jobs ties of keys go to the earlier release, then to the first in the list
  * @param {'fp' | 'edf'} policy
  * @param {string} protocol
- * @param {{ until?: number, staticCeilings?: boolean }} [options] staticCeilings: of all jobs; otherwise of those that
- *   have not ended
+ * @param {{ until?: number, staticCeilings?: boolean }} [options] staticCeilings: of all jobs; otherwise of
+ *   those that have not ended
  */
 export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings = false } = {}) {
-  if (!PROTOCOLS.includes(protocol)) throw new RangeError(`protocol must be one of ${PROTOCOLS}, got ${protocol}`)
+  if (!PROTOCOLS.includes(protocol)) {
+    throw new RangeError(`protocol must be one of ${PROTOCOLS}, got ${protocol}`)
+  }
   const machine = jobs.map((job, index) => newState(job, index, policy))
   /** @type {string[]} */
   const trace = []
@@ -59,7 +61,8 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
     a.job.release - b.job.release || a.index - b.index
 
   const ceilingOf = (/** @type {string} */ resource) => Math.max(-Infinity, ...machine
-    .filter(({ uses, isEnded }) => uses.has(resource) && (staticCeilings || !isEnded)).map(({ level }) => level))
+    .filter(({ uses, isEnded }) => uses.has(resource) && (staticCeilings || !isEnded))
+    .map(({ level }) => level))
   const systemCeiling = () => Math.max(-Infinity, ...[...holders.keys()].map(ceilingOf))
 
   /** The best of its own key and those of all that it blocks. @returns {number[]} */
@@ -84,20 +87,23 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
         if (first === undefined || first.isStarted || first.level > systemCeiling()) return first
         return stack[stack.length - 1]
       case 'immediate': {
-        const raised = (/** @type {JobState} */ state) => Math.max(state.job.priority, ...state.held.map(ceilingOf))
+        const raised = (/** @type {JobState} */ { job, held }) =>
+          Math.max(job.priority, ...held.map(ceilingOf))
         return candidates.toSorted((a, b) =>
           raised(b) - raised(a) || Number(b.held.length > 0) - Number(a.held.length > 0) || better(a, b))[0]
       }
       case 'inheritance': {
-        const keys = new Map(candidates.map(state => [state, effective(state)]))
-        return candidates.toSorted((a, b) =>
-          compare(/** @type {number[]} */ (keys.get(a)), /** @type {number[]} */ (keys.get(b))) || better(a, b))[0]
+        const ranked = candidates.map(state => ({ state, key: effective(state) }))
+        return ranked.sort((a, b) => compare(a.key, b.key) || better(a.state, b.state))[0]?.state
       }
     }
     return first
   }
 
-  /** Steps that take no time, up to the next work, a wait or the end. @param {JobState} state @param {boolean} locks */
+  /**
+   * Steps that take no time, up to the next work, a wait or the end.
+   * @param {JobState} state @param {boolean} locks whether it takes locks, too
+   */
   function perform(state, locks) {
     while (state.wants === null && !state.isEnded) {
       const step = state.job.steps[state.next]
@@ -251,14 +257,15 @@ function compare(a, b) {
   return 0
 }
 
-// ------------------------------------------------------------------------------------------------ random sets
+// ----------------------------------------------------------------------------------------------- random sets
 
 /**
- * Jobs with random critical sections, properly nested, with work between any two steps that take no time: what happens
- * first at one instant is then nobody's choice.
+ * Jobs with random critical sections, properly nested, with work between any two steps that take no time:
+ * what happens first at one instant is then nobody's choice.
  *
  * @param {import('./seeded.mjs').Random} random
- * @param {{ ordered?: boolean }} [options] ordered: inner sections are of later resources, so that locks do not deadlock
+ * @param {{ ordered?: boolean }} [options] ordered: inner sections are of later resources, so that locks do
+ *   not deadlock
  * @returns {ProtocolJob[]}
  */
 export function randomSections(random, { ordered = false } = {}) {
@@ -282,7 +289,10 @@ export function randomSections(random, { ordered = false } = {}) {
   })
 }
 
-/** @param {import('./seeded.mjs').Random} random @param {string[]} free @param {boolean} ordered @returns {Step[]} */
+/**
+ * @param {import('./seeded.mjs').Random} random @param {string[]} free @param {boolean} ordered
+ * @returns {Step[]}
+ */
 function section(random, free, ordered) {
   if (free.length === 0) return [random.integer(1, 2)]
   const resource = random.pick(free)
@@ -294,7 +304,7 @@ function section(random, free, ordered) {
   return steps
 }
 
-// --------------------------------------------------------------------------------------------------- the same, run
+// --------------------------------------------------------------------------------------------- the same, run
 
 /**
  * The steps as a tree: a section is `[resource, ...parts]`.

@@ -1,4 +1,4 @@
-/** Random jobs that meet at locks, semaphores and barriers, and check while they run what is promised of those. */
+/** Random jobs that meet at locks, semaphores and barriers, and check meanwhile what is promised of those. */
 import { Scheduler, edf, fp } from '../../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
 import { Barrier, DeadlockError, Mutex, Semaphore, choice } from '../../sync.mjs'
@@ -23,8 +23,8 @@ const newActor = () => ({
 
 /**
  * @param {import('./seeded.mjs').Random} random
- * @returns {{ run(): void, trace: ReturnType<typeof record>, seen: Record<string, number> }} run throws whatever was
- *   violated, with the trace; `seen` says how often what has happened
+ * @returns {{ run(): void, trace: ReturnType<typeof record>, seen: Record<string, number> }} run throws what
+ *   was violated, with the trace; `seen` says how often what has happened
  */
 export function locks(random) {
   const policy = random.pick([edf, fp])
@@ -37,7 +37,8 @@ export function locks(random) {
     round: random.pick([GRAIN, 1, 5, Infinity])
   })
   const trace = record(scheduler)
-  const many = (/** @type {number} */ least, /** @type {number} */ most, /** @type {(index: number) => any} */ make) =>
+  /** @param {number} least @param {number} most @param {(index: number) => any} make */
+  const many = (least, most, make) =>
     Array.from({ length: random.integer(least, most) }, (_, index) => make(index))
   const cancels = random.chance(0.5) ? 0.4 : 0
   const forgets = random.chance(0.3) ? 0.1 : 0
@@ -65,12 +66,15 @@ export function locks(random) {
   const note = (/** @type {string} */ text) => { violations.push(`at ${host.time}: ${text}`) }
   const isWaiting = (/** @type {Actor} */ { job }) => job.state === 'waiting'
 
-  /** The best of a job's own standing and that of whoever waits for its locks. @param {Actor} actor @returns {any} */
+  /**
+   * The best of a job's own standing and that of whoever waits for its locks.
+   * @param {Actor} actor @returns {any}
+   */
   function standing(actor, passed = new Set()) {
     passed.add(actor)
     let best = actor.job
     for (const other of actors) {
-      if (passed.has(other) || other.wants === null || !isWaiting(other) || other.wants.owner !== actor.job) continue
+      if (passed.has(other) || !isWaiting(other) || other.wants?.owner !== actor.job) continue
       const theirs = standing(other, passed)
       if (policy.compare(theirs, best) < 0) best = theirs
     }
@@ -85,7 +89,8 @@ export function locks(random) {
     if (own !== job) seen.lent++
     for (const other of actors) {
       if (other === actor || other.job.state !== 'ready') continue
-      if (policy.compare(standing(other), own) < 0) note(`${job.name} goes on, ${other.job.name} stands better`)
+      if (policy.compare(standing(other), own) >= 0) continue
+      note(`${job.name} goes on, ${other.job.name} stands better`)
     }
     for (const mutex of actor.holds) {
       if (mutex.owner !== job) note(`${job.name} holds ${mutex.name}, its owner is ${mutex.owner?.name}`)
@@ -123,7 +128,8 @@ export function locks(random) {
       note(`${actor.job.name} is inside ${mutex.name} besides ${other.job.name}`)
     }
     if (other !== undefined) orphans.add(mutex)
-    if (mutex.abandoned !== orphans.has(mutex)) note(`${mutex.name} says ${mutex.abandoned} of being abandoned`)
+    const { name, abandoned } = mutex
+    if (abandoned !== orphans.has(mutex)) note(`${name} says ${abandoned} of being abandoned`)
     inside.set(mutex, actor)
     actor.holds.push(mutex)
     if (mutex.owner !== actor.job) note(`${actor.job.name} has locked ${mutex.name} of ${mutex.owner?.name}`)
@@ -141,8 +147,9 @@ export function locks(random) {
     if (error instanceof TimeoutError) seen.timeouts++
     else if (error instanceof DeadlockError) {
       seen.deadlocks++
-      if (!closes(mutex, actor.job)) note(`${actor.job.name} was told of a cycle that is none: ${error.message}`)
-      if (!error.message.includes(actor.job.name)) note(`a cycle does not name ${actor.job.name}: ${error.message}`)
+      const { name } = actor.job
+      if (!closes(mutex, actor.job)) note(`${name} was told of a cycle that is none: ${error.message}`)
+      if (!error.message.includes(name)) note(`a cycle does not name ${name}: ${error.message}`)
     } else {
       throw error
     }
@@ -314,7 +321,8 @@ export function locks(random) {
       } else if (waitsAt instanceof Semaphore) {
         if (waitsAt.available > 0) note(`${job.name} is left waiting for ${waitsAt.name}, which has permits`)
       } else if (waitsAt instanceof Barrier) {
-        if (waitsAt.waiting === 0 || waitsAt.waiting >= waitsAt.parties) note(`${job.name} is left at ${waitsAt.name}`)
+        const { waiting, parties } = waitsAt
+        if (waiting === 0 || waiting >= parties) note(`${job.name} is left at ${waitsAt.name}`)
       } else {
         note(`${job.name} is left waiting for nothing`)
       }
@@ -329,7 +337,7 @@ export function locks(random) {
       checkWaiters()
       // Its finally may meet the others again.
       for (let n = 0; n < 20 && actors.some(({ job }) => !ENDED.includes(job.state)); n++) {
-        for (const { job } of actors) if (!ENDED.includes(job.state)) job.cancel(new Error('cancelled in the end'))
+        for (const { job } of actors) job.cancel(new Error('cancelled in the end'))
         host.run()
       }
       for (const { job } of actors) {
@@ -340,7 +348,9 @@ export function locks(random) {
       for (const { name, locked, owner } of mutexes) {
         if (locked || owner !== null) note(`${name} is still held by ${owner?.name}`)
       }
-      for (const { name, available } of semaphores) if (available !== permits) note(`${name} has ${available} permits`)
+      for (const { name, available } of semaphores) {
+        if (available !== permits) note(`${name} has ${available} permits`)
+      }
       for (const { name, waiting } of barriers) if (waiting > 0) note(`${waiting} wait at ${name}`)
       if (host.errors.length > 0) note(`reported: ${host.errors.join(', ')}`)
       if (violations.length === 0) return

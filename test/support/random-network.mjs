@@ -37,8 +37,8 @@ const ENDED = ['done', 'failed', 'cancelled']
 
 /**
  * @param {import('./seeded.mjs').Random} random
- * @returns {{ run(): void, text(): string, seen: Record<string, number> }} run throws whatever was violated, with the
- *   trace and the account, which `text` gives; `seen` says how often what has happened
+ * @returns {{ run(): void, text(): string, seen: Record<string, number> }} run throws what was violated, with
+ *   the trace and the account, which `text` gives; `seen` says how often what has happened
  */
 export function network(random) {
   const host = virtualHost({ turn: random.pick([0, 0, GRAIN]) })
@@ -63,7 +63,7 @@ export function network(random) {
   const actors = []
   /** @type {Message[]} */
   const messages = []
-  /** The number of the last message of a sender that a receiver got over a channel. @type {Map<string, number>} */
+  /** The number of the last message, by sender, channel and receiver. @type {Map<string, number>} */
   const lastOf = new Map()
   /** @type {string[]} */
   const account = []
@@ -75,7 +75,8 @@ export function network(random) {
 
   const note = (/** @type {string} */ text) => { violations.push(`at ${host.time}: ${text}`) }
   const enter = (/** @type {string} */ text) => { account.push(`${host.time} ${text}`) }
-  const show = (/** @type {Message} */ { sender, number, link }) => `${sender}.${number} over ${link.channel.name}`
+  const show = (/** @type {Message} */ { sender, number, link }) =>
+    `${sender}.${number} over ${link.channel.name}`
   const newActor = (/** @type {string} */ name) => ({
     name, job: null, made: 0, sends: /** @type {Link[]} */ ([]), receives: /** @type {Link[]} */ ([])
   })
@@ -155,7 +156,10 @@ export function network(random) {
     *offers(actor) {
       const link = random.pick(links)
       const message = newMessage(actor, link)
-      if (link.channel.offer(message)) sent(message)
+      if (!link.channel.offer(message)) return
+      sent(message)
+      const { wasFull } = message
+      if (wasFull && link.size > 0 && link.overflow !== 'slide') note(`${show(message)} was taken without room`)
     },
 
     /** @param {Actor} actor */
@@ -174,7 +178,7 @@ export function network(random) {
       const receives = []
       /** What is to be noted when a guard was chosen. @type {((value: any) => void)[]} */
       const happened = []
-      /** @param {boolean} isOpen @returns {[waitable: any, happens: (value: any) => void]} an end, to be waited for */
+      /** An end to be waited for. @param {boolean} isOpen @returns {[any, (value: any) => void]} */
       const end = isOpen => {
         const link = random.pick(links)
         const isSend = random.chance(0.5)
@@ -186,7 +190,9 @@ export function network(random) {
       const guards = Array.from({ length: random.integer(1, 4) }, (_, place) => {
         const link = random.pick(links)
         const when = place === 0 || random.chance(0.9)
-        const kind = random.weighted({ send: 4, receive: 4, end: 1, timed: 0.5, nested: 1, timeout: 0.5, skip: 0.3 })
+        const kind = random.weighted({
+          send: 4, receive: 4, end: 1, timed: 0.5, nested: 1, timeout: 0.5, skip: 0.3
+        })
         happened.push(() => {})
         switch (kind) {
           case 'send': {
@@ -268,7 +274,8 @@ export function network(random) {
     },
 
     *closes() {
-      if (random.chance(closes)) random.pick(links).channel.close(random.pick([undefined, 'reason', new Error('broken')]))
+      if (!random.chance(closes)) return
+      random.pick(links).channel.close(random.pick([undefined, 'reason', new Error('broken')]))
     }
   }
 
@@ -319,7 +326,8 @@ export function network(random) {
   }
   for (let n = random.integer(0, 4); n > 0; n--) {
     host.after(GRAIN * random.integer(0, 60), () => {
-      for (const _ of acts[random.pick(['offers', 'polls', 'closes'])](outside)) note('offer and poll do not wait')
+      const act = acts[random.pick(['offers', 'polls', 'closes'])]
+      for (const _ of act(outside)) note('offer and poll do not wait')
     })
   }
 
@@ -335,10 +343,11 @@ export function network(random) {
       if (senders.some(sender => receivers.some(receiver => receiver !== sender))) {
         note(`${left(senders)} do not meet ${left(receivers)}`)
       }
-      if (receivers.length > 0 && channel.length > 0) note(`${left(receivers)}, which keeps ${channel.length}`)
+      if (receivers.length > 0 && channel.length > 0) note(`${left(receivers)}, which is not empty`)
       if (senders.length > 0 && channel.length < size) note(`${left(senders)}, which has room`)
       if (senders.length > 0 && overflow !== 'block') note(`${left(senders)}, which blocks nobody`)
-      if (channel.closed && senders.length + receivers.length > 0) note(`${left([...senders, ...receivers])}, closed`)
+      const both = [...senders, ...receivers]
+      if (channel.closed && both.length > 0) note(`${left(both)}, which is closed`)
     }
   }
 
@@ -363,13 +372,21 @@ export function network(random) {
       if (overflow === 'block') {
         for (const message of lost) note(`${show(message)} is lost`)
       } else if (size === 0) {
-        for (const message of lost) if (message.wasAwaited) note(`${show(message)} is lost, a receiver waited`)
+        for (const message of lost) {
+          if (message.wasAwaited) note(`${show(message)} is lost, a receiver waited`)
+        }
       } else if (overflow === 'drop') {
         for (const message of accepted) {
-          if (lost.includes(message) !== message.wasFull) note(`${show(message)}: lost is not ${message.wasFull}`)
+          const { wasFull } = message
+          if (lost.includes(message) !== wasFull) note(`${show(message)}: lost is not ${wasFull}`)
         }
-      } else if (lost.length !== surplus.length) {
-        note(`${channel.name} has lost ${lost.length} messages, ${surplus.length} did not fit`)
+      } else {
+        if (lost.length !== surplus.length) {
+          note(`${channel.name} has lost ${lost.length} messages, ${surplus.length} did not fit`)
+        }
+        // Nobody waits to send here, so messages were accepted in the order in which they were made.
+        const newest = accepted.slice(accepted.length - kept.size)
+        if (!newest.every(message => kept.has(message))) note(`${channel.name} keeps others than the newest`)
       }
     }
   }

@@ -35,7 +35,7 @@ const newActor = () => ({
 
 /**
  * @param {import('./seeded.mjs').Random} random
- * @returns {{ run(): void, trace: ReturnType<typeof record> }} run throws whatever was violated, with the trace
+ * @returns {{ run(): void, trace: ReturnType<typeof record> }} run throws what was violated, with the trace
  */
 export function sections(random) {
   const policy = random.pick([edf, fp])
@@ -100,7 +100,9 @@ export function sections(random) {
         note(`${job.name} goes on outside sections, ${name} is ready and more eligible`)
         continue
       }
-      if (level > systemCeiling()) note(`${job.name} goes on, ${name} is more eligible and passes the ceiling`)
+      if (level > systemCeiling()) {
+        note(`${job.name} goes on, ${name} is more eligible and passes the ceiling`)
+      }
       if (declareLate) continue
       if (other.hasRun) note(`${job.name} blocks ${name}, which has run since it was released or woken`)
       if (outermost.entered > other.arrived) note(`${job.name} entered its section after ${name} had come`)
@@ -162,7 +164,8 @@ export function sections(random) {
     if (resource !== null) {
       const other = stack.find(section => section.resource === resource)
       if (other !== undefined) note(`${job.name} enters ${resource.name} besides ${other.actor.job.name}`)
-      if (resource.holder !== job) note(`${resource.name} is held by ${resource.holder?.name}, not ${job.name}`)
+      const { holder } = resource
+      if (holder !== job) note(`${resource.name} is held by ${holder?.name}, not ${job.name}`)
     }
     const section = { actor, resource, entered: records, ceiling: resource?.ceiling ?? Infinity }
     actor.open.push(section)
@@ -203,7 +206,9 @@ export function sections(random) {
       release,
       uses: actor.uses
     })
-    for (const section of stack) section.ceiling = Math.max(section.ceiling, section.resource?.ceiling ?? Infinity)
+    for (const section of stack) {
+      section.ceiling = Math.max(section.ceiling, section.resource?.ceiling ?? Infinity)
+    }
     actors.push(actor)
     byJob.set(job, actor)
     job.catch(() => {})
@@ -215,8 +220,9 @@ export function sections(random) {
 
   for (let count = random.integer(2, 7), index = 0; index < count; index++) {
     const release = random.chance(0.3) ? 0 : GRAIN * random.integer(0, 80)
-    if (declareLate && random.chance(0.5)) after(release, () => { spawn(`j${index}`, release) }, { scheduler })
-    else spawn(`j${index}`, release)
+    const come = () => { spawn(`j${index}`, release) }
+    if (declareLate && random.chance(0.5)) after(release, come, { scheduler })
+    else come()
   }
 
   return {
@@ -224,8 +230,8 @@ export function sections(random) {
     run() {
       host.run()
       for (const { job } of actors) {
-        if (!ENDED.includes(job.state)) note(`${job.name} never ended: ${job.state}`)
-        else if (job.state === 'failed' || job.state === 'cancelled' && !mayBeCancelled) note(`${job.name} ${job.state}`)
+        const isRight = job.state === 'done' || job.state === 'cancelled' && mayBeCancelled
+        if (!isRight) note(`${job.name} is ${job.state} in the end`)
       }
       for (const { name, holder, ceiling } of resources) {
         if (holder !== null) note(`${name} is still held by ${holder.name}`)
