@@ -3360,16 +3360,16 @@ const TEMPLATE = 5 // up to a hole or to the end
 const PUNCTUATOR = 6
 const END = 7
 
-const PUNCTUATORS = new Set(('{ } ( ) [ ] . ; , < > <= >= == != === !== + - * / % ** ++ -- << >> >>> & | ^ ! ~ && || ?? ' +
-  '? ?. : = += -= *= /= %= **= <<= >>= >>>= &= |= ^= &&= ||= ??= => @').split(' '))
+const PUNCTUATORS = new Set(('{ } ( ) [ ] . ; , < > <= >= == != === !== + - * / % ** ++ -- << >> >>> & | ^ ! ~ ' +
+  '&& || ?? ? ?. : = += -= *= /= %= **= <<= >>= >>>= &= |= ^= &&= ||= ??= => @').split(' '))
 
 const isDigit = (/** @type {number} */ code) => code >= 48/*0*/ && code <= 57/*9*/
 const isLineEnd = (/** @type {number} */ code) => code === 10 || code === 13 || code === 0x2028 || code === 0x2029
 const isSpace = (/** @type {number} */ code) => code === 32 || (code >= 9 && code <= 13) || code === 160 ||
   (code >= 0x1680 && (code === 0x1680 || (code >= 0x2000 && code <= 0x200a) || code === 0x2028 || code === 0x2029 ||
     code === 0x202f || code === 0x205f || code === 0x3000 || code === 0xfeff))
-const isNamePart = (/** @type {number} */ code) => (code >= 97/*a*/ && code <= 122/*z*/) || (code >= 65/*A*/ && code <= 90/*Z*/) ||
-  isDigit(code) || code === 95/*_*/ || code === 36/*$*/ || code === 92/*\*/ || (code >= 128 && !isSpace(code))
+const isNamePart = (/** @type {number} */ code) => (code >= 97/*a*/ && code <= 122/*z*/) ||
+  (code >= 65/*A*/ && code <= 90/*Z*/) || isDigit(code) || code === 95/*_*/ || code === 36/*$*/ || code === 92/*\*/ || (code >= 128 && !isSpace(code))
 
 class Tokens {
   /** @param {string} source @param {number} [at] */
@@ -3414,7 +3414,7 @@ class Tokens {
     } else {
       while (end < source.length && PUNCTUATORS.has(source.slice(at, end + 1))) end++
       // `a?.5:b` is a conditional
-      if (end - at === 2 && code === 63/*?*/ && source.charCodeAt(at + 1) === 46 && isDigit(source.charCodeAt(end))) end--
+      if (source.startsWith('?.', at) && end - at === 2 && isDigit(source.charCodeAt(end))) end--
     }
     this.finish(PUNCTUATOR, end)
   }
@@ -3518,7 +3518,8 @@ class Tokens {
     const { source } = this
     let at = this.start + 1
     let code
-    while (at < source.length && (code = source.charCodeAt(at)) !== 96/*`*/ && !(code === 36/*$*/ && source.charCodeAt(at + 1) === 123/*{*/)) {
+    while (at < source.length && (code = source.charCodeAt(at)) !== 96/*`*/) {
+      if (code === 36/*$*/ && source.charCodeAt(at + 1) === 123/*{*/) break
       at += code === 92/*\*/ ? 2 : 1
     }
     this.type = TEMPLATE
@@ -3774,7 +3775,6 @@ const makeLoop = (word, labels, first, start, within) => ({
  * @property {boolean} isReturn
  * @property {number} open of the condition
  * @property {number} close
- * @property {number} branch
  * @property {number} returned where the return ends that is the last statement of the branch
  */
 
@@ -3897,11 +3897,10 @@ function readSource(source, start, watches, watchesMember) {
   }
   return {
     own, isClass, element, parameters, parametersEnd, body, bodyEnd, hasBlock, prologueEnd, isStrict, isSimple,
-    parameterNames, ownName, loops, callStatements, listed, awaits, returns, calls: called, lexical, usesThis, usesSuper,
-    superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, outside, yields, yieldLabels, usesBody, bodyNames,
-    free: resolve()
+    parameterNames, ownName, loops, callStatements, listed, awaits, returns, calls: called, lexical, usesThis,
+    usesSuper, superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, outside, yields,
+    yieldLabels, usesBody, bodyNames, free: resolve()
   }
-
 
   /** @returns {boolean} whether the token is used up; otherwise it means something under the new expectation */
   function step() {
@@ -3979,7 +3978,7 @@ function readSource(source, start, watches, watchesMember) {
       switch (value) {
         case 'if': return begin(IF, HEAD)
         case 'with':
-          usesWith = true
+          usesWith ||= frame.zone === ''
           return begin(WITH, HEAD)
         case 'switch':
           begin(SWITCH, HEAD)
@@ -4026,14 +4025,13 @@ function readSource(source, start, watches, watchesMember) {
     const { value, start } = tokens
     if (frame.about === own && frame.kind === BLOCK) {
       if (inPrologue) return
-      mayGuard = value === 'if' || value === 'return'
-      if (mayGuard) guards.push({ start, end: 0, isReturn: value === 'return', open: 0, close: 0, branch: 0, returned: 0 })
+      const isReturn = value === 'return'
+      mayGuard = isReturn || value === 'if'
+      if (mayGuard) guards.push({ start, end: 0, isReturn, open: 0, close: 0, returned: 0 })
       return
     }
     const guard = guards[guards.length - 1]
-    if (guard === undefined || guard.isReturn) return
-    if (frame.kind === IF && frame.word === '') guard.branch = start
-    guard.returned = 0
+    if (guard !== undefined && !guard.isReturn) guard.returned = 0
   }
 
   /** @param {number} kind @param {number} next what to expect */
@@ -4366,7 +4364,8 @@ function readSource(source, start, watches, watchesMember) {
     const mention = {
       name, start, end, zone: frame.zone, routine: frame.routine,
       scope: frame.scope, declared: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false,
-      isTyped: last === 'typeof', isElement: frame.fresh && (frame.kind === BRACKETS || frame.kind === OBJECT), within: frame.within
+      isTyped: last === 'typeof', within: frame.within,
+      isElement: frame.fresh && (frame.kind === BRACKETS || frame.kind === OBJECT)
     }
     if (name === 'yield' || name === 'arguments') yields.push(mention)
     if (name === 'arguments') hazard(start)
@@ -4405,7 +4404,9 @@ function readSource(source, start, watches, watchesMember) {
   function resolve() {
     /** @type {Map<string, Mention[]>} */
     const free = new Map()
-    for (let i = 0; i < used.length; i++) if (!free.has(used[i]) && usedIn[i].find(used[i]) === null) free.set(used[i], [])
+    used.forEach((name, i) => {
+      if (!free.has(name) && usedIn[i].find(name) === null) free.set(name, [])
+    })
     for (const mention of mentions) {
       const { name } = mention
       mention.declared = mention.scope.find(name)
@@ -4442,8 +4443,8 @@ function readSource(source, start, watches, watchesMember) {
           /** @type {Frame} */ (frame.parent).about.isAwait)) {
         return afterAsync()
       }
-      if (last === 'let' && frame.tokens === 1 && (frame.kind === FOR_HEAD || (frame.kind === EXPRESSION && frame.word === '' &&
-        standsInList(frame))) && tokenBindsAfterLet()) {
+      const mayBind = frame.kind === FOR_HEAD || (frame.kind === EXPRESSION && frame.word === '' && standsInList(frame))
+      if (last === 'let' && frame.tokens === 1 && mayBind && tokenBindsAfterLet()) {
         pending = null
         hazard(start)
         if (frame.kind === EXPRESSION) frame.kind = DECLARATION
@@ -4590,7 +4591,8 @@ function readSource(source, start, watches, watchesMember) {
 
   function tokenBindsAfterLet() {
     const { type, value, escaped } = tokens
-    return type === NAME ? escaped || !OPERATOR_WORDS.has(value) : type === PUNCTUATOR && (value === '[' || value === '{')
+    if (type === NAME) return escaped || !OPERATOR_WORDS.has(value)
+    return type === PUNCTUATOR && (value === '[' || value === '{')
   }
 
   /** `async` on the same line before a function or the parameter of an arrow function. */
@@ -4818,8 +4820,8 @@ function readSource(source, start, watches, watchesMember) {
       expect = OPERAND
       return true
     }
-    const isEnd = tokens.newline || type === END || (type === PUNCTUATOR && (value === ')' || value === ']' || value === '}' ||
-      value === ',' || value === ';' || value === ':')) || (isYield && type === NAME && value === 'in')
+    const isEnd = tokens.newline || type === END || (type === PUNCTUATOR && [')', ']', '}', ',', ';', ':'].includes(value)) ||
+      (isYield && type === NAME && value === 'in')
     closed = isEnd
     expect = isEnd ? OPERATOR : OPERAND
     if (isEnd) {
@@ -5321,8 +5323,8 @@ function readSource(source, start, watches, watchesMember) {
 
 /** An element of an object literal or a class. @param {number} start */
 const newElement = start => ({
-  start, codeStart: 0, end: 0, key: '', keyType: 0, keyStart: 0, keyEnd: 0, isComputed: false, isEscaped: false, isStatic: false,
-  isAsync: false, isGenerator: false, accessor: ''
+  start, codeStart: 0, end: 0, key: '', keyType: 0, keyStart: 0, keyEnd: 0, isComputed: false, isEscaped: false,
+  isStatic: false, isAsync: false, isGenerator: false, accessor: ''
 })
 
 // Rewriting: what the reading has found becomes edits of the source, and the edited source a generator function.
@@ -5401,8 +5403,10 @@ function wayTo(callee, get, way, name) {
   return /** @this {any} @param {any[]} args */ function (...args) {
     if (found === undefined) {
       const late = get()
-      if (late === undefined) throw new ReferenceError(`${name} is not defined: nor is it in the calls given to preemptify`)
-      if (!isGeneratorFunction(late)) throw wrongType(`calls.${name}`, 'what preemptify returned, or a generator function', late)
+      if (late === undefined) {
+        throw new ReferenceError(`${name} is not defined: nor is it in the calls given to preemptify`)
+      }
+      if (!isGeneratorFunction(late)) throw notPreemptible(name, late)
       found = wayTo(late, get, way, name)
     }
     return Reflect.apply(found, this, args)
@@ -5495,6 +5499,9 @@ let compilations = 0
 
 /** @param {any} fn @param {string} reason */
 const refusal = (fn, reason) => new TypeError(`${labelOf(fn)}: ${reason}`)
+/** @param {string} key @param {any} value */
+const notPreemptible = (key, value) =>
+  wrongType(`calls.${key}`, 'what preemptify returned, or a generator function', value)
 /** @param {any} fn */
 const labelOf = fn => `preemptify(${fn.name || 'an anonymous function'})`
 
@@ -5515,16 +5522,18 @@ const labelOf = fn => `preemptify(${fn.name || 'an anonymous function'})`
  * @param {object} [options]
  * @param {Record<string, any>} [options.scope] values for variables that the function closes over; a generator function
  *   among them is called as a preemptible one
- * @param {(source: string) => any} [options.evaluate] `s => eval(s)`, written where the function was: its variables, its
- *   `this` and its strictness are those of the function then
+ * @param {(source: string) => any} [options.evaluate] `s => eval(s)`, written where the function was: its variables,
+ *   its `this` and its strictness are those of the function then
  * @param {Record<string, any>} [options.calls] preemptible functions by the names they are called by; one that is added
  *   later is found when it is called
  * @param {boolean} [options.strict] whether the function is strict, where its source and the engine do not tell;
  *   default: strict, if its source allows it
- * @param {boolean} [options.budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they yield
+ * @param {boolean} [options.budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they
+ *   yield
  * @param {any} [options.this] the `this` of an arrow function
  * @param {object} [options.home] the object or prototype that a method with `super` belongs to
- * @param {string[]} [options.methods] the methods of a class or an object to rewrite; the result is a new class or object
+ * @param {string[]} [options.methods] the methods of a class or an object to rewrite; the result is a new class or
+ *   object
  * @returns {any} a generator function of the same name and length, with its text as `source`
  * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors, constructors, async
  *   generators
@@ -5549,11 +5558,16 @@ function sourceOf(fn) {
   const source = Function.prototype.toString.call(fn)
   const end = source.slice(source.lastIndexOf('{'))
   // Engines differ in white space. Valid source ends like that in no other way: a comment has its own end behind it.
-  if (end.length > 40 || [...end].filter(character => character.trim() !== '').join('') !== '{[nativecode]}') return source
-  throw refusal(fn, 'a native, bound or proxied function has no source; give the function behind it, or write a generator')
+  const isNative = end.length < 40 && [...end].filter(character => character.trim() !== '').join('') === '{[nativecode]}'
+  if (!isNative) return source
+  throw refusal(fn, 'a native, bound or proxied function has no source; give the function behind it, or write a ' +
+    'generator')
 }
 
-/** @param {string} source @param {(name: string) => boolean} watches @param {(name: string) => boolean} watchesMember */
+/**
+ * @param {string} source @param {(name: string) => boolean} watches
+ * @param {(name: string) => boolean} watchesMember
+ */
 function read(source, watches, watchesMember) {
   const tokens = new Tokens(source)
   tokens.next(true)
@@ -5604,7 +5618,11 @@ function rewriting(fn, source, options, inside) {
   if (typeof budgeted !== 'boolean') throw wrongType('budgeted', 'true or false', budgeted)
   if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
 
-  /** What the names of preemptible functions stand for. @type {Map<string, { isOwn: boolean, callee: any, get(): any }>} */
+  /**
+   * What the names of preemptible functions stand for.
+   *
+   * @type {Map<string, { isOwn: boolean, callee: any, get(): any }>}
+   */
   const table = new Map()
   /** Members that may be preemptible. @type {Set<string>} */
   const members = new Set(inside?.members)
@@ -5623,7 +5641,7 @@ function rewriting(fn, source, options, inside) {
     refuseKey('calls', key)
     const { get, value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
     if (get === undefined && value !== undefined && !isGeneratorFunction(value)) {
-      throw wrongType(`calls.${key}`, 'what preemptify returned, or a generator function', value)
+      throw notPreemptible(key, value)
     }
     table.set(key, { isOwn: false, callee: value, get: () => callees[key] })
     members.add(key)
@@ -5633,7 +5651,8 @@ function rewriting(fn, source, options, inside) {
   const reading = read(source,
     key => key === 'yield' || key === 'arguments' || key === fn.name || table.has(key) || mayCome(key),
     key => members.has(key))
-  const { element, isClass, loops, guards, hazards, lexical, free, usesEval, usesSuper, usesThis, usesWith, yields } = reading
+  const { element, isClass, loops, guards, hazards, lexical, free, yields } = reading
+  const { usesEval, usesSuper, usesThis, usesWith } = reading
   if (isClass || (inside && element?.key === 'constructor')) {
     throw refusal(fn, 'a constructor cannot be a generator; name the methods to rewrite, { methods: [...] }')
   }
@@ -5641,8 +5660,11 @@ function rewriting(fn, source, options, inside) {
   const { own } = reading
   const { isArrow, isAsync, isGenerator } = own
   if (element?.accessor) throw refusal(fn, 'an accessor cannot be a generator; make it a method, or write a generator')
-  if (isAsync && isGenerator) throw refusal(fn, 'an async generator cannot be driven; write a generator that yields promises')
-  const ownArguments = (free.get('arguments') ?? []).filter(({ routine, within }) => routine.home === own.home && !within)
+  if (isAsync && isGenerator) {
+    throw refusal(fn, 'an async generator cannot be driven; write a generator that yields promises')
+  }
+  const ownArguments = (free.get('arguments') ?? []).filter(({ routine, within }) =>
+    routine.home === own.home && !within)
   if (evaluate === undefined) {
     if (usesSuper && home === undefined && !inside) {
       throw refusal(fn, 'super needs the object of the method: { home }; or rewrite the whole, { methods: [...] }')
@@ -5663,7 +5685,11 @@ function rewriting(fn, source, options, inside) {
   const taken = (inside?.text ?? source) + [...reading.escaped, ...Object.keys(scope)].join(' ')
   /** @type {Map<string, string>} */
   const names = new Map()
-  /** A name that the source does not use. @param {string} key @param {any} [value] what it is bound to @returns {string} */
+  /**
+   * A name that the source does not use.
+   *
+   * @param {string} key @param {any} [value] what it is bound to @returns {string}
+   */
   const name = (key, value) => {
     let text = names.get(key)
     if (text === undefined) {
@@ -5753,6 +5779,7 @@ function rewriting(fn, source, options, inside) {
   const delegates = variables.has(name('result')) || reading.awaits.length > 0
   replaceWords()
   let point = pointAt(false)
+  let isGuarded = false
 
   return { bindings, helpers, element, own, text, link }
 
@@ -5765,7 +5792,8 @@ function rewriting(fn, source, options, inside) {
     } catch {} // eval itself, or something bound
     for (const key of parameters) {
       if (free.has(key) && !(key in scope) && !table.has(key) && !(key in globalThis)) {
-        throw refusal(fn, `it uses a variable ${key}, which is hidden by the parameter of evaluate; call that otherwise`)
+        throw refusal(fn, `it uses a variable ${key}, which is hidden by the parameter of evaluate; call that ` +
+          'otherwise')
       }
     }
   }
@@ -5871,7 +5899,8 @@ function rewriting(fn, source, options, inside) {
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
     } else {
       if (zone !== '' || call.isTagged || optionals.some(at => at < dot && source[at + 2] === '(')) return
-      begin = delegateMember(call, name(isAwaited ? 'awaited' : 'member', (/** @type {any} */ member) => memberWay(member, way)))
+      const enter = (/** @type {any} */ member) => memberWay(member, way)
+      begin = delegateMember(call, name(isAwaited ? 'awaited' : 'member', enter))
     }
     insert(end, -EXPRESSION_EDGE, begin, `, ${name('calls', nested)}.pending === null ? ${variable('result')} : ` +
       `yield ${name('calls')}.take())`)
@@ -5923,7 +5952,9 @@ function rewriting(fn, source, options, inside) {
    * @param {any} member @param {'call' | 'awaited'} way
    */
   function memberWay(member, way) {
-    if (typeof member !== 'function') return () => { throw new TypeError('the member that is called is not a function') }
+    if (typeof member !== 'function') {
+      return () => { throw new TypeError('the member that is called is not a function') }
+    }
     if (isGeneratorFunction(member)) return member[known]?.[way] ?? wayInto(member)
     for (const { get } of table.values()) {
       const target = get()?.[known]
@@ -5965,8 +5996,9 @@ function rewriting(fn, source, options, inside) {
     for (const { start, end, routine } of isGenerator ? [] : reading.yieldLabels) {
       if (isInside(routine)) replace(start, end, name('yield'))
     }
-    replaceByAccess(isGenerator ? [] : yields.filter(({ name, declared, routine }) => name === 'yield' && declared === null &&
-      isInside(routine)), 'free', 'yield', 'yield = value')
+    const isFree = (/** @type {Mention} */ { name, declared, routine }) =>
+      name === 'yield' && !isGenerator && declared === null && isInside(routine)
+    replaceByAccess(yields.filter(isFree), 'free', 'yield', 'yield = value')
     if (isConstant) replaceName()
   }
 
@@ -6008,18 +6040,20 @@ function rewriting(fn, source, options, inside) {
   function guard() {
     const has = (/** @type {number[]} */ positions, /** @type {number} */ from, /** @type {number} */ to) =>
       positions.some(at => at >= from && at < to)
-    if (reading.parameterNames.some(name => reading.bodyNames.has(name))) return ''
+    const { assignments, usesBody, parameterNames, bodyNames } = reading
+    if (parameterNames.some(name => bodyNames.has(name))) return ''
     const isFresh = `${name('skips')} !== ${name('calls', nested)}`
     let to = 0
     let last = ''
     for (const { isReturn, start, end, open, close, returned } of guards) {
       if (!isReturn) {
-        if (reading.usesBody(start, end) || end === 0 || returned === 0 || has(hazards, start, end) || has(reading.assignments, open, close)) break
+        if (end === 0 || returned === 0 || has(hazards, start, end) || has(assignments, open, close) ||
+          usesBody(start, end)) break
         to = end
         continue
       }
       const returnEnd = reading.returns.find(other => other.start === start)?.end ?? 0
-      if (close === 0 || reading.usesBody(start, returnEnd) || has(hazards, start, open) || has(reading.assignments, start, open)) break
+      if (close === 0 || has(hazards, start, open) || has(assignments, start, open) || usesBody(start, returnEnd)) break
       const isFirst = !has(hazards, open, close)
       if (!isFirst && has(hazards, close, returnEnd)) break
       const test = source.slice(start + 6, open)
@@ -6030,6 +6064,7 @@ function rewriting(fn, source, options, inside) {
     }
     if (to === 0 && last === '') return ''
     const from = guards[0].start
+    isGuarded = true
     point = `if (${isFresh}) { ${point}`
     if (to === 0) point += ' }'
     else insert(to, -BODY_EDGE, 0, ' }')
@@ -6065,7 +6100,7 @@ function rewriting(fn, source, options, inside) {
   function text() {
     edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
     const { parameters, parametersEnd, body, bodyEnd, prologueEnd, hasBlock } = reading
-    const head = point.includes(' !== ') ? [...reading.parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
+    const head = isGuarded ? [...reading.parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
     const declared = variables.size > 0 ? `let ${[...variables].join(', ')}; ` : ''
     const prologue = prologueEnd > body ? `${source.slice(body, prologueEnd)};` : ''
     return `${head.startsWith('(') ? head : `(${head})`} {${prologue} ${declared}${point}` +
@@ -6105,9 +6140,11 @@ function rewriting(fn, source, options, inside) {
     // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
     const list = `(${[...bindings.keys()].join(', ')})`
     const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
-      `(${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ${helpers.join(' ')} ` +
+      `(${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
+      `${helpers.join(' ')} ` +
       `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
-      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } })`, fn, evaluate)
+      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } })`,
+      fn, evaluate)
     let factory
     const isStrict = strict ?? (evaluate === undefined ? strictness() : false)
     try {
@@ -6172,8 +6209,8 @@ const explaining = (inner, fn, lost) => /** @this {any} @param {any[]} args @ret
   } catch (error) {
     const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
     if (!name) throw error
-    throw new ReferenceError(`${name} is not defined: ${labelOf(fn)} evaluates the source anew, away from the variables ` +
-      `around it; hand them in, { evaluate: s => eval(s) } for all, { scope: { ${name} } } for values, ` +
+    throw new ReferenceError(`${name} is not defined: ${labelOf(fn)} evaluates the source anew, away from the ` +
+      `variables around it; hand them in, { evaluate: s => eval(s) } for all, { scope: { ${name} } } for values, ` +
       `{ calls: { ${name} } } for preemptible functions`, { cause: error })
   }
 }
@@ -6229,7 +6266,8 @@ function preemptifyClass(target, methods, options) {
     const key = isComputed ? '' : keyType === STRING ? element.key.slice(1, -1) : element.key
     if (!methods.includes(key)) continue
     const part = rewriting(target, source.slice(element.codeStart, element.end), options, { text: source, members })
-    text += `${source.slice(end, element.codeStart)}${isStatic ? '' : ';'}*${source.slice(keyStart, keyEnd)}${part.text()}`
+    text += `${source.slice(end, element.codeStart)}${isStatic ? '' : ';'}*` + // after a field without a semicolon
+      `${source.slice(keyStart, keyEnd)}${part.text()}`
     end = element.end
     for (const [name, value] of part.bindings) bindings.set(name, value)
     for (const helper of part.helpers) helpers.add(helper)

@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, edf, fp } from '../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../alarms.mjs'
-import { Channel, choice } from '../sync.mjs'
+import { Channel, Resource, choice } from '../sync.mjs'
 import { locks } from './support/random-locks.mjs'
 import { network } from './support/random-network.mjs'
 import { sections } from './support/random-sections.mjs'
@@ -165,3 +165,54 @@ choices('a timeout at the very instant at which the partner comes: one of the tw
 })
 
 choices.run()
+
+const found = suite('what random meetings have found')
+
+for (const [way, takes] of [
+  ['a choice with an action', (channel, work) => choice([{ receive: channel, action: work }])],
+  ['forEach', (channel, work) => channel.forEach(work)]
+]) {
+  found(`${way}: who is cancelled after it was given a message still begins to work on it`, () => {
+    const host = virtualHost()
+    const scheduler = new Scheduler({ host, budget: 1 })
+    const channel = new Channel()
+    const log = []
+    const job = scheduler.spawn(() => takes(channel, function* (message) {
+      log.push(message)
+      yield
+      log.push('not reached')
+    }))
+    job.catch(() => {})
+    host.run()
+    assert.is(channel.offer('message'), true)
+    job.cancel()
+    host.run()
+    assert.equal([log, job.state], [['message'], 'cancelled'])
+  })
+}
+
+found('a section that fails ends at a preemption point, too: no second one blocks', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1 })
+  const resource = new Resource()
+  const work = function* (ms) {
+    for (; ms > 0; ms--) {
+      yield
+      host.advance(1)
+    }
+  }
+  scheduler.spawn(function* () {
+    try {
+      yield resource.use(function* () {
+        yield* work(2)
+        throw new Error('inside')
+      })
+    } catch {}
+    yield* resource.use(() => work(3))
+  }, { priority: 1, uses: [resource] })
+  const high = scheduler.spawn(() => work(1), { priority: 2, release: 1, uses: [resource] })
+  host.run()
+  assert.equal([high.started, host.errors], [2, []])
+})
+
+found.run()

@@ -158,8 +158,8 @@ export function network(random) {
       const message = newMessage(actor, link)
       if (!link.channel.offer(message)) return
       sent(message)
-      const { wasFull } = message
-      if (wasFull && link.size > 0 && link.overflow !== 'slide') note(`${show(message)} was taken without room`)
+      const hadNoRoom = message.wasFull && link.size > 0 && link.overflow !== 'slide'
+      if (hadNoRoom) note(`${show(message)} was taken without room`)
     },
 
     /** @param {Actor} actor */
