@@ -5898,7 +5898,7 @@ function rewriting(fn, source, options, inside) {
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
     } else {
-      if (zone !== '' || call.isTagged || optionals.some(at => at < dot && source[at + 2] === '(')) return
+      if (zone !== '' || call.isTagged || optionals.some(at => at < dot && after(at + 2) === '(')) return
       const enter = (/** @type {any} */ member) => memberWay(member, way)
       begin = delegateMember(call, name(isAwaited ? 'awaited' : 'member', enter))
     }
@@ -5924,12 +5924,13 @@ function rewriting(fn, source, options, inside) {
         callAt = at
         continue
       }
-      begin = at
-      if (linked.has(at)) continue
+      if (!linked.has(at)) {
+        enclose(begin, chainEnd, EXPRESSION_EDGE, `((${object} = `, ')')
+        insert(at, STATEMENT_EDGE, chainEnd, ') == null ? undefined : ')
+        replace(at, at + 2, after(at + 2) === '[' ? object : `${object}.`)
+      }
       linked.add(at)
-      enclose(start, chainEnd, EXPRESSION_EDGE, `((${object} = `, ')')
-      insert(at, STATEMENT_EDGE, chainEnd, ') == null ? undefined : ')
-      replace(at, at + 2, source[at + 2] === '[' ? object : `${object}.`)
+      begin = at
     }
     const opening = begin === dot || isSuper ? '' : `(${object} = `
     const calling = `).call(${isSuper ? 'this' : object}, `
@@ -6026,11 +6027,16 @@ function rewriting(fn, source, options, inside) {
       `() => typeof ${get} === 'undefined' ? undefined : ${get});`)
   }
 
+  /** The token after a position where no operand can stand. @param {number} at */
+  function after(at) {
+    const tokens = new Tokens(source, at)
+    tokens.next(false)
+    return tokens.value
+  }
+
   /** Whether a name is assigned to where it stands. @param {Mention} mention */
   function isTarget({ start, end }) {
-    const tokens = new Tokens(source, end)
-    tokens.next(false)
-    return ASSIGNMENTS.has(tokens.value) || ['++', '--'].some(sign => source.slice(0, start).trimEnd().endsWith(sign))
+    return ASSIGNMENTS.has(after(end)) || ['++', '--'].some(sign => source.slice(0, start).trimEnd().endsWith(sign))
   }
 
   /**

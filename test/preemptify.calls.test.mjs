@@ -25,7 +25,8 @@ for (const source of [
   'function f(log, n = 4) { if (n < 2) return log(1); log(n); f(log, n - 1); return log(-n) }',
   'function f(log, n = 4) { return n && 1 + f(log, n - 1) + f(log, n >> 1) }',
   'function f(log, n = 4) { const rest = n ? f(log, n - 1) : []; return [n, ...rest] }',
-  'function f(log, n = 4) { try { if (!n) throw n; return f(log, n - 1) } catch (e) { throw log(e + n) } finally { log(n) } }',
+  'function f(log, n = 4) { try { if (!n) throw n; return f(log, n - 1) } catch (e) { throw log(e + n) } }',
+  'function f(log, n = 4) { try { if (!n) throw n; return f(log, n - 1) } finally { log(n) } }',
   'function f(log, n = 4, ...rest) { return n ? f(log, n - 1, ...rest, n) : rest }',
   'function f(log, n = 4) { return n ? f.call(this, log, n - 1) : this === globalThis }',
   'function f(log, n = 4) { return n ? [1, 2].map(x => x < 2 && f(log, 0)) : n }',
@@ -41,20 +42,35 @@ self('the name of a function expression cannot be assigned to', () => {
   assertAlike(sloppy('function f(n) { f = 3; return typeof f }'))
   assertAlike(sloppy('function f(n) { "use strict"; f = 3; return typeof f }'))
   assertAlike(sloppy('function f(n = 3) { f = 3; return n > 0 ? f(n - 1) : n }'), { args: () => [3] })
-  assertAlike(sloppy('function f(log) { f++; f += 1; [f] = [1]; ({ f } = {}); for (f of [1]); for (f in { a: 1 }); return f.name }'))
+  const assignments = ['f++', 'f += 1', '[f] = [1]', '({ f } = {})', 'for (f of [1]);', 'for (f in [1]);']
+  for (const body of assignments) {
+    assertAlike(sloppy(`function f(log) { ${body}; return f.name }`))
+    assertAlike(sloppy(`function f(log) { 'use strict'; ${body}; return f.name }`))
+  }
 })
 
 self('a name declared anew is no recursion', () => {
   for (const body of [
-    'var f = log; return f(1)', 'let f = log; return f(1)', 'function f(x) { return log(x) } return f(1)',
-    '{ const f = log; f(2) } return typeof f', 'try { throw log } catch (f) { f(1) }', 'return (f => f(1))(log)',
-    'return (({ f }) => f(1))({ f: log })', 'return (([f = log]) => f(1))([])', 'for (const f of [log]) f(1)',
-    'for (let f = log, i = 0; i < 2; i++) f(i)', 'for (var f in {}); return f && f(1)', 'class f {} return f.name',
-    'if (log) { function f(x) { return x } } return f(1)', 'return function f(n) { return n && f(n - 1) }(3)',
-    'return class f { static g() { return typeof f } }.g()', 'switch (1) { case 1: let f = log; f(1) }'
+    'var f = log; return f(1)',
+    'let f = log; return f(1)',
+    'function f(x) { return log(x) } return f(1)',
+    '{ const f = log; f(2) } return typeof f',
+    'try { throw log } catch (f) { f(1) }',
+    'return (f => f(1))(log)',
+    'return (({ f }) => f(1))({ f: log })',
+    'return (([f = log]) => f(1))([])',
+    'for (const f of [log]) f(1)',
+    'for (let f = log, i = 0; i < 2; i++) f(i)',
+    'for (var f in {}); return f && f(1)',
+    'class f {} return f.name',
+    'if (log) { function f(x) { return x } } return f(1)',
+    'return function f(n) { return n && f(n - 1) }(3)',
+    'return class f { static g() { return typeof f } }.g()',
+    'switch (1) { case 1: let f = log; f(1) }'
   ]) assertAlike(sloppy(`function f(log) { ${body} }`))
   for (const head of ['(f)', '({ f })', '(a, f = x => x + 1)', '(...[, f])']) {
-    assertAlike(sloppy(`function f${head} { return typeof f === 'function' && f(1) }`), { args: log => [{ f: log }] })
+    const source = `function f${head} { return typeof f === 'function' && f(1) }`
+    assertAlike(sloppy(source), { args: log => [{ f: log }] })
   }
 })
 
@@ -244,11 +260,10 @@ linked('generator functions in scope are called as preemptible ones, in calls to
 linked('a preemptible function in scope or calls is its original where it is no call', () => {
   const twice = function twice(x) { return x * 2 }
   const preemptible = preemptify(twice)
-  const fn = list => [list.map(x => twice(x)).join(), typeof twice, twice.name, new twice(1) instanceof twice, twice(4)]
   const calls = { twice: preemptible }
   const mentions = list => [list.map(twice).join(), typeof twice, twice.name, twice.call(null, 3), twice(4)]
   assert.equal(drive(preemptify(mentions, { calls })([1, 2])), ['2,4', 'function', 'twice', 6, 8])
-  assert.instance(errorOf(() => preemptify(fn, { calls })), SyntaxError)
+  assert.instance(errorOf(() => preemptify(list => list.map(x => twice(x)), { calls })), SyntaxError)
 })
 
 linked('members: a preemptible function found there is called as one, any other as it is', async () => {
@@ -281,38 +296,64 @@ linked.run()
 const positions = {
   'arguments': 'return [f(f(1), ...f([f(2), f(3)])), Math.max(f(1), f(2))]',
   'operands, left to right': 'return f(1) + f(2) * f(3) ** f(1) - -f(4)',
-  'logical operators cut it short': 'return [f(0) && f(1), f(1) || f(2), f(null) ?? f(3), f(0) ? f(1) : f(2)]',
+  'logical operators cut it short':
+    'return [f(0) && f(1), f(1) || f(2), f(null) ?? f(3), f(0) ? f(1) : f(2)]',
   'assignments': 'let x = f(1); x += f(2); x ||= f(3); log[f("a")] = f(4); return [x, log.a]',
   'assignment targets before values': 'const o = {}; f(o)[f("x")] = f(1); f(o).x += f(2); f(o).x++; return o',
   'a value read before the call': 'let x = 1; return x + (x = f(5)) + x',
   'conditions': 'if (f(0)) f(1); else if (f(1)) f(2); return f(3) ? 1 : 2',
-  'loop heads': 'for (let i = f(0); i < f(2); i += f(1)) f(i); for (const x of f([1, 2])) f(x); for (const k in f({ a: 1 })) f(k)',
+  'loop heads':
+    'for (let i = f(0); i < f(2); i += f(1)) f(i); for (const x of f([1, 2])) f(x); for (const k in ' +
+      'f({ a: 1 })) f(k)',
   'while, do while': 'let i = 0; while (f(i) < 2) i++; do i--; while (f(i) > 0); return i',
   'for, all of it': 'for (f(0); f(0); f(0)); for (var i = f(0); i < 2; i = f(i + 1));  return i',
   'switch': 'switch (f(2)) { case f(1): f(9); case f(2): f(8); case f(3): f(7); break; default: f(6) }',
-  'return': 'return f(1)', 'return of nothing before it': 'return void f(1)', 'throw': 'throw f(1)',
-  'template holes': 'return `a${f(1)}b${`c${f(2)}`}d`', 'a tag': 'return f`a${1}b`', 'an argument of a tag': 'return String.raw`${f(1)}`',
-  'array and object literals': 'return [f(1), , ...f([2])], { [f("a")]: f(1), ...f({ b: 2 }), c: f(3), __proto__: f(null) }',
-  'destructuring': 'const { a = f(1), [f("b")]: b = f(2), c: [d = f(3)] = f([]), ...rest } = f({ e: 5 }); return [a, b, d, rest]',
-  'destructuring assignments': 'let a, b; [a = f(1), b = f(2)] = f([7]); ({ x: f({}).y = f(3), [f("z")]: a } = f({ z: 4 })); return [a, b]',
-  'destructuring in loop heads and catch': 'for (const { x = f(1) } of f([{}, { x: 2 }])) f(x); try { throw {} } catch ({ y = f(3) }) { f(y) }',
-  'optional chains': 'return [f?.(1), f(null)?.x.y[f(9)], f({ x: log })?.x(f(2)), f({})?.x?.[f(9)], f({ x: 1 })?.["x"]]',
+  'return': 'return f(1)',
+  'return of nothing before it': 'return void f(1)',
+  'throw': 'throw f(1)',
+  'template holes': 'return `a${f(1)}b${`c${f(2)}`}d`',
+  'a tag': 'return f`a${1}b`',
+  'an argument of a tag': 'return String.raw`${f(1)}`',
+  'array and object literals':
+    'return [f(1), , ...f([2])], { [f("a")]: f(1), ...f({ b: 2 }), c: f(3), __proto__: f(null) }',
+  'destructuring':
+    'const { a = f(1), [f("b")]: b = f(2), c: [d = f(3)] = f([]), ...rest } = f({ e: 5 }); return [a, ' +
+      'b, d, rest]',
+  'destructuring assignments':
+    'let a, b; [a = f(1), b = f(2)] = f([7]); ({ x: f({}).y = f(3), [f("z")]: a } = f({ z: 4 })); ' +
+      'return [a, b]',
+  'destructuring in loop heads and catch':
+    'for (const { x = f(1) } of f([{}, { x: 2 }])) f(x); try { throw {} } catch ({ y = f(3) }) { f(y) }',
+  'optional chains':
+    'return [f?.(1), f(null)?.x.y[f(9)], f({ x: log })?.x(f(2)), f({})?.x?.[f(9)], f({ x: 1 })?.["x"]]',
   'members of the result': 'return f({ a: { b: [1, log] } }).a.b[f(1)](f(7))',
-  'call of the result': 'return f(log)(f(1)), f(f)(2)', 'new of the result': 'return new (f(Array))(f(2)).length',
-  'new with it as argument': 'return new Array(f(2), f(3))', 'unary operators': 'return [typeof f(1), !f(0), -f(1), ~f(1), void f(1), delete f({}).x]',
-  'in, instanceof': 'return [f("a") in f({ a: 1 }), f([]) instanceof f(Array)]', 'a comma': 'return f(1), f(2)',
-  'an element of a class': 'return new class extends f(Object) { [f("x")]() { return 1 } static [f("y")] = 2 }().x()',
-  'arrow function around the result': 'const x = f(1); return (() => x)()', 'labels, blocks': 'a: { f(1); break a } { f(2) } return f(3)',
-  'exponentiation': 'return f(2) ** f(3) ** f(2) + (-f(2)) ** 2', 'with regular expressions around': 'return f(8) / f(2) / 1 + /f(1)/.source',
-  'nullish with brackets': 'return (f(null) ?? f(1)) || f(2)', 'update of a result': 'return f([1])[0]++ + --f([2])[0]',
-  'spread of a new': 'return [...new Set(f([1, 1]))]', 'parentheses': 'return (((f(1)))) + ((f)(2))',
-  'a line that begins with it': 'let x = 1\nf(x)\nlet y = x\nf(y)\nx++\nf(x)\nreturn x', 'a comment before it': 'return /* a\n */ 1; f(1)',
+  'call of the result': 'return f(log)(f(1)), f(f)(2)',
+  'new of the result': 'return new (f(Array))(f(2)).length',
+  'new with it as argument': 'return new Array(f(2), f(3))',
+  'unary operators': 'return [typeof f(1), !f(0), -f(1), ~f(1), void f(1), delete f({}).x]',
+  'in, instanceof': 'return [f("a") in f({ a: 1 }), f([]) instanceof f(Array)]',
+  'a comma': 'return f(1), f(2)',
+  'an element of a class':
+    'return new class extends f(Object) { [f("x")]() { return 1 } static [f("y")] = 2 }().x()',
+  'arrow function around the result': 'const x = f(1); return (() => x)()',
+  'labels, blocks': 'a: { f(1); break a } { f(2) } return f(3)',
+  'exponentiation': 'return f(2) ** f(3) ** f(2) + (-f(2)) ** 2',
+  'with regular expressions around': 'return f(8) / f(2) / 1 + /f(1)/.source',
+  'nullish with brackets': 'return (f(null) ?? f(1)) || f(2)',
+  'update of a result': 'return f([1])[0]++ + --f([2])[0]',
+  'spread of a new': 'return [...new Set(f([1, 1]))]',
+  'parentheses': 'return (((f(1)))) + ((f)(2))',
+  'a line that begins with it': 'let x = 1\nf(x)\nlet y = x\nf(y)\nx++\nf(x)\nreturn x',
+  'a comment before it': 'return /* a\n */ 1; f(1)',
   'let on the line before': 'var a\nvar b = a\nf(1)\nif (f(0)) f(1)\nelse f(2)\ndo f(3); while (0) f(4)',
   'in a try': 'try { f(1); throw f(2) } catch (e) { return f(e) } finally { f(3) }',
-  'in a closure of a loop': 'const list = []; for (let i = 0; i < 3; i++) { f(i); list.push(() => i) } return list.map(g => g())',
-  'object and this': 'const o = { f, x: 1 }; return o.f(1)', 'mentions': 'return [f.name, typeof f, [1].map(f), f === f, { f }.f === f]',
+  'in a closure of a loop':
+    'const list = []; for (let i = 0; i < 3; i++) { f(i); list.push(() => i) } return list.map(g => g())',
+  'object and this': 'const o = { f, x: 1 }; return o.f(1)',
+  'mentions': 'return [f.name, typeof f, [1].map(f), f === f, { f }.f === f]',
   'sequence in a for': 'for (let i = 0, j = f(3); i < j; i++, f(i)) ; return 1',
-  'async names': 'var async = f; return async(1) + f (2)', 'await as a name': 'var await = f(1); return await'
+  'async names': 'var async = f; return async(1) + f (2)',
+  'await as a name': 'var await = f(1); return await'
 }
 
 const places = suite('where a delegated call may stand')
@@ -351,8 +392,8 @@ for (const [name, body] of Object.entries(positions)) {
 
 places('new f(x) makes an object, by the original', () => {
   function Point(x) { this.x = x }
-  const work = preemptify(x => [new Point(x).x, new Point(x) instanceof Point], { calls: { Point: preemptify(Point) } })
-  assert.equal(drive(work(1)), [1, true])
+  const fn = x => [new Point(x).x, new Point(x) instanceof Point]
+  assert.equal(drive(preemptify(fn, { calls: { Point: preemptify(Point) } })(1)), [1, true])
 })
 
 for (const [zone, source] of Object.entries({
@@ -373,8 +414,8 @@ for (const [zone, source] of Object.entries({
 }
 
 places('nested generator functions may call it as they like', () => {
-  const work = preemptify(() => [...(function* () { yield* f(2) })()], { calls: { f: function* (n) { yield n } } })
-  assert.equal(drive(work()), [2])
+  const fn = () => [...(function* () { yield* f(2) })()]
+  assert.equal(drive(preemptify(fn, { calls: { f: function* (n) { yield n } } })()), [2])
 })
 
 places('self calls in nested functions are those of the original', () => {
@@ -383,7 +424,7 @@ places('self calls in nested functions are those of the original', () => {
 
 places('a chain keeps this, and evaluates what is before the call once', () => {
   const step = preemptify(function step(x) { return [this.n, x] })
-  const o = n => ({ n, step, get next() { return o(n + 1) } })
+  const o = n => ({ n, step, get next() { return o(n + 1) }, pass(x) { return this.next } })
   for (const [source, expected] of [
     ['o.step(1)', [0, 1]],
     ['o.next.step(o.step(1))', [1, [0, 1]]],
@@ -391,7 +432,10 @@ places('a chain keeps this, and evaluates what is before the call once', () => {
     ['o?.step(1)', [0, 1]],
     ['o?.next.step(1)', [1, 1]],
     ['o.next?.step(1)', [1, 1]],
-    ['o?.next?.next?.step(1)?.[1]', 1],
+    ['o?.next?.step(1)', [1, 1]],
+    ['o?.next?.next?.step(1)?.[0]', 2],
+    ['o?.next?.["next"]?.step?.(1)', [2, 1]],
+    ['o?.next?.none?.step(log(1))', undefined],
     ['o.none?.step(log(1))', undefined],
     ['o.none?.next.next.step(log(1)).x.y.z', undefined],
     ['o.step?.(1)', [0, 1]],
@@ -400,6 +444,9 @@ places('a chain keeps this, and evaluates what is before the call once', () => {
     ['o.nothing?.step?.(log(1))', undefined],
     ['o["next"].step?.(o.step?.(3))', [1, [0, 3]]],
     ['o.step(1).concat(o.step(2))', [0, 1, 0, 2]],
+    ['o?.next.pass(o.step(1)).step(2)', [2, 2]],
+    ['o?.pass(o.step(1))?.pass(o.step(2)).step?.(3)', [2, 3]],
+    ['o?.[[o.step(0), "next"][1]].step(3)', [1, 3]],
     ['o.step(o.step(o.step(1)))', [0, [0, [0, 1]]]],
     ['[...o.step(1), ...o.next.step(2)]', [0, 1, 1, 2]],
     ['delete o.step(1)[0]', true],
@@ -524,9 +571,8 @@ errors('finally overrides: return, break and continue take the place of an error
     const fn = sloppy(`function g(log) { ${body}\n function h() {} }`)
     const f = function f(n) { for (let i = 0; i < 3; i++) if (i === 2) throw new RangeError('f'); return n }
     const expected = outcome(log => (0, eval)(`(f => ${fn})`)(f)(log))
-    for (const limit of budgets) {
-      assert.equal(outcome(log => drive(preemptify(fn, { calls: { f: preemptify(f) } })(log), { limit })), expected, body)
-    }
+    const work = preemptify(fn, { calls: { f: preemptify(f) } })
+    for (const limit of budgets) assert.equal(outcome(log => drive(work(log), { limit })), expected, body)
   }
 })
 
@@ -668,7 +714,8 @@ beside('a rejection of one that runs beside is its promise\'s', async () => {
     }
   }
   const log = []
-  assert.is(await driveAsync(preemptify(parent, { calls: { child: preemptify(child) } })(log), { limit: 1 }), 'child')
+  const work = preemptify(parent, { calls: { child: preemptify(child) } })
+  assert.is(await driveAsync(work(log), { limit: 1 }), 'child')
   assert.equal(log, ['goes on'])
 })
 
@@ -681,7 +728,8 @@ beside('returned inside of a try: it is not awaited there, so its error is not c
       return 'caught'
     }
   }
-  const error = await driveAsync(preemptify(parent, { calls: { child: preemptify(child) } })(), { limit: 1 }).catch(error => error)
+  const work = preemptify(parent, { calls: { child: preemptify(child) } })
+  const error = await driveAsync(work(), { limit: 1 }).catch(error => error)
   assert.instance(error, RangeError)
 })
 
@@ -736,7 +784,9 @@ scheduled('a delegated call, a member and a loop in it are preempted alike; the 
     for (let i = 0; i < n; i++) advance(1)
     return n
   })
-  const root = preemptify(function root(n, advance) { return leaf(n, advance) + leaf(n, advance) }, { calls: { leaf } })
+  const root = preemptify(function root(n, advance) {
+    return leaf(n, advance) + leaf(n, advance)
+  }, { calls: { leaf } })
   const jobs = ['a', 'b'].map(name => scheduler.spawn(root, { name }, 2, ms => host.advance(ms)))
   host.run()
   assert.equal(jobs.map(({ state }) => state), ['done', 'done'])

@@ -5,14 +5,15 @@ import { budget, preemptify } from '../rt.mjs'
 import { budgets, sloppy } from './fixtures/preemptify/both-ways.mjs'
 import { drive, driveAsync } from './support/drive.mjs'
 
-// Golden pairs, one idea each: `idea.in.js` is a script whose value is what preemptify returns, `idea.out.js` its text.
-// After an intended change of the rewriting, this writes the texts anew, to be read before they are committed:
+// Golden pairs, one idea each: `idea.in.js` is a script whose value is what preemptify returns, `idea.out.js`
+// its text. After an intended change of the rewriting this writes the texts anew, to be read before a commit:
 //   UPDATE=1 node test/run.mjs --no-browsers preemptify.points
 const folder = new URL('fixtures/preemptify/', import.meta.url)
 const files = readdirSync(folder)
 const ideas = files.filter(file => file.endsWith('.in.js')).map(file => file.slice(0, -'.in.js'.length))
 const script = new Function('preemptify', 'source', 'return eval(source)')
-const rewritten = idea => `${script(preemptify, readFileSync(new URL(`${idea}.in.js`, folder), 'utf8')).source}\n`
+const read = file => readFileSync(new URL(file, folder), 'utf8')
+const rewritten = idea => `${script(preemptify, read(`${idea}.in.js`)).source}\n`
 
 const golden = suite('golden pairs')
 
@@ -22,7 +23,7 @@ for (const idea of ideas) {
     const file = new URL(`${idea}.out.js`, folder)
     if (process.env.UPDATE) writeFileSync(file, actual)
     assert.ok(existsSync(file), `${idea}.out.js is missing; UPDATE=1 writes it`)
-    assert.fixture(actual, readFileSync(file, 'utf8'))
+    assert.fixture(actual, read(`${idea}.out.js`))
   })
 }
 
@@ -50,7 +51,7 @@ function count(work, args, limit) {
 }
 
 /**
- * Points that a run passes, as the rules of RT.js (III-B, Table I) have them: entry, rounds, call statements. A loop in
+ * Points that a run passes by the rules of RT.js (III-B, Table I): entry, rounds, call statements. A loop in
  * chunks may count the test that ends it, too; how often that can be is the second number.
  */
 const counted = {
@@ -78,7 +79,9 @@ const counted = {
 const counts = suite('counting')
 
 for (const [name, [args, points, tests, fn]] of Object.entries(counted)) {
-  const isCount = number => assert.ok(number >= points && number <= points + tests, `${number}, not ${points}`)
+  const isCount = number => {
+    assert.ok(number >= points && number <= points + tests, `${number}, not ${points}`)
+  }
 
   counts(`${name}: each round, call statement and entry lowers budget.left by one`, () => {
     const { spent, yields } = count(preemptify(fn), args, 2 ** 30)
@@ -176,7 +179,8 @@ for (const [name, fn] of Object.entries(shapes)) {
         let before = 0
         let spent = 0
         drive(work(n, pass), { limit, onPoint: points => {
-          assert.ok(pass.count - before <= limit, `${n}: ${pass.count - before} rounds in a budget of ${limit}`)
+          const passed = pass.count - before
+          assert.ok(passed <= limit, `${n}: ${passed} rounds in a budget of ${limit}`)
           before = pass.count
           spent += points
         } })
@@ -246,7 +250,10 @@ counts('with: its objects are not asked for names of ours', () => {
       return key in target
     }
   })
-  const fn = sloppy('function (object, f) { with (object) { while (n > 0) n--; f(n); for (const x of [1]) n = x } return 7 }')
+  const fn = sloppy(`function (object, f) {
+    with (object) { while (n > 0) n--; f(n); for (const x of [1]) n = x }
+    return 7
+  }`)
   for (const budgeted of [true, false]) {
     asked.length = 0
     const work = preemptify(fn, { budgeted })

@@ -88,7 +88,7 @@ export function seeded(seed) {
 export async function forSeeds(count, fn) {
   const { SEED, SEEDS } = process.env
   const first = SEED ? Number(SEED) : 1
-  const last = SEED ? first : Number(SEEDS ?? count)
+  const last = SEED ? first : SEEDS ? Number(SEEDS) : count
   for (let seed = first; seed <= last; seed++) {
     try {
       await fn(seeded(seed))
