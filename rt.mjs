@@ -5377,7 +5377,7 @@ function start(generator) {
   let step
   nested.depth++
   try {
-    step = generator.next()
+    step = next.call(generator)
   } finally {
     nested.depth--
   }

@@ -66,7 +66,9 @@ self('a name declared anew is no recursion', () => {
     'if (log) { function f(x) { return x } } return f(1)',
     'return function f(n) { return n && f(n - 1) }(3)',
     'return class f { static g() { return typeof f } }.g()',
-    'switch (1) { case 1: let f = log; f(1) }'
+    'switch (1) { case 1: let f = log; f(1) }',
+    'with ({ f: log }) return f(1)',
+    'with ({ f: log }) { for (let i = 0; i < 2; i++) f(i) }'
   ]) assertAlike(sloppy(`function f(log) { ${body} }`))
   for (const head of ['(f)', '({ f })', '(a, f = x => x + 1)', '(...[, f])']) {
     const source = `function f${head} { return typeof f === 'function' && f(1) }`
@@ -149,7 +151,8 @@ for (const body of [
   'if (n < 1) return a; let a = 1; return f(log, n - 1)',
   'if (n < 1) return a; const a = 1; return f(log, n - 1)',
   'if (n < 1) return A; class A {} return f(log, n - 1)',
-  'return n < 1 ? typeof undeclared : f(log, n - 1); var undeclared = 3',
+  'return n < 1 ? g() : f(log, n - 1); function g() { return 7 }',
+  'return n < 1 ? typeof globalThis : f(log, n - 1); var globalThis',
   'if (!globalThis && n < 2) return typeof globalThis; var globalThis = 0; return f(log, n - 1)',
   'if (n < 1) return typeof g; if (n) { function g() {} } return f(log, n - 1)',
   'if (n < 1) return typeof x; for (var x of [1]); return f(log, n - 1)',

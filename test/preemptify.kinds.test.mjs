@@ -537,6 +537,13 @@ wholes('a class: a new one with the methods rewritten, and all else as it was', 
   assert.type(new Cipher(3).encrypt('a'), 'object')
 })
 
+wholes('an anonymous class keeps the name that it was given', () => {
+  const Given = class { run() { return 1 } }
+  const New = preemptify(Given, { methods: ['run'] })
+  assert.is(New.name, 'Given')
+  assert.is(invoke(new New(), 'run'), 1)
+})
+
 wholes('super calls and self calls between methods', () => {
   class Base {
     area() { return 1 }
