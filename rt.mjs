@@ -4750,7 +4750,7 @@ function readSource(source, start, watches, watchesMember) {
         pop()
         const outer = here
         if (outer.about !== null && outer.kind !== TRY) outer.about.close = tokens.start
-        if (mayGuard && outer.kind === IF && /** @type {Frame} */ (outer.parent).about === own) {
+        if (mayGuard && own !== null && outer.kind === IF && outer.parent?.about === own) {
           const guard = guards[guards.length - 1]
           guard.open = frame.start + 1
           guard.close = tokens.start
@@ -5626,9 +5626,12 @@ function rewriting(fn, source, options, inside) {
   const table = new Map()
   /** Members that may be preemptible. @type {Set<string>} */
   const members = new Set(inside?.members)
+  /** What is in scope. @type {Map<string, any>} */
+  const values = new Map()
   for (const key of Object.keys(scope)) {
     refuseKey('scope', key)
     const value = scope[key]
+    values.set(key, value)
     if (isGeneratorFunction(value)) table.set(key, { isOwn: false, callee: value, get: () => value })
     for (let holder = value; typeof holder === 'object' && holder !== null && holder !== Object.prototype;) {
       for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
@@ -5702,7 +5705,7 @@ function rewriting(fn, source, options, inside) {
   }
 
   // What the names that it uses, and does not declare, shall mean.
-  for (const key of Object.keys(scope)) if (free.has(key) || usesEval || inside) bindings.set(key, scope[key])
+  for (const [key, value] of values) if (free.has(key) || usesEval || inside) bindings.set(key, value)
   const ownName = reading.ownName || fn.name
   /** Whether its name is one that cannot be assigned to, as that of a function expression. */
   let isConstant = false
@@ -6257,7 +6260,7 @@ function preemptifyMethods(target, { methods, ...options }) {
  */
 function preemptifyClass(target, methods, options) {
   const source = sourceOf(target)
-  const { isClass, elements } = read(source, () => false, () => false)
+  const { isClass, elements, ownName } = read(source, () => false, () => false)
   // Generators stay what is iterated.
   const members = methods.filter(name => !elements.some(({ key, isGenerator }) => key === name && isGenerator))
   if (!isClass) throw wrongType('fn', 'a class or an object with methods', target)
@@ -6265,29 +6268,32 @@ function preemptifyClass(target, methods, options) {
   const helpers = new Set()
   let text = ''
   let end = 0
-  /** @type {{ key: string, isStatic: boolean, isAsync: boolean }[]} */
+  /** @type {{ key: string, isStatic: boolean, isAsync: boolean, method: string }[]} */
   const made = []
   for (const element of elements) {
     const { isStatic, isComputed, keyType, keyStart, keyEnd } = element
     const key = isComputed ? '' : keyType === STRING ? element.key.slice(1, -1) : element.key
     if (!methods.includes(key)) continue
     const part = rewriting(target, source.slice(element.codeStart, element.end), options, { text: source, members })
-    text += `${source.slice(end, element.codeStart)}${isStatic ? '' : ';'}*` + // after a field without a semicolon
-      `${source.slice(keyStart, keyEnd)}${part.text()}`
+    const method = `*${source.slice(keyStart, keyEnd)}${part.text()}`
+    text += `${source.slice(end, element.codeStart)}${isStatic ? '' : ';'}${method}` // after a field without a semicolon
     end = element.end
     for (const [name, value] of part.bindings) bindings.set(name, value)
     for (const helper of part.helpers) helpers.add(helper)
-    made.push({ key, isStatic, isAsync: part.own.isAsync })
+    made.push({ key, isStatic, isAsync: part.own.isAsync, method })
   }
   const missing = methods.find(name => made.every(({ key }) => key !== name))
   if (missing !== undefined) throw new TypeError(`methods names ${missing}, which is no method of ${target.name}`)
   text += source.slice(end)
-  const result = evaluated(`((${[...bindings.keys()].join(', ')}) => { ${[...helpers].join(' ')} return ${text} })`,
-    target, options.evaluate)(...bindings.values())
-  for (const { key, isStatic, isAsync } of made) {
+  const key = JSON.stringify(target.name) // an anonymous class has the name of what it is assigned to
+  const result = evaluated(`((${[...bindings.keys()].join(', ')}) => { ${[...helpers].join(' ')} ` +
+    `return ${ownName ? text : `{ ${key}: ${text} }[${key}]`} })`, target, options.evaluate)(...bindings.values())
+  for (const { key, isStatic, isAsync, method } of made) {
     const holder = isStatic ? result : result.prototype
     if (!Object.hasOwn(holder, key)) continue // private
-    register(holder[key], (isStatic ? target : target.prototype)[key], isAsync, wayInto(holder[key]))
+    const original = (isStatic ? target : target.prototype)[key]
+    describeAs(original, holder[key], method)
+    register(holder[key], original, isAsync, wayInto(holder[key]))
   }
   if (!Object.hasOwn(result, 'source')) Object.defineProperty(result, 'source', { value: text, configurable: true })
   return result

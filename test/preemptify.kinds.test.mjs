@@ -176,20 +176,16 @@ words('new.target is undefined, as in every call', () => {
 words('an arrow function has the this, arguments and new.target of the code around it, by evaluate', () => {
   class Around {
     constructor() {
-      this.works = [
+      this.pairs = [
         () => this,
         () => [...arguments],
         () => new.target,
         x => { for (let i = 0; i < 2; i++) this.x = x; return (() => this.x + arguments[0])() },
-        async () => this,
         ({ x }, ...[y]) => [this, x, y]
       ].map(fn => [fn, preemptify(fn, { evaluate: s => eval(s) })])
     }
   }
-  const around = new Around(5, 6)
-  for (const [fn, work] of around.works) {
-    if (fn.constructor === Function) assert.equal(call(work, 1), fn(1), `${fn}`)
-  }
+  for (const [fn, work] of new Around(5, 6).pairs) assert.equal(call(work, 1), fn(1), `${fn}`)
 })
 
 words('an arrow function assigns to the arguments around it', () => {
@@ -535,6 +531,23 @@ wholes('a class: a new one with the methods rewritten, and all else as it was', 
   assert.is(Object.getOwnPropertyDescriptor(Rewritten.prototype, 'encrypt').enumerable, false)
   assert.match(Rewritten.source, /\*encrypt\(text\) \{/)
   assert.type(new Cipher(3).encrypt('a'), 'object')
+})
+
+wholes('methods with statements of all kinds, in blocks of all kinds', () => {
+  class Kinds {
+    run(n) {
+      for (let i = 0; i < n; i++) { if (i % 2) continue; else n-- }
+      { if (n < 0) return n }
+      try { if (n) throw n } catch (x) { if (x !== n) return x }
+      switch (n) { case 1: if (n) n++; default: while (n < 9) { if (n++ === 8) break } }
+      return n ? this.other(n) : 0
+    }
+    other(n) { if (n > 9) { if (n > 10) { return 1 } } return n }
+    untouched(n) { if (n) { if (n > 1) return 1 } return n ? 2 : 3 }
+  }
+  const New = preemptify(Kinds, { methods: ['run', 'other'] })
+  for (const n of [0, 1, 5, 20]) assert.is(invoke(new New(), 'run', n), new Kinds().run(n))
+  assert.equal([0, 1, 2].map(n => new New().untouched(n)), [3, 2, 1])
 })
 
 wholes('an anonymous class keeps the name that it was given', () => {

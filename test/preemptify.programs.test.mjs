@@ -1,0 +1,102 @@
+import { inspect, isDeepStrictEqual } from 'node:util'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { preemptify } from '../rt.mjs'
+import { budgets } from './fixtures/preemptify/both-ways.mjs'
+import { randomProgram } from './fixtures/preemptify/random-source.mjs'
+import { driveAsync } from './support/drive.mjs'
+import { forSeeds, seeded } from './support/seeded.mjs'
+
+const MOST_EFFECTS = 3000
+
+/** Evaluates a program, whose functions log what they do. */
+function load({ source, names, isClass }) {
+  const effects = []
+  const log = value => {
+    if (effects.length === MOST_EFFECTS) throw new Error('it goes on for too long')
+    effects.push(value)
+    return value
+  }
+  async function* steps(n) {
+    try {
+      for (let i = 0; i < n; i++) yield log(i)
+    } finally {
+      log('closed')
+    }
+  }
+  const functions = isClass ? 'new Program()' : `{ ${names} }`
+  const result = `{ functions: ${functions}, evaluate: $source => eval($source) }`
+  return { effects, log, steps, ...new Function('log', 'steps', `${source}\nreturn ${result}`)(log, steps) }
+}
+
+/** What it leaves behind when its first function is called. */
+async function outcome({ effects }, run) {
+  effects.length = 0
+  try {
+    const result = await run(3, 0)
+    return { result, effects: [...effects] }
+  } catch (error) {
+    return { error: `${error}`, effects: [...effects] }
+  }
+}
+
+/** A program with all of its functions rewritten. */
+function rewrite(program, { byEvaluate, budgeted }) {
+  const loaded = load(program)
+  const { log, steps, functions, evaluate } = loaded
+  const around = byEvaluate ? { evaluate } : { scope: { log, steps } }
+  const [first] = program.names
+  if (program.isClass) {
+    const Program = preemptify(functions.constructor, { methods: program.names, budgeted, ...around })
+    const object = new Program()
+    return { loaded, work: (...args) => object[first](...args) }
+  }
+  const calls = Object.fromEntries(program.names.map(name => [name, undefined]))
+  for (const name of program.names) calls[name] = preemptify(functions[name], { calls, budgeted, ...around })
+  return { loaded, work: calls[first] }
+}
+
+const programs = suite('random programs')
+
+/** A program as it is, and rewritten, under every budget. */
+async function checkProgram(random) {
+  const program = randomProgram(random)
+  const original = load(program)
+  const expected = await outcome(original, (...args) => original.functions[program.names[0]](...args))
+  const byEvaluate = random.chance(0.3)
+  for (const [budgeted, limits] of [[true, budgets], [false, [1]]]) {
+    const { loaded, work } = rewrite(program, { byEvaluate, budgeted })
+    for (const limit of limits) {
+      const actual = await outcome(loaded, (...args) => driveAsync(work(...args), { limit }))
+      const conditions = { budgeted, limit, byEvaluate }
+      assert.ok(isDeepStrictEqual(actual, expected), difference(program, conditions, actual, expected))
+    }
+  }
+}
+
+programs('rewritten they give the same results and errors, and the same effects in the same order', () => {
+  return forSeeds(300, checkProgram)
+})
+
+function difference({ source }, { budgeted, limit, byEvaluate }, actual, expected) {
+  const at = expected.effects.findIndex((effect, i) => !isDeepStrictEqual(effect, actual.effects[i]))
+  const around = effects => effects.slice(Math.max(at - 5, 0), at + 5)
+  const show = ({ effects, ...rest }) => inspect({ ...rest, effects: around(effects) })
+  const conditions = `${budgeted ? `budget ${limit}` : 'budgeted: false'}${byEvaluate ? ', by evaluate' : ''}`
+  return `${conditions}, effect ${at} is the first that differs\nrewritten ${show(actual)}\n` +
+    `original  ${show(expected)}\n${source}`
+}
+
+programs('a seed always gives the same program, and programs of all kinds come up', () => {
+  const sources = Array.from({ length: 300 }, (_, i) => randomProgram(seeded(i + 1)).source)
+  assert.is(randomProgram(seeded(7)).source, sources[6])
+  const all = sources.join('\n')
+  for (const part of [
+    'for (let', 'for (var', 'while (', 'do {', ' of ', ' in {', 'for await', 'switch', 'try', 'finally',
+    'continue label', 'break label', 'break block', 'await ', 'list.push', 'function*',
+    'first(', 'this.main(',
+    'depth + 1', "'use strict'"
+  ]) assert.ok(all.includes(part), part)
+})
+
+programs.run()
