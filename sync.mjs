@@ -3397,7 +3397,7 @@ class Wire extends Exchange {
   }
 }
 
-/** @typedef {{ number: number, send: Send | null }} Flight */
+/** @typedef {{ number: number, send: any }} Flight a Send, or null; named, it would be declared to users */
 
 /**
  * One end of a channel between threads, processes or machines. It is used like any other channel, with these
@@ -3411,7 +3411,7 @@ class ExternalChannel extends Channel {
   /** @type {Wire} */
   #wire
 
-  /** @param {Wire} wire */
+  /** @param {any} wire a Wire; named, it would be declared to users, with all that it refers to */
   constructor(wire) {
     super(/** @type {any} */ (wire))
     this.#wire = wire
