@@ -3898,7 +3898,7 @@ function readSource(source, start, watches, watchesMember) {
   return {
     own, isClass, element, parameters, parametersEnd, body, bodyEnd, hasBlock, prologueEnd, isStrict, isSimple,
     parameterNames, ownName, loops, callStatements, listed, awaits, returns, calls: called, lexical, usesThis,
-    usesSuper, superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, outside, yields,
+    usesSuper, superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, yields,
     yieldLabels, usesBody, bodyNames, free: resolve()
   }
 
@@ -3934,8 +3934,7 @@ function readSource(source, start, watches, watchesMember) {
 
   function pop() {
     const frame = here
-    const parent = /** @type {Frame} */ (frame.parent)
-    here = parent
+    here = /** @type {Frame} */ (frame.parent)
     return frame
   }
 
@@ -4718,7 +4717,6 @@ function readSource(source, start, watches, watchesMember) {
     frame.called = false
     frame.member = value
     frame.dot = lastStart
-    if (frame.superStart !== -1 && !frame.isSuper) frame.superStart = -1
     bare = -1
     const word = lexical[lexical.length - 1]
     if (word !== undefined && word.word === 'new.target' && word.end === tokens.before) word.end = tokens.end
