@@ -1,6 +1,6 @@
 /**
- * alarms.mjs: what makes work start. Alarms, waiting for time, and releases: periodic, sporadic, by animation
- * frame, by event.
+ * alarms.mjs: what makes work start, and how much of it. Alarms, waiting for time, and releases: periodic, sporadic, by
+ * animation frame, by event; and reservations, by which work takes no more than its share, and gets no less.
  *
  * Alarms fire from inside the dispatcher, between budgets, while jobs run; when it is idle one host timer
  * waits for the earliest (RT.js III-D). Activation times are absolute: a late alarm delays none of its
@@ -11,7 +11,9 @@
  * @module alarms
  */
 
-import { Scheduler, Task, seam } from './rt.mjs'
+import { Scheduler, Task, edf, fp, seam } from './rt.mjs'
+import * as all from './rt.mjs'
+const { schedulable } = /** @type {any} */ (all)
 
 const { Waitable, here } = seam
 
@@ -938,60 +940,262 @@ class Listener {
   }
 }
 
+/** An event on its way to its handler. @typedef {{ args: any[], release: number }} Happening */
+
 /**
  * A job per event. It is released when the event happened, by its time stamp, so that the time it queued in
  * the event loop counts against the deadline. Handlers of one target and type share a listener.
  *
+ * With `capacity` and `period` the handler has a reservation of its own (Qduino II-C: attachInterruptVcpu): events are
+ * handled one after the other, in no more than that. With `io`, what has to be done before, the bottom half, is done by
+ * that I/O reservation. No rate of events takes more than those two; `worstCaseDelay` tells how late one may be.
+ *
  * @param {EventTarget} target
  * @param {string} type
- * @param {Work} task called with the event, or with what `before` returned, unless that is undefined
+ * @param {Work} task called with the event, or with what `before` or `bottomHalf` returned, unless that is undefined
  * @param {TaskOptions & { before?: (event: any) => any, once?: boolean, passive?: boolean, capture?: boolean,
- *   signal?: AbortSignal }} [options] `before` runs in the listener itself: for preventDefault, and to pick
- *   what the job needs before the event is gone; when it throws, there is no job
- * @returns {{ cancel(): boolean }}
+ *   signal?: AbortSignal, capacity?: number, period?: number, kind?: Kind, depleted?: Depleted, io?: IoReservation,
+ *   bottomHalf?: (event: any) => any, size?: number }} [options] `before` runs in the listener itself: for
+ *   preventDefault, and to pick what the job needs before the event is gone; when it throws, there is no job.
+ *   `capacity`, `period`, `kind`, `depleted`: the handler's reservation (see Reservation). `io`: delivers the events;
+ *   `bottomHalf`: what it does for each, a function or a generator function. `size`: how many events may wait to be
+ *   handled, default Infinity; further ones are lost
+ * @returns {Handling} `{ cancel(), interrupts(), noInterrupts({ drop }), reservation, waiting, dropped }`
  * @throws {TypeError | RangeError} naming the parameter
+ * @throws {AdmissionError} when the processor has not that much left
  */
 export function on(target, type, task, options = {}) {
   if (!isEventTarget(target)) throw new TypeError(`target must be an EventTarget, got ${describe(target)}`)
   if (typeof type !== 'string') throw new TypeError(`type must be a string, got ${describe(type)}`)
-  const { before, once = false, passive, capture = false } = optionsOf(options)
+  const { before, once = false, passive, capture = false, size = Infinity, bottomHalf, io } = optionsOf(options)
+  const { signal, capacity, period, kind, depleted } = options
   if (before !== undefined) callable('before', before)
   flag('once', once)
   flag('capture', capture)
   if (passive !== undefined) flag('passive', passive)
-  const signal = signalOf(options.signal)
-  if (/** @type {any} */ (options).capacity !== undefined) {
-    throw new TypeError('capacity is not possible here yet: handlers have no reservations of their own')
+  signalOf(signal)
+  number('size', 'an integer >= 1 or Infinity', size, size === Infinity || Number.isSafeInteger(size) && size >= 1)
+  if (bottomHalf !== undefined) callable('bottomHalf', bottomHalf)
+  if (io !== undefined && !(io instanceof IoReservation)) {
+    throw new TypeError(`io must be an IoReservation, got ${describe(io)}`)
   }
-  const source = new Source('task', task, parametersOf(options))
+  if (bottomHalf !== undefined && io === undefined) throw new TypeError('bottomHalf needs an io, which does it')
+  const parameters = parametersOf(options)
+  const isReserved = capacity !== undefined
+  if (isReserved) {
+    if (parameters.reservation !== undefined) throw new TypeError('reservation is made by on(), of capacity and period')
+    delete parameters.period // that of the reservation, and not of the jobs
+  }
+  const source = new Source('task', task, parameters)
   const { scheduler } = source
-  const { host } = scheduler
-
-  const handler = (/** @type {any} */ event) => {
-    if (once) cancel()
-    try {
-      const now = scheduler.now()
-      const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
-      const picked = before?.(event)
-      // A time stamp of 0, or in the future, is none.
-      const release = happened > 0 && happened < now ? happened : now
-      source.release({ release }, [picked === undefined ? event : picked])
-    } catch (error) {
-      report(scheduler, error)
+  if (io !== undefined) {
+    if (io.scheduler !== scheduler) throw new TypeError('io must be of the scheduler of the handler')
+    if (!isReserved && !(source.parameter('reservation') instanceof Reservation)) {
+      throw new TypeError('io takes its standing from the handler, which needs a capacity and a period')
     }
   }
-  const cancel = () => {
-    if (!listener.remove(handler)) return false
-    unfollow()
-    letGo()
-    return true
+  const { priority } = parameters
+  const name = source.parameter('name')
+  const own = !isReserved ? null
+    : new Reservation({ capacity, period: /** @type {any} */ (period), kind, depleted, priority, name, scheduler })
+  try {
+    return new Handling(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf })
+  } catch (error) {
+    if (own !== null) retire(own)
+    throw error
   }
-  const listener = Listener.of(target, type, capture, passive)
-  listener.handlers.add(handler)
-  const letGo = seam.hold(scheduler)
-  const unfollow = follow(signal, cancel)
-  if (signal?.aborted) cancel()
-  return { cancel }
+}
+
+/** What handles the events of a target and type. Made by `on`. */
+class Handling {
+  #source
+  /** @type {Reservation | undefined} */
+  #reservation
+  /** That reservation, when it is for this handler only. */
+  #own
+  /** @type {IoReservation | undefined} */
+  #io
+  #bottomHalf
+  #size
+  #end
+  /** Whether events are handled one after the other. */
+  #isSerial
+  #isOn = true
+  #drops = false
+  #dropped = 0
+  #isOver = false
+  /** Events on their way to the bottom half, or held back. @type {Happening[]} */
+  #raised = []
+  /** Events on their way to the handler. @type {Happening[]} */
+  #delivered = []
+  /** The bottom half, and the handler, while they run. @type {Job | null} */
+  #lower = null
+  /** @type {Job | null} */
+  #handler = null
+
+  /** @internal @param {Source} source @param {Reservation | null} own @param {any} options */
+  constructor(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf }) {
+    const { scheduler } = source
+    const { host } = scheduler
+    this.#source = source
+    this.#own = own
+    this.#reservation = own ?? /** @type {any} */ (source.parameter('reservation'))
+    this.#io = io
+    this.#bottomHalf = bottomHalf
+    this.#size = size
+    this.#isSerial = own !== null || io !== undefined || size < Infinity
+
+    const listen = (/** @type {any} */ event) => {
+      if (once) this.#end()
+      try {
+        const now = scheduler.now()
+        const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
+        const picked = before?.(event)
+        // A time stamp of 0, or in the future, is none.
+        const release = happened > 0 && happened < now ? happened : now
+        this.#raise({ args: [picked === undefined ? event : picked], release })
+      } catch (error) {
+        report(scheduler, error)
+      }
+    }
+    const listener = Listener.of(target, type, capture, passive)
+    listener.handlers.add(listen)
+    const letGo = seam.hold(scheduler)
+    const unfollow = follow(signal, () => { this.cancel() })
+    this.#end = () => {
+      if (!listener.remove(listen)) return false
+      unfollow()
+      letGo()
+      return true
+    }
+    if (signal?.aborted) this.cancel()
+  }
+
+  /** By which the handler runs. @type {Reservation | undefined} */
+  get reservation() { return this.#reservation }
+  /** How many events wait to be handled. */
+  get waiting() { return this.#raised.length + this.#delivered.length }
+  /** How many were lost: when `size` of them waited, by `noInterrupts({ drop: true })`, or by `cancel`. */
+  get dropped() { return this.#dropped }
+
+  /**
+   * Handles no more events. Those that wait are lost; what handles one goes on.
+   *
+   * @returns {boolean} whether there would have been more
+   */
+  cancel() {
+    const wouldGoOn = this.#end() || this.waiting > 0
+    this.#dropped += this.waiting
+    this.#raised = []
+    this.#delivered = []
+    this.#isOver = true
+    this.#conclude()
+    return wouldGoOn
+  }
+
+  /** The last job is over. */
+  #conclude() {
+    if (this.#isOver && this.#own !== null && this.#handler === null) retire(this.#own)
+  }
+
+  /** Handles events again, first those that were held back. */
+  interrupts() {
+    this.#isOn = true
+    this.#advance()
+  }
+
+  /**
+   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost.
+   *
+   * @param {{ drop?: boolean }} [options]
+   * @throws {TypeError} naming the parameter
+   */
+  noInterrupts(options = {}) {
+    const { drop = false } = optionsOf(options)
+    this.#drops = flag('drop', drop)
+    this.#isOn = false
+  }
+
+  /** The top half. @param {Happening} happening */
+  #raise(happening) {
+    const isLost = !this.#isOn && this.#drops || this.#io?.drops || this.waiting >= this.#size
+    if (isLost) {
+      this.#dropped++
+    } else {
+      this.#raised.push(happening)
+      this.#advance()
+    }
+  }
+
+  /** Has handled what is not held back. */
+  #advance() {
+    if (!this.#isOn) return
+    if (this.#io !== undefined) return this.#work()
+    const raised = this.#raised
+    this.#raised = []
+    for (const happening of raised) this.#deliver(happening)
+  }
+
+  /** Has the bottom half run. */
+  #work() {
+    if (this.#lower !== null || this.#raised.length === 0) return
+    const io = /** @type {IoReservation} */ (this.#io)
+    this.#lower = this.#source.scheduler.spawn(this.#lowerHalf(), {
+      name: `${this.#source.parameter('name')}, bottom half`,
+      reservation: io.for(/** @type {Reservation} */ (this.#reservation))
+    })
+    this.#when(this.#lower, () => {
+      this.#lower = null
+      this.#advance()
+    })
+  }
+
+  /** @returns {Generator<any, void, any>} */
+  *#lowerHalf() {
+    while (this.#isOn && this.#raised.length > 0) {
+      const { args, release } = /** @type {Happening} */ (this.#raised.shift())
+      let found = this.#bottomHalf?.(...args)
+      if (typeof found === 'object' && found !== null) found = yield found
+      if (this.#isOver) return
+      this.#deliver({ args: found === undefined ? args : [found], release })
+      yield
+    }
+  }
+
+  /** @param {Happening} happening */
+  #deliver(happening) {
+    if (!this.#isSerial) return void this.#release(happening)
+    this.#delivered.push(happening)
+    this.#handle()
+  }
+
+  /** Has the first event that waits handled, when the one before it has been. */
+  #handle() {
+    if (this.#handler !== null || this.#delivered.length === 0) return
+    this.#handler = this.#release(/** @type {Happening} */ (this.#delivered.shift()))
+    this.#when(this.#handler, () => {
+      this.#handler = null
+      this.#handle()
+      this.#conclude()
+    })
+  }
+
+  /** @param {Happening} happening */
+  #release({ args, release }) {
+    const reservation = this.#reservation
+    return this.#source.release(reservation === undefined ? { release } : { release, reservation }, args)
+  }
+
+  /** @param {Job} job @param {() => void} ended */
+  #when(job, ended) {
+    seam.ended(job, () => {
+      try {
+        ended()
+      } catch (error) {
+        report(this.#source.scheduler, error)
+      }
+    })
+  }
 }
 
 /**
@@ -1133,4 +1337,1186 @@ class Firing {
     const job = source.release({ release: this.release }, this.args, passing)
     seam.ended(job, passOn) // cancelled before it started
   }
+}
+
+// ------------------------------------------------------------------------------------------ 5 reservations
+
+/** Less capacity than this, in ms, is none. */
+const SPECK = 1e-6
+/** In how many pieces the capacity of a sporadic server may come back; more are merged. */
+const MOST_REFILLS = 32
+
+/**
+ * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor schedulers:
+ *
+ *   wake(time, since)   somebody has work again; the work has been there `since`
+ *   consume(ms, time)   it was done in the foreground, until `time`
+ *   sleep(time)         nobody has work any more
+ *   replenish(time)     `next` has come
+ *
+ * It may run in the foreground while something remains. `remaining` falls below 0 when the last budget outlasts
+ * it: a debt that the next replenishments pay, so that none of it is forgiven.
+ */
+class Server {
+  remaining = 0
+  /** When capacity comes back; Infinity when all of it is there. */
+  next = Infinity
+  /** What its jobs are ranked by under edf. */
+  deadline = Infinity
+  depletions = 0
+  replenishments = 0
+  isAwake = false
+
+  /** @param {number} capacity @param {number} period */
+  constructor(capacity, period) {
+    this.capacity = capacity
+    this.period = period
+  }
+
+  get isDepleted() { return this.remaining < SPECK }
+
+  /** @param {number} time @param {number} since */
+  wake(time, since) { this.isAwake = true }
+  /** @param {number} time */
+  sleep(time) { this.isAwake = false }
+}
+
+/**
+ * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had both
+ * work and capacity, so it interferes with others no more than a periodic task.
+ *
+ * With the corrections by Stanovich, Baker, Wang, Harbour 2010. The capacity is a list of refills in order of
+ * time. Each piece that is used comes back a period after its own refill, so none is premature; the amounts always
+ * sum to the capacity, so it is not amplified; an overrun is taken from the refill that is to come.
+ */
+class Sporadic extends Server {
+  /** @type {{ time: number, amount: number }[]} */
+  #refills
+
+  /** @param {number} capacity @param {number} period @param {number} time */
+  constructor(capacity, period, time) {
+    super(capacity, period)
+    this.#refills = [{ time, amount: capacity }]
+    this.remaining = capacity
+  }
+
+  /** @param {number} time @param {number} since */
+  wake(time, since) {
+    super.wake(time, since)
+    const refills = this.#refills
+    if (refills[0].time > time) return
+    // The period counts from here, also for what will have come by the time it is needed.
+    refills[0].time = time
+    while (refills.length > 1 && refills[1].time <= time + refills[0].amount) {
+      const [{ amount }] = refills.splice(1, 1)
+      refills[0].amount += amount
+    }
+    this.#look(time)
+  }
+
+  /** @param {number} ms @param {number} time */
+  consume(ms, time) {
+    const wasDepleted = this.isDepleted
+    const refills = this.#refills
+    let left = ms
+    while (refills[0].amount <= left) {
+      const { time: began, amount } = /** @type {any} */ (refills.shift())
+      left -= amount
+      this.#append(began + this.period, amount)
+    }
+    const [first] = refills
+    if (left > 0) {
+      this.#append(first.time + this.period, left)
+      first.time += left
+      first.amount -= left
+    }
+    // A sliver is not worth a dispatch: it comes with the next refill.
+    if (refills.length > 1 && first.amount < Math.max(SPECK, this.capacity / 4096)) {
+      refills.shift()
+      refills[0].amount += first.amount
+    }
+    this.#look(time)
+    if (this.isDepleted && !wasDepleted) this.depletions++
+  }
+
+  /** @param {number} time @param {number} amount */
+  #append(time, amount) {
+    const last = this.#refills.at(-1)
+    if (last === undefined) return void this.#refills.push({ time, amount })
+    const isAdjacent = last.time + last.amount >= time - SPECK
+    if (!isAdjacent && this.#refills.length < MOST_REFILLS) return void this.#refills.push({ time, amount })
+    // The sooner one waits, when they have to be merged: by `time` no more than itself can have been used.
+    if (!isAdjacent) last.time = time - last.amount
+    last.amount += amount
+  }
+
+  /** @param {number} time */
+  replenish(time) {
+    this.replenishments++
+    this.#look(time)
+  }
+
+  /** @param {number} time */
+  #look(time) {
+    const refills = this.#refills
+    let index = 0
+    this.remaining = 0
+    while (index < refills.length && refills[index].time <= time) this.remaining += refills[index++].amount
+    this.next = index < refills.length ? refills[index].time : Infinity
+  }
+
+  /** @param {number} capacity @param {number} period @param {number} time */
+  resize(capacity, period, time) {
+    const later = period - this.period
+    const refills = this.#refills.map(({ time: due, amount }) =>
+      ({ time: due > time ? Math.max(time, due + later) : due, amount }))
+    if (capacity > this.capacity) refills.push({ time, amount: capacity - this.capacity })
+    refills.sort((a, b) => a.time - b.time)
+    // What is taken away is what would have come last.
+    let left = capacity
+    for (const refill of refills) {
+      refill.amount = Math.min(refill.amount, left)
+      left -= refill.amount
+    }
+    this.#refills = refills.filter(({ amount }) => amount > 0)
+    if (capacity === 0) this.#refills = [{ time, amount: 0 }]
+    this.capacity = capacity
+    this.period = period
+    this.#look(time)
+  }
+}
+
+/**
+ * The deferrable server (Strosnider, Lehoczky, Sha 1995): its capacity is restored at the beginning of every period
+ * and is kept while there is no work. It may be used at the end of one period and again at the beginning of the
+ * next: a jitter of period - capacity.
+ */
+class Deferrable extends Server {
+  /** The beginnings of its periods. */
+  cycle
+
+  /** @param {number} capacity @param {number} period @param {number} time */
+  constructor(capacity, period, time) {
+    super(capacity, period)
+    this.cycle = new Cycle(time, period)
+    this.remaining = capacity
+  }
+
+  /** @param {number} ms @param {number} time */
+  consume(ms, time) {
+    const wasDepleted = this.isDepleted
+    this.remaining -= ms
+    this.expect(time - ms)
+    if (this.isDepleted && !wasDepleted) this.depletions++
+  }
+
+  /** @param {number} time */
+  replenish(time) {
+    this.replenishments++
+    this.remaining = this.restored(time)
+    this.expect(time)
+  }
+
+  /** What remains when the periods that have begun by `time` have given what they have. @param {number} time */
+  restored(time) {
+    const periods = this.cycle.indexAt(time) - this.cycle.indexAt(this.next) + 1
+    return Math.min(this.capacity, Math.min(0, this.remaining) + periods * this.capacity)
+  }
+
+  /** @param {number} time */
+  expect(time) {
+    if (this.remaining >= this.capacity) this.next = Infinity
+    else if (!(this.next > time && this.next < Infinity)) this.next = this.cycle.timeOf(this.cycle.indexAt(time) + 1)
+  }
+
+  /** @param {number} capacity @param {number} period @param {number} time */
+  resize(capacity, period, time) {
+    const { cycle } = this
+    this.remaining = Math.min(capacity, this.remaining + Math.max(0, capacity - this.capacity))
+    this.cycle = new Cycle(cycle.timeOf(cycle.indexAt(time)), period)
+    this.capacity = capacity
+    this.period = period
+    this.next = Infinity
+    this.expect(time)
+  }
+}
+
+/**
+ * The polling server: at the beginning of each period it has its capacity if there is work, and loses what it has when
+ * there is none. It interferes like a periodic task; work that comes just after the poll waits a period.
+ */
+class Polling extends Deferrable {
+  /** What the latest poll gives to whoever is there. */
+  #found
+  /** The reading of the clock at which the latest poll was noticed. */
+  #polled = -Infinity
+
+  /** @param {number} capacity @param {number} period @param {number} time */
+  constructor(capacity, period, time) {
+    super(capacity, period, time)
+    this.#found = capacity
+    this.remaining = 0
+    this.expect(time)
+  }
+
+  /** @param {number} time @param {number} since */
+  wake(time, since) {
+    super.wake(time, since)
+    if (this.next <= time) this.#poll(time)
+    // Work that is noticed at the same reading of the clock as the poll was there.
+    const wasThere = this.cycle.timeOf(this.cycle.indexAt(time)) >= since || this.#polled === time
+    if (wasThere) this.remaining = this.#found
+  }
+
+  /** @param {number} time */
+  sleep(time) {
+    super.sleep(time)
+    this.remaining = Math.min(0, this.remaining)
+  }
+
+  /** @param {number} ms @param {number} time */
+  consume(ms, time) {
+    super.consume(ms, time)
+    this.#found = this.remaining
+  }
+
+  /** @param {number} time */
+  replenish(time) {
+    this.replenishments++
+    this.#poll(time)
+    this.#polled = time
+  }
+
+  /** @param {number} time */
+  #poll(time) {
+    this.#found = this.restored(time)
+    this.remaining = this.isAwake ? this.#found : Math.min(0, this.#found)
+    this.expect(time)
+  }
+
+  /** It polls whether or not its capacity is there. @param {number} time */
+  expect(time) {
+    if (!(this.next > time && this.next < Infinity)) this.next = this.cycle.timeOf(this.cycle.indexAt(time) + 1)
+  }
+}
+
+/**
+ * The constant-bandwidth server (Abeni, Buttazzo 1998): jobs are ranked by its deadline. Whoever uses the capacity up
+ * gets it back at the price of a deadline one period later, at once ('postpone') or when the deadline has come (the
+ * hard variant). In any interval it uses at most its bandwidth, capacity / period, of the deadlines inside.
+ */
+class ConstantBandwidth extends Server {
+  #postpones
+
+  /** @param {number} capacity @param {number} period @param {boolean} postpones */
+  constructor(capacity, period, postpones) {
+    super(capacity, period)
+    this.remaining = capacity
+    this.#postpones = postpones
+  }
+
+  /** @param {number} time @param {number} since */
+  wake(time, since) {
+    super.wake(time, since)
+    // What remains of the old deadline may be used only as far as the bandwidth allows it.
+    const left = this.deadline === Infinity ? 0 : this.deadline - time
+    if (this.remaining < left * this.capacity / this.period) return
+    this.remaining = this.capacity + Math.min(0, this.remaining)
+    this.deadline = time + this.period
+    this.next = this.isDepleted ? this.deadline : Infinity
+  }
+
+  /** @param {number} ms @param {number} time */
+  consume(ms, time) {
+    const wasDepleted = this.isDepleted
+    this.remaining -= ms
+    if (!this.isDepleted) return
+    if (!wasDepleted) this.depletions++
+    this.next = this.deadline
+    while (this.#postpones && this.isDepleted) this.#recharge()
+  }
+
+  #recharge() {
+    this.replenishments++
+    this.remaining = Math.min(this.capacity, this.remaining + this.capacity)
+    this.deadline += this.period
+    this.next = this.isDepleted ? this.deadline : Infinity
+  }
+
+  /** @param {number} time */
+  replenish(time) {
+    while (this.next <= time) this.#recharge()
+    if (this.deadline > time) return
+    // It comes more than a period late: a deadline in the past would let it make up for what it did not use.
+    this.deadline = time + this.period
+    this.next = this.isDepleted ? this.deadline : Infinity
+  }
+
+  /** @param {number} capacity @param {number} period @param {number} time */
+  resize(capacity, period, time) {
+    const grown = Math.min(capacity, this.remaining + Math.max(0, capacity - this.capacity))
+    // Until the deadline that others have been promised, no more than the new bandwidth.
+    this.remaining = Math.min(grown, Math.max(0, this.deadline - time) * capacity / period)
+    if (!(time < this.deadline && this.deadline < Infinity)) {
+      this.remaining = grown
+      this.deadline = time + period
+    }
+    this.capacity = capacity
+    this.period = period
+    this.next = this.isDepleted ? this.deadline : Infinity
+  }
+}
+
+/**
+ * The I/O server of Quest (Danish, Li, West 2011): short, frequent work under a bound of its utilization. Its period is
+ * that of the reservation it works for, and its capacity the utilization's share of it. After every use of `u` ms it is
+ * eligible again u / utilization after that use began: one time to remember, where a sporadic server would break its
+ * capacity into pieces. It may be used at the end of one period and again at the beginning of the next.
+ */
+class PriorityInheriting extends Server {
+  #eligible = -Infinity
+  #used = 0
+
+  /** @param {number} utilization */
+  constructor(utilization) {
+    super(0, Infinity)
+    this.utilization = utilization
+  }
+
+  /** From its next use on. @param {number} period */
+  inherit(period) {
+    this.period = period
+    this.capacity = this.utilization * period
+  }
+
+  /** @param {number} time @param {number} since */
+  wake(time, since) {
+    super.wake(time, since)
+    this.next = this.#eligible
+    if (time < this.#eligible) return
+    this.#eligible = time
+    this.#begin()
+  }
+
+  #begin() {
+    this.remaining = this.capacity
+    this.deadline = this.#eligible + this.period
+    this.next = Infinity
+  }
+
+  /** @param {number} ms @param {number} time */
+  consume(ms, time) {
+    const wasDepleted = this.isDepleted
+    this.remaining -= ms
+    this.#used += ms
+    if (!this.isDepleted) return
+    if (!wasDepleted) this.depletions++
+    this.#conclude()
+    this.next = this.#eligible
+  }
+
+  /** @param {number} time */
+  sleep(time) {
+    super.sleep(time)
+    this.#conclude()
+    this.next = Infinity
+  }
+
+  #conclude() {
+    if (this.#used > 0) this.#eligible += this.#used / this.utilization
+    this.#used = this.remaining = 0
+  }
+
+  /** @param {number} time */
+  replenish(time) {
+    this.replenishments++
+    this.#begin()
+  }
+
+  /** @param {number} utilization @param {number} time */
+  resize(utilization, time) {
+    this.#conclude()
+    this.utilization = utilization
+    this.inherit(this.period)
+    if (this.isAwake && utilization > 0) this.wake(time, time)
+  }
+}
+
+/** Who pays for a job. @type {WeakMap<Job, Account>} */
+const accounts = new WeakMap()
+
+/** The books of a reservation, and what the scheduler sees of it (see Partner in rt.mjs). */
+class Account {
+  /** Jobs, and those of them that have work to do. @type {Set<Job>} */
+  jobs = new Set()
+  /** @type {Set<Job>} */
+  busy = new Set()
+  /** ms used in the foreground. */
+  used = 0
+  /** Whether jobs do nothing at all, for want of any capacity. */
+  isOff = false
+  /** How its jobs rank in the foreground; never changed in place. @type {import('./rt.mjs').Standing} */
+  #granted = { band: 0, job: { absoluteDeadline: Infinity, priority: 0 } }
+  /** How each job ranks behind all others. @type {WeakMap<Job, import('./rt.mjs').Standing>} */
+  #background = new WeakMap()
+  /** @type {{ readonly time: number, cancel(): boolean } | null} */
+  #entry = null
+  #ref = false
+  #wasDepleted = false
+  #replenish
+
+  /**
+   * @param {Scheduler} scheduler @param {string} name @param {any} server a Server
+   * @param {{ priority: number, depleted: Depleted, isRankedByDeadline: boolean }} options
+   */
+  constructor(scheduler, name, server, { priority, depleted, isRankedByDeadline }) {
+    this.scheduler = scheduler
+    this.policy = scheduler.policy
+    this.name = name
+    this.server = server
+    this.priority = priority
+    this.depleted = depleted
+    this.isRankedByDeadline = isRankedByDeadline
+    this.#replenish = Object.assign((/** @type {number} */ time) => {
+      this.#entry = null
+      this.server.replenish(time)
+      this.update()
+    }, { of: name })
+    this.#grant()
+  }
+
+  get claim() {
+    const { name, server, priority } = this
+    const isBursty = server instanceof Deferrable && !(server instanceof Polling)
+    return claimOfReservation(name, this.isOff ? 0 : server.capacity, server.period, priority, isBursty)
+  }
+
+  /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
+  get level() { return this.isRankedByDeadline ? -this.server.period : Infinity }
+
+  #grant() {
+    const { priority, server } = this
+    this.#granted = this.isRankedByDeadline ? { band: 0, job: { absoluteDeadline: server.deadline, priority } }
+      : { band: 1, job: { absoluteDeadline: Infinity, priority } }
+  }
+
+  /** @param {Job} job @param {Scheduler} scheduler */
+  attach(job, scheduler) {
+    if (scheduler !== this.scheduler) {
+      throw new TypeError(`reservation must be of the scheduler of its jobs, but ${this.name} is not`)
+    }
+    if (scheduler.policy !== this.policy) {
+      throw new TypeError(`reservation must be made for the policy ${scheduler.policy.name}, ` +
+        `but ${this.name} was made under ${this.policy.name}`)
+    }
+    this.jobs.add(job)
+    accounts.set(job, this)
+    this.update()
+  }
+
+  /** @param {Job} job */
+  detach(job) {
+    this.jobs.delete(job)
+    accounts.delete(job)
+    this.rest(job, this.scheduler.now())
+  }
+
+  /** @param {Job} job @param {number} time */
+  ready(job, time) {
+    const { size } = this.busy
+    this.busy.add(job)
+    if (size > 0) return
+    this.server.wake(time, job.started === undefined ? Math.min(job.release, time) : time)
+    this.update(job)
+  }
+
+  /** @param {Job} job @param {number} time */
+  rest(job, time) {
+    if (this.busy.delete(job) && this.busy.size === 0) this.server.sleep(time)
+    this.update()
+  }
+
+  /** @param {Job} job @returns {import('./rt.mjs').Standing | null} */
+  standing(job) {
+    if (this.isOff) return null
+    if (!this.server.isDepleted) return this.#granted
+    if (this.depleted !== 'background') return null
+    const { absoluteDeadline, priority } = job
+    const known = this.#background.get(job)
+    if (known?.job.absoluteDeadline === absoluteDeadline && known.job.priority === priority) return known
+    const standing = { band: -1, job: seam.rank(job) }
+    this.#background.set(job, standing)
+    return standing
+  }
+
+  /** @param {Job} job @param {number} ms @param {number} time @param {import('./rt.mjs').Standing} standing */
+  charge(job, ms, time, standing) {
+    if (ms === 0 || standing.band < 0) return
+    this.used += ms
+    if (this.isOff) return
+    const { depletions } = this.server
+    this.server.consume(ms, time)
+    if (this.server.depletions > depletions) this.#report(job, time)
+    this.update()
+  }
+
+  /** Of jobs that have to wait, the scheduler tells itself. @param {Job} job @param {number} time */
+  #report(job, time) {
+    if (this.depleted === 'wait') return
+    const reservation = this.name
+    seam.emit(this.scheduler, 'deplete', job, { reservation })
+    if (this.depleted === 'postpone') seam.emit(this.scheduler, 'replenish', null, { reservation, due: time })
+  }
+
+  /**
+   * After anything that the server did: its jobs get their new standing, and the next replenishment is waited for.
+   *
+   * @param {Job} [arriving] a job that is about to be asked for its standing
+   */
+  update(arriving) {
+    const { server } = this
+    const isDepleted = this.isOff || server.isDepleted
+    const { absoluteDeadline, priority } = this.#granted.job
+    const ranksAnew = priority !== this.priority || this.isRankedByDeadline && absoluteDeadline !== server.deadline
+    if (ranksAnew) this.#grant()
+    if (ranksAnew || isDepleted !== this.#wasDepleted) {
+      this.#wasDepleted = isDepleted
+      for (const job of this.jobs) if (job !== arriving) seam.refresh(job)
+    }
+    this.#expect(isDepleted)
+  }
+
+  /** @param {boolean} isDepleted */
+  #expect(isDepleted) {
+    const isIdle = this.isOff || this.jobs.size === 0 && this.server instanceof Polling
+    const time = isIdle ? Infinity : this.server.next
+    const ref = isDepleted && this.busy.size > 0
+    if (this.#entry !== null ? this.#entry.time === time && this.#ref === ref : time === Infinity) return
+    this.#entry?.cancel()
+    this.#ref = ref
+    this.#entry = time === Infinity ? null
+      : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
+  }
+}
+
+/** The books of an I/O reservation, which takes period and priority from those that it works for. */
+class IoAccount extends Account {
+  /** Which reservation each of its jobs works for. @type {WeakMap<Job, Account>} */
+  mains = new WeakMap()
+
+  get claim() { return claimOfIo(this.name, this.isOff ? 0 : this.server.utilization) }
+
+  /** @param {Job} job @param {Scheduler} scheduler */
+  attach(job, scheduler) {
+    if (!this.mains.has(job)) this.mains.set(job, this.#mainOf(scheduler.current))
+    super.attach(job, scheduler)
+  }
+
+  /** @param {Job | null} job @returns {Account} */
+  #mainOf(job) {
+    const account = job === null ? undefined : accounts.get(job)
+    const main = account instanceof IoAccount ? account.mains.get(/** @type {Job} */ (job)) : account
+    if (main !== undefined) return main
+    throw new TypeError(`reservation must be given as io.for(main) where the running job has none: ` +
+      `${this.name} takes priority and period from the reservation that it works for`)
+  }
+
+  /** @param {Job} job @param {number} time */
+  ready(job, time) {
+    const main = /** @type {Account} */ (this.mains.get(job))
+    const isFirst = this.busy.size === 0
+    if (isFirst || this.#isMoreUrgent(main)) {
+      this.priority = main.priority
+      this.server.inherit(main.server.period)
+    }
+    super.ready(job, time)
+    if (!isFirst) this.update(job)
+  }
+
+  /** @param {Account} main */
+  #isMoreUrgent(main) {
+    return this.isRankedByDeadline ? main.server.period < this.server.period : main.priority > this.priority
+  }
+}
+
+/** Work of an I/O reservation on behalf of another one, as the scheduler sees it. */
+class Errand {
+  #account
+  #main
+
+  /** @param {IoAccount} account @param {Account} main */
+  constructor(account, main) {
+    this.#account = account
+    this.#main = main
+  }
+
+  get name() { return this.#account.name }
+  get level() { return this.#main.level }
+
+  /** @param {Job} job @param {Scheduler} scheduler */
+  attach(job, scheduler) {
+    this.#account.mains.set(job, this.#main)
+    this.#account.attach(job, scheduler)
+  }
+
+  /** @param {Job} job */
+  detach(job) { this.#account.detach(job) }
+  /** @param {Job} job */
+  standing(job) { return this.#account.standing(job) }
+  /** @param {Job} job @param {number} time */
+  ready(job, time) { this.#account.ready(job, time) }
+  /** @param {Job} job @param {number} time */
+  rest(job, time) { this.#account.rest(job, time) }
+  /** @param {Job} job @param {number} ms @param {number} time @param {import('./rt.mjs').Standing} standing */
+  charge(job, ms, time, standing) { this.#account.charge(job, ms, time, standing) }
+}
+
+/** @typedef {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth'} Kind */
+/** @typedef {'background' | 'wait' | 'postpone'} Depleted */
+
+/** @param {import('./rt.mjs').Policy} policy */
+const isByPriority = ({ name }) => name === 'fp' || name === 'rm'
+
+const BY_PRIORITY = ['sporadic', 'deferrable', 'polling']
+const BY_DEADLINE = ['constant-bandwidth']
+
+/** Which kinds a policy can have, the default first. @param {import('./rt.mjs').Policy} policy */
+function kindsUnder(policy) {
+  if (policy.name === 'edf') return BY_DEADLINE
+  return isByPriority(policy) ? BY_PRIORITY : [...BY_PRIORITY, ...BY_DEADLINE]
+}
+
+/** @param {any} capacity @param {any} period */
+function checkCapacity(capacity, period) {
+  duration('capacity', capacity)
+  interval('period', period)
+  if (capacity <= period) return
+  throw new RangeError(`capacity must not exceed the period of ${period} ms, got ${capacity}`)
+}
+
+/** @param {any} priority */
+const finitePriority = priority => number('priority', 'a finite number', priority, Number.isFinite(priority))
+
+/** @param {any} name @returns {string} */
+function nameOf(name) {
+  if (typeof name === 'string') return name
+  throw new TypeError(`name must be a string, got ${describe(name)}`)
+}
+
+/**
+ * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned with
+ * it run by its standing as long as something remains, and cannot take more from others than that; what others do
+ * cannot take it from them, if the set was admitted (`admit`).
+ *
+ * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's deadline. Its jobs
+ * are equals, which take turns. What remains is found at every budget; the overrun of the last one is charged to
+ * the next replenishment, and a critical section is finished on credit.
+ */
+export class Reservation {
+  /** @type {Account} */
+  #account
+  #kind
+
+  /**
+   * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?: string,
+   *   scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at all; `period`: ms, > 0;
+   *   `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp, 'constant-bandwidth' under edf; `priority`:
+   *   default the rate, 1 / period; `depleted`: what its jobs do when nothing remains: run behind all others
+   *   ('background', default), 'wait' for the replenishment, or have the server's deadline 'postpone'd
+   *   (constant-bandwidth only); `name`: for traces and errors
+   * @throws {TypeError | RangeError} naming the parameter
+   * @throws {AdmissionError} when the processor has not that much left (see `admit`)
+   */
+  constructor(options) {
+    const { capacity, period, depleted = 'background', name = 'reservation' } = optionsOf(options)
+    const scheduler = here(options)
+    const kinds = kindsUnder(scheduler.policy)
+    const { kind = kinds[0], priority = 1 / period } = options
+    checkCapacity(capacity, period)
+    oneOf('kind', kind, [...BY_PRIORITY, ...BY_DEADLINE])
+    if (!kinds.includes(kind)) {
+      throw new TypeError(`kind must be ${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}, ` +
+        `got ${describe(kind)}`)
+    }
+    const isRankedByDeadline = kind === 'constant-bandwidth'
+    oneOf('depleted', depleted, isRankedByDeadline ? ['background', 'wait', 'postpone'] : ['background', 'wait'])
+    finitePriority(priority)
+    const now = scheduler.now()
+    const server = kind === 'sporadic' ? new Sporadic(capacity, period, now)
+      : kind === 'deferrable' ? new Deferrable(capacity, period, now)
+        : kind === 'polling' ? new Polling(capacity, period, now)
+          : new ConstantBandwidth(capacity, period, depleted === 'postpone')
+    this.#kind = /** @type {Kind} */ (kind)
+    this.#account = new Account(scheduler, nameOf(name), server, { priority, depleted, isRankedByDeadline })
+    this.#account.isOff = capacity === 0
+    Admission.of(scheduler).enter([[this.#account, this.#account.claim]])
+  }
+
+  /** @internal */
+  get [seam.protocol]() { return this.#account }
+  get scheduler() { return this.#account.scheduler }
+  get name() { return this.#account.name }
+  get kind() { return this.#kind }
+  get depleted() { return this.#account.depleted }
+  /** ms per period */
+  get capacity() { return this.#account.server.capacity }
+  /** ms */
+  get period() { return this.#account.server.period }
+  get priority() { return this.#account.priority }
+  get utilization() { return this.capacity / this.period }
+  /** ms used in the foreground so far. */
+  get used() { return this.#account.used }
+  /** ms that its jobs may still use, as of the latest reading of the clock. */
+  get remaining() { return this.#account.isOff ? 0 : Math.max(0, this.#account.server.remaining) }
+  /** How often nothing remained. */
+  get depletions() { return this.#account.server.depletions }
+  /** How often capacity came back. */
+  get replenishments() { return this.#account.server.replenishments }
+
+  /**
+   * Changes it, while jobs run by it or not. More capacity is there at once; what is taken away is what would have
+   * come last. With a capacity of 0 its jobs stop, until it has some again.
+   *
+   * @param {{ capacity?: number, period?: number, priority?: number }} options
+   * @returns {this}
+   * @throws {TypeError | RangeError} naming the parameter
+   * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
+   */
+  resize(options) {
+    const account = this.#account
+    const { server, scheduler } = account
+    const { capacity = server.capacity, period = server.period } = optionsOf(options)
+    const { priority = account.priority === 1 / server.period ? 1 / period : account.priority } = options
+    checkCapacity(capacity, period)
+    finitePriority(priority)
+    promise(account, claimOfReservation(account.name, capacity, period, priority, account.claim.isBursty))
+    server.resize(capacity, period, scheduler.now())
+    account.priority = priority
+    account.isOff = capacity === 0
+    account.update()
+    return this
+  }
+}
+
+/**
+ * A share of the processor for short, frequent work that is done for others: the bottom halves of events (Qduino II-A:
+ * an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the reservation that it works for, and uses
+ * no more than its utilization whoever that is.
+ *
+ * Work for it: `on(target, type, handler, { io, capacity, period })`; `spawn(work, { reservation: io.for(main) })`; or
+ * `spawn(work, { reservation: io })` in a job that has a reservation.
+ */
+export class IoReservation {
+  /** @type {IoAccount} */
+  #account
+  #utilization
+  #isOn = true
+  #drops = false
+
+  /**
+   * @param {{ utilization: number, depleted?: 'background' | 'wait', name?: string, scheduler?: Scheduler }} options
+   *   `utilization`: > 0 and <= 1, or 0 = off; `depleted`: default 'wait', since events in the background would take
+   *   what is left over at any rate
+   * @throws {TypeError | RangeError} naming the parameter
+   * @throws {AdmissionError} when the processor has not that much left (see `admit`)
+   */
+  constructor(options) {
+    const { utilization, depleted = 'wait', name = 'I/O reservation' } = optionsOf(options)
+    const scheduler = here(options)
+    this.#utilization = fraction('utilization', utilization)
+    oneOf('depleted', depleted, ['background', 'wait'])
+    const isRankedByDeadline = kindsUnder(scheduler.policy) === BY_DEADLINE
+    this.#account = new IoAccount(scheduler, nameOf(name), new PriorityInheriting(utilization),
+      { priority: 0, depleted, isRankedByDeadline })
+    this.#account.isOff = utilization === 0
+    Admission.of(scheduler).enter([[this.#account, this.#account.claim]])
+  }
+
+  /** @internal */
+  get [seam.protocol]() { return this.#account }
+  get scheduler() { return this.#account.scheduler }
+  get name() { return this.#account.name }
+  /** The share of the processor that it may use, while events are handled. */
+  get utilization() { return this.#utilization }
+  /** ms used so far. */
+  get used() { return this.#account.used }
+  /** How often nothing remained. */
+  get depletions() { return this.#account.server.depletions }
+  /** How often capacity came back to work that waited for it. */
+  get replenishments() { return this.#account.server.replenishments }
+  /** Whether events are handled. */
+  get isOn() { return this.#isOn }
+  /** Whether events that happen while they are not handled are lost. */
+  get drops() { return !this.#isOn && this.#drops }
+
+  /**
+   * What `reservation` is to be where the work is done for `main`.
+   *
+   * @param {Reservation} main
+   * @returns {object}
+   * @throws {TypeError}
+   */
+  for(main) {
+    if (!(main instanceof Reservation)) throw new TypeError(`main must be a Reservation, got ${describe(main)}`)
+    const { scheduler } = this.#account
+    if (main.scheduler !== scheduler) throw new TypeError(`main must be of the scheduler of ${this.name}`)
+    return { [seam.protocol]: new Errand(this.#account, main[seam.protocol]) }
+  }
+
+  /**
+   * Changes its share (Qduino II-C: interruptsVcpu); 0 turns it off.
+   *
+   * @param {{ utilization: number }} options
+   * @returns {this}
+   * @throws {TypeError | RangeError} naming the parameter
+   * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
+   */
+  resize(options) {
+    const utilization = fraction('utilization', optionsOf(options).utilization)
+    this.#apply(this.#isOn ? utilization : 0)
+    this.#utilization = utilization
+    return this
+  }
+
+  /** Handles events again, first those that were held back. */
+  interrupts() {
+    this.#apply(this.#utilization)
+    this.#isOn = true
+  }
+
+  /**
+   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost.
+   *
+   * @param {{ drop?: boolean }} [options]
+   * @throws {TypeError} naming the parameter
+   */
+  noInterrupts(options = {}) {
+    const { drop = false } = optionsOf(options)
+    this.#drops = flag('drop', drop)
+    this.#apply(0)
+    this.#isOn = false
+  }
+
+  /** @param {number} utilization */
+  #apply(utilization) {
+    const account = this.#account
+    promise(account, claimOfIo(account.name, utilization))
+    account.isOff = utilization === 0
+    if (utilization > 0) account.server.resize(utilization, account.scheduler.now())
+    account.update()
+  }
+}
+
+/** Has a change admitted, unless it is one of a reservation that counts no more. @param {Account} account @param {Claim} claim */
+function promise(account, claim) {
+  const admission = Admission.of(account.scheduler)
+  if (admission.has(account)) admission.enter([[account, claim]])
+}
+
+/** @param {string} name @param {any} value */
+const fraction = (name, value) => number(name, 'a number from 0 to 1', value, value >= 0 && value <= 1)
+
+// -------------------------------------------------------------------------------------------- 6 admission
+
+/**
+ * What is asked of the processor, and what there is.
+ *
+ * @typedef {object} Sums
+ * @property {number} utilization the sum of capacity / period, utilization, and wcet / period
+ * @property {number} demand what is compared with the bound: the same, with what jitter and early deadlines cost
+ * @property {number} bound
+ * @property {number} share of the processor
+ * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit`
+ */
+
+/** The processor has not that much left. */
+export class AdmissionError extends Error {
+  /** @param {string} message @param {Sums} sums */
+  constructor(message, sums) {
+    super(message)
+    this.name = 'AdmissionError'
+    this.sums = sums
+    this.utilization = sums.utilization
+    this.demand = sums.demand
+    this.bound = sums.bound
+    this.share = sums.share
+  }
+}
+
+/**
+ * What somebody asks for. `isBursty`: it may come at the end of a period and again at the beginning of the next.
+ *
+ * @typedef {object} Claim
+ * @property {string} name
+ * @property {'reservation' | 'I/O' | 'task'} of
+ * @property {number} utilization
+ * @property {number} wcet ms
+ * @property {number} period ms
+ * @property {number} deadline ms
+ * @property {number} priority
+ * @property {boolean} isBursty
+ */
+
+/** @param {string} name @param {number} capacity @param {number} period @param {number} priority @returns {Claim} */
+const claimOfReservation = (name, capacity, period, priority, isBursty = false) => ({
+  name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, isBursty
+})
+
+/** @param {string} name @param {number} utilization @returns {Claim} */
+const claimOfIo = (name, utilization) =>
+  ({ name, of: 'I/O', utilization, wcet: NaN, period: NaN, deadline: NaN, priority: NaN, isBursty: true })
+
+/** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */
+const NOISE = 1e-9
+
+/** @type {WeakMap<Scheduler, Admission>} */
+const admissions = new WeakMap()
+
+/** What a scheduler has promised, and to whom. */
+class Admission {
+  /** By the account, or the task. @type {Map<object, Claim>} */
+  #claims = new Map()
+  #share = 1
+  /** Whether it sees to it that everybody gets what he was promised. */
+  #guarantees = false
+  #policy
+
+  /** @param {import('./rt.mjs').Policy} policy */
+  constructor(policy) {
+    this.#policy = policy
+  }
+
+  /** @param {Scheduler} scheduler @returns {Admission} */
+  static of(scheduler) {
+    const known = admissions.get(scheduler)
+    if (known !== undefined && known.#policy === scheduler.policy) return known
+    const admission = new Admission(scheduler.policy)
+    admissions.set(scheduler, admission)
+    return admission
+  }
+
+  /**
+   * @param {Iterable<[object, Claim]>} claims new or changed ones
+   * @param {{ share?: number, guarantees?: boolean }} [options]
+   * @returns {Sums}
+   * @throws {AdmissionError} nothing has changed then
+   */
+  enter(claims, { share = this.#share, guarantees = this.#guarantees } = {}) {
+    const all = new Map([...this.#claims, ...claims])
+    const sums = this.#check([...all.values()].filter(({ utilization }) => utilization > 0), share, guarantees)
+    this.#claims = all
+    this.#share = share
+    this.#guarantees = guarantees
+    return sums
+  }
+
+  /** @param {object} claimant @returns {boolean} whether it had been promised anything */
+  leave(claimant) {
+    return this.#claims.delete(claimant)
+  }
+
+  /** @param {object} claimant */
+  has(claimant) {
+    return this.#claims.has(claimant)
+  }
+
+  /** @param {Claim[]} claims @param {number} share @param {boolean} guarantees @returns {Sums} */
+  #check(claims, share, guarantees) {
+    const sum = (/** @type {(claim: Claim) => number} */ of) => claims.reduce((total, claim) => total + of(claim), 0)
+    const test = guarantees ? this.#testOf(claims) : 'utilization'
+    const utilization = sum(claim => claim.utilization)
+    /** @type {Sums} */
+    const sums = { utilization, demand: utilization, bound: share, share, test }
+    if (guarantees && test !== 'schedulable') {
+      const isByPriority = test === 'equation 1'
+      sums.demand = sum(({ of, utilization: used, isBursty, wcet, deadline }) =>
+        isBursty && isByPriority ? (2 - used) * used : of === 'task' ? wcet / Math.min(deadline, wcet / used) : used)
+      const count = Math.max(1, claims.filter(({ of }) => of !== 'I/O').length)
+      if (isByPriority) sums.bound = share * count * (2 ** (1 / count) - 1)
+    }
+    const fits = sums.demand <= sums.bound + NOISE
+    if (fits && (test !== 'schedulable' || this.#isSchedulable(claims, share))) return Object.freeze(sums)
+    const askers = claims.map(({ name }) => name).join(', ')
+    const { name } = this.#policy
+    throw new AdmissionError(fits
+      ? `${askers} cannot all be served in time (schedulable, ${name}, share ${share})`
+      : `${askers} ask for ${percent(sums.demand)} of the processor, more than ${percent(sums.bound)} ` +
+        `(${test}, ${name}, share ${share})`, sums)
+  }
+
+  /** @param {Claim[]} claims @returns {Sums['test']} */
+  #testOf(claims) {
+    const isExact = claims.some(({ of }) => of === 'task') && !claims.some(({ isBursty }) => isBursty)
+    if (isExact) return 'schedulable'
+    return this.#policy.name === 'edf' ? 'utilization' : 'equation 1'
+  }
+
+  /** @param {Claim[]} claims @param {number} share */
+  #isSchedulable(claims, share) {
+    // By fixed priority, reservations are above all tasks.
+    const top = Math.max(0, ...claims.filter(({ of }) => of === 'task').map(({ priority }) => priority))
+    const ranks = claims.filter(({ of }) => of === 'reservation').map(({ priority }) => priority).sort((a, b) => a - b)
+    const tasks = claims.map(({ name, of, wcet, period, deadline, priority }) => ({
+      name, period, deadline, wcet: wcet / share,
+      priority: of === 'task' ? priority : top + 1 + ranks.indexOf(priority)
+    }))
+    return schedulable(tasks, { policy: this.#policy.name === 'edf' ? edf : fp }).schedulable
+  }
+}
+
+/** @param {number} value */
+const percent = value => `${Math.round(value * 1e4) / 100} %`
+
+/**
+ * Promises processor time: from now on whoever was admitted gets his in time, as far as the schedule decides that, and
+ * whoever asks for more than is left is refused. Before the first call, reservations are refused only where all of them
+ * exceed the processor.
+ *
+ * The test. Under edf, utilizations add up to the share at most (Liu, Layland 1973; Abeni, Buttazzo 1998). Under fp and
+ * rm, Qduino equation 1: `sum(C / T) + sum((2 - U) U) <= n (2^(1/n) - 1)` times the share, where the second sum is of
+ * what may be used at the end of a period and again at the beginning of the next: I/O and deferrable reservations. Where
+ * there are tasks, whose wcet, period and deadline are known, it is exact (`schedulable`); beside I/O and deferrable
+ * reservations it is not, and tasks count as wcet / deadline.
+ *
+ * @param {Iterable<any> | object} set reservations and I/O reservations; tasks with `wcet`, `period` and `deadline`
+ *   (default: the period); or objects like those that they are made of. Reservations count, named or not
+ * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1, default 1; pages
+ *   should give what the browser leaves, about 0.85
+ * @returns {Readonly<Sums> & { cancel(): boolean }} `cancel` takes back what was promised to the tasks of this call
+ * @throws {AdmissionError} when that is more than there is; nothing has changed then
+ * @throws {TypeError | RangeError} naming the parameter
+ */
+export function admit(set, options = {}) {
+  const { share = 1 } = optionsOf(options)
+  number('share', 'a number > 0 and <= 1', share, share > 0 && share <= 1)
+  if (typeof set !== 'object' || set === null) {
+    throw new TypeError(`set must be reservations or tasks, got ${describe(set)}`)
+  }
+  const members = /** @type {any[]} */ (Symbol.iterator in set ? [...set] : [set])
+  const scheduler = schedulerOf(members, options)
+  const { policy } = scheduler
+  if (policy.name !== 'edf' && !isByPriority(policy)) {
+    throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${describe(policy.name)}`)
+  }
+  const admission = Admission.of(scheduler)
+  const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
+  const sums = admission.enter(claims, { share, guarantees: true })
+  const withdrawn = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
+  return Object.freeze({
+    ...sums,
+    cancel: () => withdrawn.filter(claimant => admission.leave(claimant)).length > 0
+  })
+}
+
+/** @param {any[]} members @param {any} options @returns {Scheduler} */
+function schedulerOf(members, options) {
+  const named = options.scheduler ?? members.find(member => member?.scheduler !== undefined)?.scheduler
+  const scheduler = here({ scheduler: named })
+  for (const member of members) {
+    if (member?.scheduler === undefined || member.scheduler === scheduler) continue
+    throw new TypeError(`set must be of one scheduler, but ${member.name} is of another`)
+  }
+  return scheduler
+}
+
+/** @param {any} member @param {string} where @param {import('./rt.mjs').Policy} policy @returns {[object, Claim]} */
+function claimOf(member, where, policy) {
+  if (member instanceof Reservation || member instanceof IoReservation) {
+    const account = member[seam.protocol]
+    return [account, account.claim]
+  }
+  if (typeof member !== 'object' || member === null) {
+    throw new TypeError(`${where} must be a reservation or a task, got ${describe(member)}`)
+  }
+  const { name = where, kind, capacity, utilization, wcet, period } = member
+  if (utilization !== undefined) return [member, claimOfIo(name, fraction(`${where}.utilization`, utilization))]
+  interval(`${where}.period`, period)
+  if (capacity !== undefined) {
+    checkCapacity(capacity, period)
+    const { priority = 1 / period } = member
+    return [member, claimOfReservation(name, capacity, period, finitePriority(priority), kind === 'deferrable')]
+  }
+  duration(`${where}.wcet`, wcet)
+  const deadline = member.deadline === undefined || member.deadline === Infinity ? period : member.deadline
+  interval(`${where}.deadline`, deadline)
+  const priority = finitePriority(policy.priority?.(member) ?? member.priority ?? 0)
+  return [member, { name, of: 'task', utilization: wcet / period, wcet, period, deadline, priority, isBursty: false }]
+}
+
+// -------------------------------------------------------------------------------------- 7 what runs reserved
+
+/**
+ * A loop with a reservation of its own (Qduino II-C: `loop(id, C, T)`): `body` again and again, in `capacity` ms of every
+ * `period`. Any number of them; what one does disturbs no other. It is not paced: a body that is to wait does so, as by
+ * `yield sleep(ms)`.
+ *
+ * @param {() => any} body a generator function, or a function that returns something to wait for
+ * @param {TaskOptions & { capacity: number, period: number, kind?: Kind, depleted?: Depleted, signal?: AbortSignal }}
+ *   options those of the reservation and of its job
+ * @returns {{ cancel(reason?: unknown): boolean, readonly job: Job, readonly reservation: Reservation }} `cancel` ends
+ *   the loop; so does an error in the body. Its capacity is free again then
+ * @throws {TypeError | RangeError} naming the parameter
+ * @throws {AdmissionError} when the processor has not that much left
+ */
+export function loop(body, options) {
+  callable('body', body)
+  const { capacity, period, priority, kind, depleted, signal } = optionsOf(options)
+  if (options.reservation !== undefined) throw new TypeError('reservation is made by loop(), of capacity and period')
+  const parameters = parametersOf(options)
+  delete parameters.period
+  const source = new Source('body', body, parameters)
+  signalOf(signal)
+  const name = parameters.name ?? (body.name || 'loop')
+  const { scheduler } = source
+  const reservation = new Reservation({ capacity, period, priority, kind, depleted, name, scheduler })
+  const run = function* () {
+    for (;;) {
+      const begun = body()
+      yield typeof begun === 'object' && begun !== null ? begun : undefined
+    }
+  }
+  const job = scheduler.spawn(run, { ...parameters, name, signal, reservation })
+  seam.ended(job, () => { retire(reservation) })
+  return { cancel: reason => job.cancel(reason), job, reservation }
+}
+
+/** Nobody will use it any more. @param {Reservation} reservation */
+function retire(reservation) {
+  Admission.of(reservation.scheduler).leave(reservation[seam.protocol])
+}
+
+/**
+ * How long an event may take from its listener to its handler, at the longest (Qduino equation 3):
+ *
+ *   (T_h - C_h) + (T_io - C_io) + (ceil(b / C_io) - 1) T_io + (b mod C_io), the remainder taken in (0, C_io]
+ *
+ * It holds in an admitted set, plus one budget, for an event that comes when the previous ones have been handled. The
+ * time until the browser calls the listener is not in it.
+ *
+ * @param {object} options
+ * @param {{ capacity: number, period: number }} options.handler the reservation that the handler runs by
+ * @param {{ capacity: number, period: number } | { utilization: number }} [options.io] the I/O reservation that delivers
+ *   the event, by default none; with a utilization, it has the handler's period
+ * @param {number} [options.bottomHalf] ms of work between listener and handler, default 0
+ * @returns {number} ms; Infinity where a capacity is 0
+ * @throws {TypeError | RangeError} naming the parameter
+ */
+export function worstCaseDelay(options) {
+  const { handler, io, bottomHalf = 0 } = optionsOf(options)
+  if (typeof handler !== 'object' || handler === null) {
+    throw new TypeError(`handler must be a reservation, got ${describe(handler)}`)
+  }
+  checkCapacity(handler.capacity, handler.period)
+  duration('bottomHalf', bottomHalf)
+  if (handler.capacity === 0) return Infinity
+  const blackout = handler.period - handler.capacity
+  if (io === undefined) return blackout + bottomHalf
+  if (typeof io !== 'object' || io === null) throw new TypeError(`io must be an I/O reservation, got ${describe(io)}`)
+  const { utilization } = /** @type {any} */ (io)
+  const { period, capacity } = utilization === undefined ? /** @type {any} */ (io)
+    : { period: handler.period, capacity: fraction('utilization', utilization) * handler.period }
+  checkCapacity(capacity, period)
+  if (capacity === 0) return Infinity
+  const periods = Math.max(0, Math.ceil(bottomHalf / capacity) - 1)
+  return blackout + (period - capacity) + periods * period + (bottomHalf - periods * capacity)
 }

@@ -1972,6 +1972,7 @@ class Dispatcher {
     if (uses === null && reservation === null) return
     const partners = reservation === null ? uses ?? [] : [...uses ?? [], reservation]
     let attached = 0
+    if (reservation?.level !== undefined) rare(a).level = reservation.level // by which resources compute ceilings
     try {
       for (; attached < partners.length; attached++) partners[attached].attach(a.job, this.scheduler)
     } catch (error) {
@@ -2015,16 +2016,20 @@ class Dispatcher {
   /** Makes a job ready, behind the equals that have waited since the last rotation. @param {Activation} a */
   enqueue(a) {
     if (a.rare !== null && a.rare.server?.ready !== undefined) {
-      a.rare.server.ready(a.job, this.time)
+      // A job that wakes another does so in the middle of its budget.
+      a.rare.server.ready(a.job, this.current === null ? this.time : this.read())
       a.standing = this.standingOf(a)
     }
-    if (a.standing === SPENT) {
-      a.state = DEPLETED
-      if (this.observers !== null) this.emit('deplete', a)
-      return
-    }
+    if (a.standing === SPENT) return this.deplete(a)
     a.stamp = this.rotation
     this.ready.push(a)
+  }
+
+  /** Its reservation has nothing left for it. @param {Activation} a in no queue */
+  deplete(a) {
+    a.state = DEPLETED
+    const reservation = a.rare?.server?.name
+    if (this.observers !== null) this.emit('deplete', a, reservation === undefined ? undefined : { reservation })
   }
 
   /** Has the running job come back at its next point, because somebody else may be more eligible. */
@@ -2150,11 +2155,7 @@ class Dispatcher {
   /** Puts a job where its standing belongs; a ready one is in no queue. @param {Activation} a */
   place(a) {
     if (a.state === READY) {
-      if (a.standing === SPENT) {
-        a.state = DEPLETED
-        if (this.observers !== null) this.emit('deplete', a)
-        return
-      }
+      if (a.standing === SPENT) return this.deplete(a)
       this.ready.push(a)
       if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
     } else if (a.state === DEPLETED && a.standing !== SPENT) {
@@ -2181,7 +2182,7 @@ class Dispatcher {
       if (this.compareStandings(first.standing, best) < 0) best = first.standing
     }
     // Depletion inside a critical section lets the section finish.
-    return best === SPENT && rare.gates > 0 ? a.standing : best
+    return rare.gates > 0 && rare.server !== null && best.band < a.standing.band ? a.standing : best
   }
 
   // Cancelling
@@ -2377,8 +2378,12 @@ class Dispatcher {
 
   /** @param {number} kind @param {Entry} entry */
   fire(kind, entry) {
-    if (this.observers !== null) this.emit(kind === ALARM ? 'alarm' : 'replenish', null, { due: entry.time })
-    this.call(entry.subject, this.time)
+    const { time, subject } = entry
+    if (this.observers !== null) {
+      if (kind === ALARM) this.emit('alarm', null, { due: time })
+      else this.emit('replenish', null, subject.of === undefined ? { due: time } : { reservation: subject.of, due: time })
+    }
+    this.call(subject, this.time)
   }
 
   /** @param {Activation} a @param {Entry | null} entry null for that of a job that has ended */
@@ -2570,8 +2575,7 @@ class Dispatcher {
     this.changed = false
     let { running } = this
     if (running !== null && running.standing === SPENT) {
-      running.state = DEPLETED
-      if (this.observers !== null) this.emit('deplete', running)
+      this.deplete(running)
       running = this.running = null
     }
     const best = this.ready.first
@@ -3100,6 +3104,8 @@ export class Scheduler {
  *   null while it is depleted
  * @property {(job: Job, ms: number, time: number, standing: Standing) => void} [charge] of a reservation: after every
  *   budget, with the standing by which the job ran
+ * @property {number} [level] of a reservation: the preemption level of its jobs, instead of their own
+ * @property {string} [name] of a reservation, for the trace
  * @property {(job: Job, time: number) => void} [ready] the job has become ready: before its standing is asked for
  * @property {(job: Job, time: number) => void} [rest] the job waits
  */
@@ -3174,7 +3180,8 @@ export const seam = Object.freeze({
   },
 
   /**
-   * @param {Scheduler} scheduler @param {number} time @param {(time: number) => void} fn
+   * @param {Scheduler} scheduler @param {number} time
+   * @param {((time: number) => void) & { of?: string }} fn `of`: whose replenishment it is, for the trace
    * @param {{ ref?: boolean, replenishment?: boolean }} [options]
    * @returns {{ readonly time: number, cancel(): boolean }}
    */
