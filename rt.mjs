@@ -45,7 +45,9 @@
  *
  * @typedef {object} Host
  * @property {() => number} now monotonic clock, ms
- * @property {(fn: () => void) => void} post run `fn` once in a later turn of the event loop
+ * @property {(fn: (due?: number) => void, goesOn?: boolean) => void} post run `fn` once in a later turn of the event
+ *   loop. It may be told when the next frame is due, which ends the round. `goesOn`: a round has just ended, and the
+ *   next is posted; else there is work after a pause
  * @property {(ms: number, fn: () => void, options: { ref: boolean }) => (() => void)} after run `fn` once after
  *   `ms`; it may come early. `ref: false` does not keep the process alive. Returns a function that cancels.
  * @property {() => boolean} [inputPending] whether the user waits for the event loop
@@ -78,7 +80,7 @@ function makeHost(platform) {
   const { performance, document, navigator } = platform
   const now = performance.now.bind(performance)
   const hidden = () => document?.visibilityState === 'hidden'
-  /** @type {((fn: () => void) => void) | undefined} */
+  /** @type {Host['post'] | undefined} */
   let send
   /** @type {Host} */
   const host = {
@@ -86,8 +88,8 @@ function makeHost(platform) {
     hidden,
     // Node drains about a thousand MessageChannel messages per turn, which starves its timers, and an open channel
     // keeps the process alive; its setImmediate does neither.
-    post: fn => (send ??= platform.setImmediate ??
-      (document && platform.requestAnimationFrame ? pacedPost(platform, now, hidden) : channelPost(platform)))(fn),
+    post: (fn, goesOn) => (send ??= platform.setImmediate ??
+      (document && platform.requestAnimationFrame ? pacedPost(platform, now, hidden) : channelPost(platform)))(fn, goesOn),
     after(ms, fn, { ref }) {
       const timer = platform.setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
       if (!ref) timer.unref?.()
@@ -118,15 +120,43 @@ function channelPost(platform) {
   }
 }
 
+/** After how long, in ms, a round is no longer held up by other tasks of the page. */
+const LONGEST_BACKGROUND = 20
+
+/**
+ * Firefox lets input wait behind ordinary tasks until shortly before the next frame, and cannot tell that it is pending.
+ * Background tasks stand below input.
+ *
+ * @param {any} platform @returns {(fn: () => void) => void}
+ */
+function backgroundPost(platform) {
+  return fn => {
+    let isOver = false
+    const once = () => {
+      if (isOver) return
+      isOver = true
+      platform.clearTimeout(late)
+      fn()
+    }
+    const late = platform.setTimeout(once, LONGEST_BACKGROUND)
+    platform.scheduler.postTask(once, { priority: 'background' })
+  }
+}
+
+/** What is left until a frame, in ms, that is worth a round. */
+const SHORTEST_ROUND = 0.5
+
 /**
  * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty (a page whose
- * rounds follow each other directly falls to 15 frames per second). So a round that would run into the next frame waits
- * for it. Timers would do as well, but they come late and jitter.
+ * rounds follow each other directly falls to 15 frames per second). So a round ends when the frame is due, and the next
+ * one waits for it. Timers would do as well, but they come late and jitter.
  *
- * @param {any} platform @param {() => number} now @param {() => boolean} hidden @returns {(fn: () => void) => void}
+ * @param {any} platform @param {() => number} now @param {() => boolean} hidden @returns {Host['post']}
  */
 function pacedPost(platform, now, hidden) {
-  const post = channelPost(platform)
+  const { navigator, scheduler } = platform
+  const tellsInput = navigator?.scheduling?.isInputPending !== undefined
+  const post = tellsInput || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform)
   /** @type {(() => void)[]} */
   const held = []
   let heldAt = 0
@@ -135,8 +165,7 @@ function pacedPost(platform, now, hidden) {
   let due = -Infinity // the next frame
   let requested = false
   let stopped = false // frames do not come although the page counts as visible
-  let began = -Infinity // the latest turn
-  let inTurn = false
+  let ended = -Infinity // the latest turn
   /** @type {any} */
   let fallback
 
@@ -149,37 +178,35 @@ function pacedPost(platform, now, hidden) {
     if (gap > 4 && gap < 100) {
       interval = gap < interval ? gap
         // Displays differ, but a longer gap tells of a slower one only if nothing here kept the frame from coming earlier.
-        : held.length > 0 && heldAt < shown + interval ? interval + (gap - interval) / 8
+        : held.length > 0 && heldAt < due + 1 ? interval + (gap - interval) / 8
         : interval
     }
     shown = frame
     due = frame + interval
     requested = stopped = false
+    if (held.length > 0) request() // the round may last until the next frame
     letGo()
   }
-  platform.document.addEventListener('visibilitychange', letGo)
-  return fn => {
-    const time = now()
-    const turn = () => {
-      began = now()
-      inTurn = true
-      try {
-        fn()
-      } finally {
-        inTurn = false
-      }
-    }
-    if (hidden()) return post(turn)
+  const request = () => {
     if (!requested) platform.requestAnimationFrame(onFrame)
     requested = true
-    // (A turn of async jobs goes on in microtasks.)
-    const goesOn = inTurn || time - began < interval
-    if (!goesOn) {
+  }
+  platform.document.addEventListener('visibilitychange', letGo)
+  return (fn, goesOn = false) => {
+    const time = now()
+    const turn = () => {
+      fn(stopped || hidden() ? Infinity : due)
+      ended = now()
+    }
+    if (hidden()) return post(turn)
+    request()
+    // Whoever waited for a job of the latest turn posts right behind it.
+    const isNext = goesOn || time - ended <= 1
+    if (!isNext) {
       const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
       due = passed > 0 ? shown + passed * interval : time + interval // the next that could come
     }
-    // The next turn may take as long as the one that posts it; a frame that comes half of that late is not lost.
-    if (stopped || !goesOn || time + (time - began) / 2 <= due) return post(turn)
+    if (stopped || !isNext || time + SHORTEST_ROUND <= due) return post(turn)
     if (held.push(turn) > 1) return
     heldAt = time
     fallback = platform.setTimeout(() => {
@@ -2402,14 +2429,14 @@ class Dispatcher {
 
   // Rounds
 
-  /** Makes sure that the host calls again when there is something to do. */
-  rest() {
+  /** Makes sure that the host calls again when there is something to do. @param {boolean} [goesOn] after a round */
+  rest(goesOn = false) {
     if (this.inRound || this.posted) return
     if (this.paused) return this.arm(Infinity)
     if (this.running !== null || this.ready.size > 0) {
       this.arm(Infinity)
       this.posted = true
-      this.host.post(this.turn)
+      this.host.post(this.turn, goesOn)
       return
     }
     const misses = this.timelines[MISS].first
@@ -2440,18 +2467,19 @@ class Dispatcher {
 
   /** What is posted to a host; void when the scheduler has moved to another. @param {Host} host */
   turnOn(host) {
-    return () => {
+    return (/** @type {number | undefined} */ due) => {
       if (host !== this.host) return
       this.posted = false
-      this.takeTurn()
+      this.takeTurn(due)
     }
   }
 
-  takeTurn() {
+  /** @param {number} [due] when the round is to end at the latest, unless it is to last until there is nothing to do */
+  takeTurn(due = Infinity) {
     if (this.inRound || this.paused) return
     this.inRound = true
     const time = this.mark = this.roundBegan = this.read()
-    this.roundEnds = time + this.round
+    this.roundEnds = this.round < Infinity ? Math.min(time + this.round, due) : Infinity
     this.busyBefore = this.stats.busy
     this.ran = false
     let isAsync = false
@@ -2524,7 +2552,7 @@ class Dispatcher {
     this.inRound = false
     this.reportFailures()
     this.answerIdlers()
-    this.rest()
+    this.rest(true)
   }
 
   /** Tells those who wait for idleness, or for what looks like it. */
