@@ -1561,8 +1561,8 @@ class Polling extends Deferrable {
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
+    if (this.next <= time) this.#poll(time) // nobody has, since there were no jobs
     super.wake(time, since)
-    if (this.next <= time) this.#poll(time)
     // Work that is noticed at the same reading of the clock as the poll was there.
     const wasThere = this.cycle.timeOf(this.cycle.indexAt(time)) >= since || this.#polled === time
     if (wasThere) this.remaining = this.#found
