@@ -1006,6 +1006,17 @@ export function on(target, type, task, options = {}) {
   }
 }
 
+/**
+ * Calls `hurry` when an input event has been to all its listeners, so that deadlines and not the order of listeners decide
+ * who comes first. (Chromium puts off whatever task comes behind a key or a click until the next frame.)
+ *
+ * @param {any} event @param {() => void} hurry always the same one: a second call before it was called adds nothing
+ */
+function hurryAfter(event, hurry) {
+  if (!event.isTrusted || !event.bubbles || event.target?.getRootNode === undefined) return
+  globalThis.addEventListener(event.type, hurry, { once: true })
+}
+
 /** What handles the events of a target and type. Made by `on`. */
 class Handling {
   #source
@@ -1045,8 +1056,10 @@ class Handling {
     this.#size = size
     this.#isSerial = own !== null || io !== undefined || size < Infinity
 
+    const hurry = () => seam.hurry(scheduler)
     const listen = (/** @type {any} */ event) => {
       if (once) this.#end()
+      hurryAfter(event, hurry)
       try {
         const now = scheduler.now()
         const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)

@@ -1856,6 +1856,8 @@ class Dispatcher {
 
     this.inRound = false
     this.posted = false
+    /** Whether a turn is about to be taken behind the present task of the event loop. */
+    this.hurried = false
     this.turn = this.turnOn(this.host)
     /** @type {(() => void) | null} */
     this.disarm = null
@@ -2431,7 +2433,7 @@ class Dispatcher {
 
   /** Makes sure that the host calls again when there is something to do. @param {boolean} [goesOn] after a round */
   rest(goesOn = false) {
-    if (this.inRound || this.posted) return
+    if (this.inRound || this.posted || this.hurried) return
     if (this.paused) return this.arm(Infinity)
     if (this.running !== null || this.ready.size > 0) {
       this.arm(Infinity)
@@ -2497,6 +2499,19 @@ class Dispatcher {
   survive(error) {
     this.current = dispatched = null
     this.report(error, null)
+  }
+
+  /**
+   * Takes a turn behind the present task of the event loop, for a slice at the longest: for what has come from outside
+   * and would be answered only after a further task, which a browser may put off until the next frame.
+   */
+  async hurry() {
+    if (this.inRound || this.hurried) return
+    this.hurried = true
+    await undefined
+    this.hurried = false
+    if (this.inRound || this.paused) this.rest()
+    else this.takeTurn(this.read() + this.slice)
   }
 
   /** Runs jobs until the round ends. @returns {boolean} whether an async job has been resumed, to be accompanied */
@@ -3188,6 +3203,7 @@ class Gate {
  * - `gate(job, level)` opens a critical section
  * - `refresh(job)` after anything that `standing` answers has changed
  * - `ended(job, fn)` tells when a job has ended
+ * - `hurry(scheduler)` takes a turn right behind the present task of the event loop, which must not be one of ours
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
  * - `rank(job)` a copy of what a job is ranked by, for standings
@@ -3240,6 +3256,11 @@ export const seam = Object.freeze({
   /** @param {Job} job @param {() => void} fn called when the job has ended; it counts as nobody who has asked */
   ended(job, fn) {
     if (new Join(activationOf(job)).enlist({ job: null, woken: fn })) fn()
+  },
+
+  /** @param {Scheduler} scheduler */
+  hurry(scheduler) {
+    dispatcherOf(scheduler).hurry()
   },
 
   /** @param {Job} job @param {number} release */
