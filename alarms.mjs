@@ -11,9 +11,7 @@
  * @module alarms
  */
 
-import { Scheduler, Task, edf, fp, seam } from './rt.mjs'
-import * as all from './rt.mjs'
-const { schedulable } = /** @type {any} */ (all)
+import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
 const { Waitable, here } = seam
 
@@ -1873,11 +1871,11 @@ class Account {
     this.update()
   }
 
-  /** Of jobs that have to wait, the scheduler tells itself. @param {Job} job @param {number} time */
+  /** Of jobs that go on. (Of those that have to stop the scheduler tells itself.) @param {Job} job @param {number} time */
   #report(job, time) {
     if (this.depleted === 'wait') return
     const reservation = this.name
-    seam.emit(this.scheduler, 'deplete', job, { reservation })
+    seam.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
     if (this.depleted === 'postpone') seam.emit(this.scheduler, 'replenish', null, { reservation, due: time })
   }
 

@@ -118,7 +118,8 @@ function currentJob(name) {
 function onBehalfOf(job) {
   if (job === null) return {}
   const { release, deadline, priority } = job
-  return deadline === Infinity ? { priority } : { release, deadline, priority }
+  const reservation = seam.payer(job)
+  return deadline === Infinity ? { priority, reservation } : { release, deadline, priority, reservation }
 }
 
 /**
@@ -1719,15 +1720,17 @@ class Family extends Waitable {
 
 /** @param {any} work @param {Job} parent @returns {Job} */
 function spawnFor(work, parent) {
-  const { deadline, priority } = onBehalfOf(parent)
+  const { deadline, priority, reservation } = onBehalfOf(parent)
   const isTask = work instanceof Task
   const lacksDeadline = deadline !== undefined && !(isTask && work.deadline < Infinity)
   const lacksPriority = priority !== 0 && !(isTask && work.priority !== 0)
-  if (!lacksDeadline && !lacksPriority) return here().spawn(work)
+  const lacksReservation = reservation !== undefined && !(isTask && work.reservation !== undefined)
+  if (!lacksDeadline && !lacksPriority && !lacksReservation) return here().spawn(work)
   return here().spawn(work, {
     release: lacksDeadline ? parent.release : undefined,
     deadline: lacksDeadline ? deadline : undefined,
-    priority: lacksPriority ? priority : undefined
+    priority: lacksPriority ? priority : undefined,
+    reservation: lacksReservation ? reservation : undefined
   })
 }
 
@@ -1798,7 +1801,7 @@ function worksIn(works) {
  * })
  * ```
  *
- * @param {...any} works functions, Tasks and generators become jobs with the caller's deadline and priority
+ * @param {...any} works functions, Tasks and generators become jobs with the caller's deadline, priority and reservation
  *   where a Task has none of its own; waitables, jobs and promises are waited for
  * @returns {Awaitable<any[]>} the results, in order
  * @throws {TypeError} naming the work that is none

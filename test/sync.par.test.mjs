@@ -2,7 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, Task, fp } from '../rt.mjs'
-import { after, sleep, timeout } from '../alarms.mjs'
+import { Reservation, after, sleep, timeout } from '../alarms.mjs'
 import { Channel, Mutex, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
@@ -361,3 +361,37 @@ racing('what is over already decides it; later works do not get to act', async (
 })
 
 racing.run()
+
+// --- reservations
+
+const reserved = suite('par and reservations')
+
+reserved('children run by the reservation of their caller, which pays for them', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp, budget: 1, slice: Infinity, round: Infinity })
+  const trace = record(scheduler, { only: ['start', 'deplete', 'finish'] })
+  const reservation = new Reservation({ scheduler, capacity: 3, period: 10, depleted: 'wait', name: 'reserved' })
+  const own = new Reservation({ scheduler, capacity: 1, period: 5, name: 'own' })
+  const task = new Task(() => execute(host, 1), { name: 'third', reservation: own })
+  scheduler.spawn(function* () {
+    yield par(execute(host, 2), execute(host, 2), task)
+  }, { name: 'parent', reservation })
+  scheduler.spawn(execute(host, 3), { name: 'other' })
+  host.run()
+  assertTrace(trace, `
+    0 start parent
+    0 start third
+    1 deplete third reservation=own
+    1 finish third
+    1 start job 3
+    3 finish job 3
+    3 start job 4
+    4 deplete job 4 reservation=reserved
+    4 start other
+    7 finish other
+    11 finish job 4
+    11 finish parent`)
+  assert.equal([reservation.used, own.used], [4, 1])
+})
+
+reserved.run()

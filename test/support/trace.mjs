@@ -97,9 +97,9 @@ function spans(records) {
   const open = new Map()
   /** @type {Span[]} */
   const closed = []
-  for (const { type, time, job } of records) {
+  for (const { type, time, job, depleted } of records) {
     const state = STATE_AFTER[type]
-    if (!job || state === undefined) continue
+    if (!job || state === undefined || depleted !== undefined) continue // a depleted job may go on
     const span = open.get(job)
     if (span) closed.push({ ...span, end: time })
     if (state) open.set(job, { job, state, start: time, end: time })
