@@ -1032,7 +1032,9 @@ class Handling {
   #isOn = true
   #drops = false
   #dropped = 0
+  /** Whether no more events come, and whether none that came is handled. */
   #isOver = false
+  #isCancelled = false
   /** Events on their way to the bottom half, or held back. @type {Happening[]} */
   #raised = []
   /** Events on their way to the handler. @type {Happening[]} */
@@ -1056,7 +1058,7 @@ class Handling {
 
     const hurry = () => seam.hurry(scheduler)
     const listen = (/** @type {any} */ event) => {
-      if (once) this.#end()
+      if (once) this.#isOver = this.#end()
       hurryAfter(event, hurry)
       try {
         const now = scheduler.now()
@@ -1068,6 +1070,7 @@ class Handling {
       } catch (error) {
         report(scheduler, error)
       }
+      this.#conclude()
     }
     const listener = Listener.of(target, type, capture, passive)
     listener.handlers.add(listen)
@@ -1099,14 +1102,15 @@ class Handling {
     this.#dropped += this.waiting
     this.#raised = []
     this.#delivered = []
-    this.#isOver = true
+    this.#isOver = this.#isCancelled = true
     this.#conclude()
     return wouldGoOn
   }
 
-  /** The last job is over. */
+  /** After the last job. */
   #conclude() {
-    if (this.#isOver && this.#own !== null && this.#handler === null) retire(this.#own)
+    if (this.#own === null || !this.#isOver || this.waiting > 0) return
+    if (this.#handler === null && (this.#lower === null || this.#isCancelled)) retire(this.#own)
   }
 
   /** Handles events again, first those that were held back. */
@@ -1158,6 +1162,7 @@ class Handling {
     this.#when(this.#lower, () => {
       this.#lower = null
       this.#advance()
+      this.#conclude()
     })
   }
 
@@ -1167,7 +1172,7 @@ class Handling {
       const { args, release } = /** @type {Happening} */ (this.#raised.shift())
       let found = this.#bottomHalf?.(...args)
       if (typeof found === 'object' && found !== null) found = yield found
-      if (this.#isOver) return
+      if (this.#isCancelled) return
       this.#deliver({ args: found === undefined ? args : [found], release })
       yield
     }
@@ -1392,6 +1397,8 @@ class Server {
   sleep(time) { this.isAwake = false }
 }
 
+/** Capacity that comes back at a time. @typedef {{ time: number, amount: number }} Refill */
+
 /**
  * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had both
  * work and capacity, so it interferes with others no more than a periodic task.
@@ -1401,8 +1408,10 @@ class Server {
  * sum to the capacity, so it is not amplified; an overrun is taken from the refill that is to come.
  */
 class Sporadic extends Server {
-  /** @type {{ time: number, amount: number }[]} */
+  /** @type {Refill[]} */
   #refills
+  /** Of what had been used when it was taken away. @type {Refill[]} */
+  #withdrawn = []
 
   /** @param {number} capacity @param {number} period @param {number} time */
   constructor(capacity, period, time) {
@@ -1479,17 +1488,23 @@ class Sporadic extends Server {
   /** @param {number} capacity @param {number} period @param {number} time */
   resize(capacity, period, time) {
     const later = period - this.period
-    const refills = this.#refills.map(({ time: due, amount }) =>
-      ({ time: due > time ? Math.max(time, due + later) : due, amount }))
-    if (capacity > this.capacity) refills.push({ time, amount: capacity - this.capacity })
+    // What was taken away after it had been used comes back no sooner than if it had not been.
+    const owed = this.#withdrawn.filter(refill => refill.time > time)
+    const refills = [...this.#refills, ...owed]
+    for (const refill of refills) if (refill.time > time) refill.time = Math.max(time, refill.time + later)
+    const known = refills.reduce((sum, { amount }) => sum + amount, 0)
+    if (capacity > known) refills.push({ time, amount: capacity - known })
     refills.sort((a, b) => a.time - b.time)
     // What is taken away is what would have come last.
+    this.#refills = []
+    this.#withdrawn = []
     let left = capacity
-    for (const refill of refills) {
-      refill.amount = Math.min(refill.amount, left)
-      left -= refill.amount
+    for (const { time: due, amount } of refills) {
+      const kept = Math.min(amount, left)
+      if (kept > 0) this.#refills.push({ time: due, amount: kept })
+      if (amount > kept) this.#withdrawn.push({ time: due, amount: amount - kept })
+      left -= kept
     }
-    this.#refills = refills.filter(({ amount }) => amount > 0)
     if (capacity === 0) this.#refills = [{ time, amount: 0 }]
     this.capacity = capacity
     this.period = period
@@ -1505,6 +1520,8 @@ class Sporadic extends Server {
 class Deferrable extends Server {
   /** The beginnings of its periods. */
   cycle
+  /** ms used since the latest one. */
+  spent = 0
 
   /** @param {number} capacity @param {number} period @param {number} time */
   constructor(capacity, period, time) {
@@ -1517,6 +1534,7 @@ class Deferrable extends Server {
   consume(ms, time) {
     const wasDepleted = this.isDepleted
     this.remaining -= ms
+    this.spent += ms
     this.expect(time - ms)
     if (this.isDepleted && !wasDepleted) this.depletions++
   }
@@ -1524,8 +1542,14 @@ class Deferrable extends Server {
   /** @param {number} time */
   replenish(time) {
     this.replenishments++
-    this.remaining = this.restored(time)
+    this.restore(time)
     this.expect(time)
+  }
+
+  /** @param {number} time */
+  restore(time) {
+    this.remaining = this.restored(time)
+    this.spent = this.capacity - this.remaining
   }
 
   /** What remains when the periods that have begun by `time` have given what they have. @param {number} time */
@@ -1543,7 +1567,9 @@ class Deferrable extends Server {
   /** @param {number} capacity @param {number} period @param {number} time */
   resize(capacity, period, time) {
     const { cycle } = this
-    this.remaining = Math.min(capacity, this.remaining + Math.max(0, capacity - this.capacity))
+    if (this.next <= time) this.restore(time)
+    // What has been used of a period is not there again.
+    this.remaining = Math.min(capacity, Math.max(this.remaining, capacity - this.spent))
     this.cycle = new Cycle(cycle.timeOf(cycle.indexAt(time)), period)
     this.capacity = capacity
     this.period = period
@@ -1557,38 +1583,31 @@ class Deferrable extends Server {
  * there is none. It interferes like a periodic task; work that comes just after the poll waits a period.
  */
 class Polling extends Deferrable {
-  /** What the latest poll gives to whoever is there. */
-  #found
-  /** The reading of the clock at which the latest poll was noticed. */
+  /** Whether the latest poll found work, which has not ended since. */
+  #isServing = false
+  /** The reading of the clock at which that poll was noticed. */
   #polled = -Infinity
 
   /** @param {number} capacity @param {number} period @param {number} time */
   constructor(capacity, period, time) {
     super(capacity, period, time)
-    this.#found = capacity
-    this.remaining = 0
     this.expect(time)
   }
 
+  get isDepleted() { return !this.#isServing || super.isDepleted }
+
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    if (this.next <= time) this.#poll(time) // nobody has, since there were no jobs
     super.wake(time, since)
+    if (this.next <= time) this.#poll(time) // nobody has, since there were no jobs
     // Work that is noticed at the same reading of the clock as the poll was there.
-    const wasThere = this.cycle.timeOf(this.cycle.indexAt(time)) >= since || this.#polled === time
-    if (wasThere) this.remaining = this.#found
+    this.#isServing = this.cycle.timeOf(this.cycle.indexAt(time)) >= since || this.#polled === time
   }
 
   /** @param {number} time */
   sleep(time) {
     super.sleep(time)
-    this.remaining = Math.min(0, this.remaining)
-  }
-
-  /** @param {number} ms @param {number} time */
-  consume(ms, time) {
-    super.consume(ms, time)
-    this.#found = this.remaining
+    this.#isServing = false
   }
 
   /** @param {number} time */
@@ -1596,12 +1615,12 @@ class Polling extends Deferrable {
     this.replenishments++
     this.#poll(time)
     this.#polled = time
+    this.#isServing = this.isAwake
   }
 
   /** @param {number} time */
   #poll(time) {
-    this.#found = this.restored(time)
-    this.remaining = this.isAwake ? this.#found : Math.min(0, this.#found)
+    this.restore(time)
     this.expect(time)
   }
 
@@ -1618,6 +1637,8 @@ class Polling extends Deferrable {
  */
 class ConstantBandwidth extends Server {
   #postpones
+  /** ms used since it has its deadline. */
+  #spent = 0
 
   /** @param {number} capacity @param {number} period @param {boolean} postpones */
   constructor(capacity, period, postpones) {
@@ -1632,7 +1653,7 @@ class ConstantBandwidth extends Server {
     // What remains of the old deadline may be used only as far as the bandwidth allows it.
     const left = this.deadline === Infinity ? 0 : this.deadline - time
     if (this.remaining < left * this.capacity / this.period) return
-    this.remaining = this.capacity + Math.min(0, this.remaining)
+    this.#restore(this.capacity + Math.min(0, this.remaining))
     this.deadline = time + this.period
     this.next = this.isDepleted ? this.deadline : Infinity
   }
@@ -1641,15 +1662,22 @@ class ConstantBandwidth extends Server {
   consume(ms, time) {
     const wasDepleted = this.isDepleted
     this.remaining -= ms
+    this.#spent += ms
     if (!this.isDepleted) return
     if (!wasDepleted) this.depletions++
     this.next = this.deadline
     while (this.#postpones && this.isDepleted) this.#recharge()
   }
 
+  /** @param {number} remaining */
+  #restore(remaining) {
+    this.remaining = remaining
+    this.#spent = this.capacity - remaining
+  }
+
   #recharge() {
     this.replenishments++
-    this.remaining = Math.min(this.capacity, this.remaining + this.capacity)
+    this.#restore(Math.min(this.capacity, this.remaining + this.capacity))
     this.deadline += this.period
     this.next = this.isDepleted ? this.deadline : Infinity
   }
@@ -1665,7 +1693,7 @@ class ConstantBandwidth extends Server {
 
   /** @param {number} capacity @param {number} period @param {number} time */
   resize(capacity, period, time) {
-    const grown = Math.min(capacity, this.remaining + Math.max(0, capacity - this.capacity))
+    const grown = Math.min(capacity, Math.max(this.remaining, capacity - this.#spent))
     // Until the deadline that others have been promised, no more than the new bandwidth.
     this.remaining = Math.min(grown, Math.max(0, this.deadline - time) * capacity / period)
     if (!(time < this.deadline && this.deadline < Infinity)) {
@@ -1802,6 +1830,8 @@ class Account {
     return claimOfReservation(name, this.isOff ? 0 : server.capacity, server.period, priority, isBursty)
   }
 
+  get isDepleted() { return this.isOff || this.server.isDepleted }
+
   /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
   get level() { return this.isRankedByDeadline ? -this.server.period : Infinity }
 
@@ -1886,7 +1916,7 @@ class Account {
    */
   update(arriving) {
     const { server } = this
-    const isDepleted = this.isOff || server.isDepleted
+    const { isDepleted } = this
     const { absoluteDeadline, priority } = this.#granted.job
     const ranksAnew = priority !== this.priority || this.isRankedByDeadline && absoluteDeadline !== server.deadline
     if (ranksAnew) this.#grant()
@@ -2078,7 +2108,7 @@ export class Reservation {
   /** ms used in the foreground so far. */
   get used() { return this.#account.used }
   /** ms that its jobs may still use, as of the latest reading of the clock. */
-  get remaining() { return this.#account.isOff ? 0 : Math.max(0, this.#account.server.remaining) }
+  get remaining() { return this.#account.isDepleted ? 0 : this.#account.server.remaining }
   /** How often nothing remained. */
   get depletions() { return this.#account.server.depletions }
   /** How often capacity came back. */
@@ -2266,6 +2296,7 @@ export class AdmissionError extends Error {
  * @property {number} deadline ms
  * @property {number} priority
  * @property {boolean} isBursty
+ * @property {any} [task] whose resources count
  */
 
 /** @param {string} name @param {number} capacity @param {number} period @param {number} priority @returns {Claim} */
@@ -2338,12 +2369,10 @@ class Admission {
     const utilization = sum(claim => claim.utilization)
     /** @type {Sums} */
     const sums = { utilization, demand: utilization, bound: share, share, test }
-    if (guarantees && test !== 'schedulable') {
-      const isByPriority = test === 'equation 1'
-      sums.demand = sum(({ of, utilization: used, isBursty, wcet, deadline }) =>
-        isBursty && isByPriority ? (2 - used) * used : of === 'task' ? wcet / Math.min(deadline, wcet / used) : used)
+    if (test === 'equation 1') {
+      sums.demand = sum(({ utilization: used, isBursty }) => isBursty ? (2 - used) * used : used)
       const count = Math.max(1, claims.filter(({ of }) => of !== 'I/O').length)
-      if (isByPriority) sums.bound = share * count * (2 ** (1 / count) - 1)
+      sums.bound = share * count * (2 ** (1 / count) - 1)
     }
     const fits = sums.demand <= sums.bound + NOISE
     if (fits && (test !== 'schedulable' || this.#isSchedulable(claims, share))) return Object.freeze(sums)
@@ -2357,21 +2386,40 @@ class Admission {
 
   /** @param {Claim[]} claims @returns {Sums['test']} */
   #testOf(claims) {
-    const isExact = claims.some(({ of }) => of === 'task') && !claims.some(({ isBursty }) => isBursty)
-    if (isExact) return 'schedulable'
-    return this.#policy.name === 'edf' ? 'utilization' : 'equation 1'
+    if (claims.some(({ of }) => of === 'task')) return 'schedulable'
+    if (this.#policy.name === 'edf') return 'utilization'
+    // Liu, Layland 1973: the bound is that of rate monotonic priorities.
+    const ranked = claims.filter(({ of }) => of === 'reservation').sort((a, b) => b.priority - a.priority)
+    const isMonotonic = ranked.every(({ period }, index) => index === 0 || ranked[index - 1].period <= period)
+    return isMonotonic ? 'equation 1' : 'schedulable'
   }
 
   /** @param {Claim[]} claims @param {number} share */
   #isSchedulable(claims, share) {
+    const isByDeadline = this.#policy.name === 'edf'
+    const own = claims.filter(({ of }) => of !== 'I/O')
+    const io = claims.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
+    const speed = share - io // in any time t, I/O takes io * t
+    if (!(speed > 0)) return false
     // By fixed priority, reservations are above all tasks.
-    const top = Math.max(0, ...claims.filter(({ of }) => of === 'task').map(({ priority }) => priority))
-    const ranks = claims.filter(({ of }) => of === 'reservation').map(({ priority }) => priority).sort((a, b) => a - b)
-    const tasks = claims.map(({ name, of, wcet, period, deadline, priority }) => ({
-      name, period, deadline, wcet: wcet / share,
-      priority: of === 'task' ? priority : top + 1 + ranks.indexOf(priority)
+    const top = Math.max(0, ...own.filter(({ of }) => of === 'task').map(({ priority }) => priority))
+    const ranks = own.filter(({ of }) => of === 'reservation').map(({ priority }) => priority).sort((a, b) => a - b)
+    const tasks = own.map(({ name, of, wcet, period, deadline, priority, task }) => ({
+      name, period, deadline, wcet: wcet / speed,
+      priority: of === 'task' ? priority : top + 1 + ranks.indexOf(priority),
+      uses: task?.uses,
+      sections: task?.sections?.map((/** @type {any} */ section) => ({ ...section, wcet: section.wcet / speed }))
     }))
-    return schedulable(tasks, { policy: this.#policy.name === 'edf' ? edf : fp }).schedulable
+    if (!isByDeadline) {
+      // What may be used back to back is there once more, at the worst moment: a task that comes once.
+      const longest = Math.max(0, ...own.filter(({ of }) => of === 'reservation').map(({ period }) => period))
+      const extra = claims.filter(({ isBursty }) => isBursty && longest > 0).map(({ name, of, utilization, wcet, priority }) => ({
+        name, wcet: (of === 'I/O' ? utilization * longest : wcet) / speed, period: 2 ** 30 * longest,
+        priority: of === 'I/O' ? top + 1 + ranks.length : top + 1 + ranks.indexOf(priority)
+      }))
+      tasks.push(.../** @type {any[]} */ (extra))
+    }
+    return schedulable(tasks, { policy: isByDeadline ? edf : fp }).schedulable
   }
 }
 
@@ -2386,8 +2434,8 @@ const percent = value => `${Math.round(value * 1e4) / 100} %`
  * The test. Under edf, utilizations add up to the share at most (Liu, Layland 1973; Abeni, Buttazzo 1998). Under fp and
  * rm, Qduino equation 1: `sum(C / T) + sum((2 - U) U) <= n (2^(1/n) - 1)` times the share, where the second sum is of
  * what may be used at the end of a period and again at the beginning of the next: I/O and deferrable reservations. Where
- * there are tasks, whose wcet, period and deadline are known, it is exact (`schedulable`); beside I/O and deferrable
- * reservations it is not, and tasks count as wcet / deadline.
+ * priorities are not rate monotonic, and where there are tasks, whose wcet, period and deadline are known, it is that of
+ * `schedulable`, exact but for those two kinds.
  *
  * @param {Iterable<any> | object} set reservations and I/O reservations; tasks with `wcet`, `period` and `deadline`
  *   (default: the period); or objects like those that they are made of. Reservations count, named or not
@@ -2439,8 +2487,10 @@ function claimOf(member, where, policy) {
   if (typeof member !== 'object' || member === null) {
     throw new TypeError(`${where} must be a reservation or a task, got ${describe(member)}`)
   }
-  const { name = where, kind, capacity, utilization, wcet, period } = member
-  if (utilization !== undefined) return [member, claimOfIo(name, fraction(`${where}.utilization`, utilization))]
+  const { name = where, kind, capacity, wcet, period } = member
+  if (member.utilization !== undefined) {
+    return [member, claimOfIo(name, fraction(`${where}.utilization`, member.utilization))]
+  }
   interval(`${where}.period`, period)
   if (capacity !== undefined) {
     checkCapacity(capacity, period)
@@ -2451,7 +2501,8 @@ function claimOf(member, where, policy) {
   const deadline = member.deadline === undefined || member.deadline === Infinity ? period : member.deadline
   interval(`${where}.deadline`, deadline)
   const priority = finitePriority(policy.priority?.(member) ?? member.priority ?? 0)
-  return [member, { name, of: 'task', utilization: wcet / period, wcet, period, deadline, priority, isBursty: false }]
+  const utilization = wcet / period
+  return [member, { name, of: 'task', utilization, wcet, period, deadline, priority, isBursty: false, task: member }]
 }
 
 // -------------------------------------------------------------------------------------- 7 what runs reserved
@@ -2486,9 +2537,14 @@ export function loop(body, options) {
       yield typeof begun === 'object' && begun !== null ? begun : undefined
     }
   }
-  const job = scheduler.spawn(run, { ...parameters, name, signal, reservation })
-  seam.ended(job, () => { retire(reservation) })
-  return { cancel: reason => job.cancel(reason), job, reservation }
+  try {
+    const job = scheduler.spawn(run, { ...parameters, name, signal, reservation })
+    seam.ended(job, () => { retire(reservation) })
+    return { cancel: reason => job.cancel(reason), job, reservation }
+  } catch (error) {
+    retire(reservation)
+    throw error
+  }
 }
 
 /** Nobody will use it any more. @param {Reservation} reservation */
