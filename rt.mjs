@@ -130,6 +130,12 @@ const LONGEST_BACKGROUND = 20
  * @param {any} platform @returns {(fn: () => void) => void}
  */
 function backgroundPost(platform) {
+  // Firefox complains of tasks whose page has been left. Should it be shown again, the timers go on with them.
+  let leaving = new platform.AbortController()
+  platform.addEventListener('pagehide', () => {
+    leaving.abort()
+    leaving = new platform.AbortController()
+  })
   return fn => {
     let isOver = false
     const once = () => {
@@ -139,7 +145,8 @@ function backgroundPost(platform) {
       fn()
     }
     const late = platform.setTimeout(once, LONGEST_BACKGROUND)
-    platform.scheduler.postTask(once, { priority: 'background' })
+    platform.scheduler.postTask(once, { priority: 'background', signal: leaving.signal })
+      .catch((/** @type {any} */ error) => { if (error?.name !== 'AbortError') throw error })
   }
 }
 

@@ -187,8 +187,21 @@ async function inBrowser(options, use) {
   const here = browser(rest)
   if (scheduling) here.globals.navigator.scheduling = scheduling(here)
   if (background) {
-    const postTask = (fn, { priority }) => void background.push(priority === 'background' ? fn : priority)
-    here.globals.scheduler = { postTask }
+    here.globals.scheduler = {
+      postTask(fn, { priority, signal }) {
+        assert.is(priority, 'background')
+        background.push(fn)
+        return new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            background.splice(background.indexOf(fn), 1)
+            reject(signal.reason)
+          })
+        })
+      }
+    }
+    const page = new EventTarget()
+    here.leave = () => page.dispatchEvent(new Event('pagehide'))
+    here.globals.addEventListener = page.addEventListener.bind(page)
   }
   try {
     await withGlobals(here.globals, module => use(here, module))
@@ -403,6 +416,21 @@ pages('a background round that other tasks hold up is run by a timer, and once o
     here.run(30)
     assert.equal(starts, [20])
     for (const fn of posted) fn()
+    assert.equal(starts, [20])
+  })
+})
+
+pages('a page that is left has no tasks, and goes on when it is shown again', () => {
+  const posted = []
+  return inBrowser({ interval: 16, background: posted }, async (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(execute(here, 2))
+    assert.is(posted.length, 1)
+    here.leave()
+    for (let n = 0; n < 5; n++) await undefined // a rejection that nobody handles would fail the test
+    assert.is(posted.length, 0)
+    here.run(30)
     assert.equal(starts, [20])
   })
 })
