@@ -940,6 +940,29 @@ class Listener {
 
 /** An event on its way to its handler. @typedef {{ args: any[], release: number }} Happening */
 
+/** First in, first out, at a cost independent of how many there are. */
+class Fifo {
+  /** @type {Happening[]} */
+  #entries = []
+  #first = 0
+
+  get size() { return this.#entries.length - this.#first }
+
+  /** @param {Happening} happening */
+  push(happening) {
+    this.#entries.push(happening)
+  }
+
+  /** @returns {Happening} the first, removed; there must be one */
+  shift() {
+    const happening = this.#entries[this.#first++]
+    if (this.#first * 2 < this.#entries.length) return happening
+    this.#entries.splice(0, this.#first)
+    this.#first = 0
+    return happening
+  }
+}
+
 /**
  * A job per event. It is released when the event happened, by its time stamp, so that the time it queued in
  * the event loop counts against the deadline. Handlers of one target and type share a listener.
@@ -993,7 +1016,7 @@ export function on(target, type, task, options = {}) {
     }
   }
   const { priority } = parameters
-  const name = source.parameter('name')
+  const name = source.parameter('name') || type
   const own = !isReserved ? null
     : new Reservation({ capacity, period: /** @type {any} */ (period), kind, depleted, priority, name, scheduler })
   try {
@@ -1035,10 +1058,10 @@ class Handling {
   /** Whether no more events come, and whether none that came is handled. */
   #isOver = false
   #isCancelled = false
-  /** Events on their way to the bottom half, or held back. @type {Happening[]} */
-  #raised = []
-  /** Events on their way to the handler. @type {Happening[]} */
-  #delivered = []
+  /** Events on their way to the bottom half, or held back. */
+  #raised = new Fifo()
+  /** Events on their way to the handler. */
+  #delivered = new Fifo()
   /** The bottom half, and the handler, while they run. @type {Job | null} */
   #lower = null
   /** @type {Job | null} */
@@ -1088,7 +1111,7 @@ class Handling {
   /** By which the handler runs. @type {Reservation | undefined} */
   get reservation() { return this.#reservation }
   /** How many events wait to be handled. */
-  get waiting() { return this.#raised.length + this.#delivered.length }
+  get waiting() { return this.#raised.size + this.#delivered.size }
   /** How many were lost: when `size` of them waited, by `noInterrupts({ drop: true })`, or by `cancel`. */
   get dropped() { return this.#dropped }
 
@@ -1100,8 +1123,8 @@ class Handling {
   cancel() {
     const wouldGoOn = this.#end() || this.waiting > 0
     this.#dropped += this.waiting
-    this.#raised = []
-    this.#delivered = []
+    this.#raised = new Fifo()
+    this.#delivered = new Fifo()
     this.#isOver = this.#isCancelled = true
     this.#conclude()
     return wouldGoOn
@@ -1147,13 +1170,13 @@ class Handling {
     if (!this.#isOn) return
     if (this.#io !== undefined) return this.#work()
     const raised = this.#raised
-    this.#raised = []
-    for (const happening of raised) this.#deliver(happening)
+    this.#raised = new Fifo()
+    while (raised.size > 0) this.#deliver(raised.shift())
   }
 
   /** Has the bottom half run. */
   #work() {
-    if (this.#lower !== null || this.#raised.length === 0) return
+    if (this.#lower !== null || this.#raised.size === 0) return
     const io = /** @type {IoReservation} */ (this.#io)
     this.#lower = this.#source.scheduler.spawn(this.#lowerHalf(), {
       name: `${this.#source.parameter('name')}, bottom half`,
@@ -1168,8 +1191,8 @@ class Handling {
 
   /** @returns {Generator<any, void, any>} */
   *#lowerHalf() {
-    while (this.#isOn && this.#raised.length > 0) {
-      const { args, release } = /** @type {Happening} */ (this.#raised.shift())
+    while (this.#isOn && this.#raised.size > 0) {
+      const { args, release } = this.#raised.shift()
       let found = this.#bottomHalf?.(...args)
       if (typeof found === 'object' && found !== null) found = yield found
       if (this.#isCancelled) return
@@ -1187,8 +1210,8 @@ class Handling {
 
   /** Has the first event that waits handled, when the one before it has been. */
   #handle() {
-    if (this.#handler !== null || this.#delivered.length === 0) return
-    this.#handler = this.#release(/** @type {Happening} */ (this.#delivered.shift()))
+    if (this.#handler !== null || this.#delivered.size === 0) return
+    this.#handler = this.#release(this.#delivered.shift())
     this.#when(this.#handler, () => {
       this.#handler = null
       this.#handle()
@@ -1366,7 +1389,7 @@ const MOST_REFILLS = 32
  * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor schedulers:
  *
  *   wake(time, since)   somebody has work again; the work has been there `since`
- *   consume(ms, time)   it was done in the foreground, until `time`
+ *   consume(ms, time)   it was done in the foreground, until `time`; by somebody else if `isLent`
  *   sleep(time)         nobody has work any more
  *   replenish(time)     `next` has come
  *
@@ -1434,20 +1457,23 @@ class Sporadic extends Server {
     this.#look(time)
   }
 
-  /** @param {number} ms @param {number} time */
-  consume(ms, time) {
+  /** @param {number} ms @param {number} time @param {boolean} isLent */
+  consume(ms, time, isLent) {
     const wasDepleted = this.isDepleted
     const refills = this.#refills
     let left = ms
+    this.#renew(time - ms)
     while (refills[0].amount <= left) {
       const { time: began, amount } = /** @type {any} */ (refills.shift())
       left -= amount
       this.#append(began + this.period, amount)
+      this.#renew(time - ms)
     }
     const [first] = refills
     if (left > 0) {
       this.#append(first.time + this.period, left)
-      first.time += left
+      // A server that woke at the end of what others did for it has what is left at once.
+      first.time = isLent && first.time <= time ? Math.min(first.time + left, time) : first.time + left
       first.amount -= left
     }
     // A sliver is not worth a dispatch: it comes with the next refill.
@@ -1457,6 +1483,17 @@ class Sporadic extends Server {
     }
     this.#look(time)
     if (this.isDepleted && !wasDepleted) this.depletions++
+  }
+
+  /**
+   * When a whole period has passed in which it could not be used, the page was stopped: what was missed is not made up
+   * for, at the expense of others.
+   *
+   * @param {number} time
+   */
+  #renew(time) {
+    const [first] = this.#refills
+    if (first.time + this.period <= time) first.time = time
   }
 
   /** @param {number} time @param {number} amount */
@@ -1722,10 +1759,20 @@ class PriorityInheriting extends Server {
     this.utilization = utilization
   }
 
-  /** From its next use on. @param {number} period */
-  inherit(period) {
+  /**
+   * Work for one of a shorter period comes by its standing, so also what is left of a use must not exceed what that may
+   * take; a longer period is that of the next use.
+   *
+   * @param {number} period @param {number} time
+   */
+  inherit(period, time) {
+    const isShorter = period < this.period
     this.period = period
     this.capacity = this.utilization * period
+    if (!isShorter || !this.isAwake || this.isDepleted) return
+    this.deadline = Math.min(this.deadline, time + period)
+    this.remaining = Math.min(this.remaining, this.capacity - this.#used)
+    if (this.isDepleted) this.#deplete()
   }
 
   /** @param {number} time @param {number} since */
@@ -1749,7 +1796,12 @@ class PriorityInheriting extends Server {
     this.remaining -= ms
     this.#used += ms
     if (!this.isDepleted) return
-    if (!wasDepleted) this.depletions++
+    if (wasDepleted) this.depletions--
+    this.#deplete()
+  }
+
+  #deplete() {
+    this.depletions++
     this.#conclude()
     this.next = this.#eligible
   }
@@ -1776,7 +1828,7 @@ class PriorityInheriting extends Server {
   resize(utilization, time) {
     this.#conclude()
     this.utilization = utilization
-    this.inherit(this.period)
+    this.inherit(this.period, time)
     if (this.isAwake && utilization > 0) this.wake(time, time)
   }
 }
@@ -1830,6 +1882,7 @@ class Account {
     return claimOfReservation(name, this.isOff ? 0 : server.capacity, server.period, priority, isBursty)
   }
 
+  get payer() { return this }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
   /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
@@ -1837,8 +1890,12 @@ class Account {
 
   #grant() {
     const { priority, server } = this
-    this.#granted = this.isRankedByDeadline ? { band: 0, job: { absoluteDeadline: server.deadline, priority } }
-      : { band: 1, job: { absoluteDeadline: Infinity, priority } }
+    const { isRankedByDeadline } = this
+    this.#granted = {
+      band: isRankedByDeadline ? 0 : 1,
+      job: { absoluteDeadline: isRankedByDeadline ? server.deadline : Infinity, priority },
+      payer: this
+    }
   }
 
   /** @param {Job} job @param {Scheduler} scheduler */
@@ -1895,9 +1952,10 @@ class Account {
     if (ms === 0 || standing.band < 0) return
     this.used += ms
     if (this.isOff) return
-    const { depletions } = this.server
-    this.server.consume(ms, time)
-    if (this.server.depletions > depletions) this.#report(job, time)
+    const { server } = this
+    const { depletions } = server
+    server.consume(ms, time, !this.jobs.has(job))
+    if (server.depletions > depletions) this.#report(job, time)
     this.update()
   }
 
@@ -1945,7 +2003,7 @@ class IoAccount extends Account {
   /** Which reservation each of its jobs works for. @type {WeakMap<Job, Account>} */
   mains = new WeakMap()
 
-  get claim() { return claimOfIo(this.name, this.isOff ? 0 : this.server.utilization) }
+  get claim() { return claimOfIo(this.name, this.server.utilization) }
 
   /** @param {Job} job @param {Scheduler} scheduler */
   attach(job, scheduler) {
@@ -1964,19 +2022,30 @@ class IoAccount extends Account {
 
   /** @param {Job} job @param {number} time */
   ready(job, time) {
-    const main = /** @type {Account} */ (this.mains.get(job))
     const isFirst = this.busy.size === 0
-    if (isFirst || this.#isMoreUrgent(main)) {
-      this.priority = main.priority
-      this.server.inherit(main.server.period)
-    }
+    this.#inherit([...this.busy, job], time)
     super.ready(job, time)
     if (!isFirst) this.update(job)
   }
 
-  /** @param {Account} main */
-  #isMoreUrgent(main) {
-    return this.isRankedByDeadline ? main.server.period < this.server.period : main.priority > this.priority
+  /** @param {Job} job @param {number} time */
+  rest(job, time) {
+    const others = [...this.busy].filter(other => other !== job)
+    if (others.length > 0) this.#inherit(others, time)
+    super.rest(job, time)
+  }
+
+  /** From the most urgent that it works for. @param {Job[]} jobs @param {number} time */
+  #inherit(jobs, time) {
+    const mains = jobs.map(job => /** @type {Account} */ (this.mains.get(job)))
+    const main = mains.reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
+    this.priority = main.priority
+    this.server.inherit(main.server.period, time)
+  }
+
+  /** @param {Account} a @param {Account} b */
+  #isMoreUrgent(a, b) {
+    return this.isRankedByDeadline ? a.server.period < b.server.period : a.priority > b.priority
   }
 }
 
@@ -1993,6 +2062,7 @@ class Errand {
 
   get name() { return this.#account.name }
   get level() { return this.#main.level }
+  get payer() { return this.#account }
 
   /** @param {Job} job @param {Scheduler} scheduler */
   attach(job, scheduler) {
@@ -2072,8 +2142,8 @@ export class Reservation {
     const { capacity, period, depleted = 'background', name = 'reservation' } = optionsOf(options)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
-    const { kind = kinds[0], priority = 1 / period } = options
     checkCapacity(capacity, period)
+    const { kind = kinds[0], priority = 1 / period } = options
     oneOf('kind', kind, [...BY_PRIORITY, ...BY_DEADLINE])
     if (!kinds.includes(kind)) {
       throw new TypeError(`kind must be ${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}, ` +
@@ -2127,8 +2197,8 @@ export class Reservation {
     const account = this.#account
     const { server, scheduler } = account
     const { capacity = server.capacity, period = server.period } = optionsOf(options)
-    const { priority = account.priority === 1 / server.period ? 1 / period : account.priority } = options
     checkCapacity(capacity, period)
+    const { priority = account.priority === 1 / server.period ? 1 / period : account.priority } = options
     finitePriority(priority)
     promise(account, claimOfReservation(account.name, capacity, period, priority, account.claim.isBursty))
     server.resize(capacity, period, scheduler.now())
@@ -2150,7 +2220,6 @@ export class Reservation {
 export class IoReservation {
   /** @type {IoAccount} */
   #account
-  #utilization
   #isOn = true
   #drops = false
 
@@ -2164,7 +2233,7 @@ export class IoReservation {
   constructor(options) {
     const { utilization, depleted = 'wait', name = 'I/O reservation' } = optionsOf(options)
     const scheduler = here(options)
-    this.#utilization = fraction('utilization', utilization)
+    fraction('utilization', utilization)
     oneOf('depleted', depleted, ['background', 'wait'])
     const isRankedByDeadline = kindsUnder(scheduler.policy) === BY_DEADLINE
     this.#account = new IoAccount(scheduler, nameOf(name), new PriorityInheriting(utilization),
@@ -2178,7 +2247,7 @@ export class IoReservation {
   get scheduler() { return this.#account.scheduler }
   get name() { return this.#account.name }
   /** The share of the processor that it may use, while events are handled. */
-  get utilization() { return this.#utilization }
+  get utilization() { return this.#account.server.utilization }
   /** ms used so far. */
   get used() { return this.#account.used }
   /** How often nothing remained. */
@@ -2214,19 +2283,22 @@ export class IoReservation {
    */
   resize(options) {
     const utilization = fraction('utilization', optionsOf(options).utilization)
-    this.#apply(this.#isOn ? utilization : 0)
-    this.#utilization = utilization
+    const account = this.#account
+    promise(account, claimOfIo(account.name, utilization))
+    account.server.resize(utilization, account.scheduler.now())
+    this.#apply()
     return this
   }
 
   /** Handles events again, first those that were held back. */
   interrupts() {
-    this.#apply(this.#utilization)
     this.#isOn = true
+    this.#apply()
   }
 
   /**
-   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost.
+   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost. Its
+   * share remains promised to it.
    *
    * @param {{ drop?: boolean }} [options]
    * @throws {TypeError} naming the parameter
@@ -2234,17 +2306,13 @@ export class IoReservation {
   noInterrupts(options = {}) {
     const { drop = false } = optionsOf(options)
     this.#drops = flag('drop', drop)
-    this.#apply(0)
     this.#isOn = false
+    this.#apply()
   }
 
-  /** @param {number} utilization */
-  #apply(utilization) {
-    const account = this.#account
-    promise(account, claimOfIo(account.name, utilization))
-    account.isOff = utilization === 0
-    if (utilization > 0) account.server.resize(utilization, account.scheduler.now())
-    account.update()
+  #apply() {
+    this.#account.isOff = !this.#isOn || this.utilization === 0
+    this.#account.update()
   }
 }
 
@@ -2255,7 +2323,9 @@ function promise(account, claim) {
 }
 
 /** @param {string} name @param {any} value */
-const fraction = (name, value) => number(name, 'a number from 0 to 1', value, value >= 0 && value <= 1)
+const fraction = (name, value) => {
+  return number(name, 'a number from 0 to 1', value, typeof value === 'number' && value >= 0 && value <= 1)
+}
 
 // -------------------------------------------------------------------------------------------- 6 admission
 
@@ -2447,7 +2517,7 @@ const percent = value => `${Math.round(value * 1e4) / 100} %`
  */
 export function admit(set, options = {}) {
   const { share = 1 } = optionsOf(options)
-  number('share', 'a number > 0 and <= 1', share, share > 0 && share <= 1)
+  number('share', 'a number > 0 and <= 1', share, typeof share === 'number' && share > 0 && share <= 1)
   if (typeof set !== 'object' || set === null) {
     throw new TypeError(`set must be reservations or tasks, got ${describe(set)}`)
   }
@@ -2469,8 +2539,8 @@ export function admit(set, options = {}) {
 
 /** @param {any[]} members @param {any} options @returns {Scheduler} */
 function schedulerOf(members, options) {
-  const named = options.scheduler ?? members.find(member => member?.scheduler !== undefined)?.scheduler
-  const scheduler = here({ scheduler: named })
+  const { scheduler: given = members.find(member => member?.scheduler !== undefined)?.scheduler } = options
+  const scheduler = here({ scheduler: given })
   for (const member of members) {
     if (member?.scheduler === undefined || member.scheduler === scheduler) continue
     throw new TypeError(`set must be of one scheduler, but ${member.name} is of another`)
@@ -2557,8 +2627,10 @@ function retire(reservation) {
  *
  *   (T_h - C_h) + (T_io - C_io) + (ceil(b / C_io) - 1) T_io + (b mod C_io), the remainder taken in (0, C_io]
  *
- * It holds in an admitted set, plus one budget, for an event that comes when the previous ones have been handled. The
- * time until the browser calls the listener is not in it.
+ * It holds plus one budget (and, with an I/O reservation, one budget / utilization), in an admitted set, for reservations
+ * that none of higher standing holds up and an event that comes when the previous ones have been handled. Where others
+ * may hold them up, each blackout `T - C` may be twice as long (Shin, Lee 2003). The time until the browser calls the
+ * listener is not in it.
  *
  * @param {object} options
  * @param {{ capacity: number, period: number }} options.handler the reservation that the handler runs by
@@ -2584,6 +2656,6 @@ export function worstCaseDelay(options) {
     : { period: handler.period, capacity: fraction('utilization', utilization) * handler.period }
   checkCapacity(capacity, period)
   if (capacity === 0) return Infinity
-  const periods = Math.max(0, Math.ceil(bottomHalf / capacity) - 1)
+  const periods = Math.max(0, Math.ceil(bottomHalf / capacity - NOISE) - 1)
   return blackout + (period - capacity) + periods * period + (bottomHalf - periods * capacity)
 }
