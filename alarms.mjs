@@ -1486,14 +1486,14 @@ class Sporadic extends Server {
   }
 
   /**
-   * When a whole period has passed in which it could not be used, the page was stopped: what was missed is not made up
-   * for, at the expense of others.
+   * Where several periods have passed without any use, the page was stopped, and more important work cannot be the
+   * reason. What was missed is not made up for, at the expense of others.
    *
    * @param {number} time
    */
   #renew(time) {
     const [first] = this.#refills
-    if (first.time + this.period <= time) first.time = time
+    if (first.time + 4 * this.period <= time) first.time = time
   }
 
   /** @param {number} time @param {number} amount */

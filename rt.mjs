@@ -449,7 +449,7 @@ function byResponse(demands, blockers) {
   let isExact = true
   /** @type {Demand | null} */
   let failed = null
-  /** Nobody who comes later in the order ends earlier. */
+  /** Nobody who comes later in the order ends earlier: what blocks those before, it must wait for, too. */
   let earliest = 0
 
   /**
@@ -485,7 +485,7 @@ function byResponse(demands, blockers) {
         before = end
       }
       longest = Math.max(longest, end - (jobs - 1) * period)
-      if (jobs === 1 && blocking === 0) earliest = end
+      if (jobs === 1) earliest = end
       if (end <= jobs * period * MORE) return longest
     }
   }
@@ -1747,7 +1747,8 @@ class Queue {
  * Whose keys decide. It never changes while anybody is queued by it: a job is taken out of its queue before its own keys
  * change, and what it lends to others is a copy.
  *
- * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked }} Standing
+ * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked, readonly payer?: Partner }} Standing
+ *   `payer`: who is charged for what runs by it
  */
 
 /** Those who await outside jobs. @type {Standing} */
@@ -3088,10 +3089,7 @@ class Dispatcher {
     received = 0
     if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
     if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
-    if (a.rare !== null && a.rare.server !== null) {
-      a.rare.server.charge?.(a.job, elapsed, time, this.standing)
-      if (a.rare.reason !== NOT_CANCELLED) this.leaveReservation(a)
-    }
+    if (this.standing !== a) this.bill(a, elapsed, time)
     if (outcome >= DONE) return false
     const pace = a.pace ??= new Pace()
     const { left } = budget // which is the job's to write
@@ -3100,6 +3098,21 @@ class Dispatcher {
     return outcome === POINT && !this.changed && time < this.due && a.cost - pace.turn < this.slice &&
       time < this.roundEnds && elapsed <= this.slice && !this.paused &&
       (a.rare === null || (!isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet)))
+  }
+
+  /**
+   * Charges the reservation of a job, and that by whose standing it ran: whoever lends it lends no more than he has
+   * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
+   *
+   * @param {Activation} a @param {number} ms @param {number} time
+   */
+  bill(a, ms, time) {
+    const { standing } = this
+    const server = a.rare === null ? null : a.rare.server
+    if (server !== null) server.charge?.(a.job, ms, time, standing)
+    const { payer } = standing
+    if (payer !== undefined && payer !== server?.payer) payer.charge?.(a.job, ms, time, standing)
+    if (server !== null && /** @type {Circumstances} */ (a.rare).reason !== NOT_CANCELLED) this.leaveReservation(a)
   }
 
   /**
@@ -3524,6 +3537,7 @@ export class Scheduler {
  *   budget, with the standing by which the job ran
  * @property {number} [level] of a reservation: the preemption level of its jobs, instead of their own
  * @property {string} [name] of a reservation, for the trace
+ * @property {Partner} [payer] of a reservation: the payer of its standings
  * @property {(job: Job, time: number) => void} [ready] the job has become ready: before its standing is asked for
  * @property {(job: Job, time: number) => void} [rest] the job waits
  */

@@ -381,7 +381,7 @@ reserved('children run by the reservation of their caller, which pays for them',
   assertTrace(trace, `
     0 start parent
     0 start third
-    1 deplete third reservation=own
+    1 deplete third reservation=own depleted=background
     1 finish third
     1 start job 3
     3 finish job 3
