@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { budget } from '../rt.mjs'
+import { scheduleOf } from '../examples/gantt.mjs'
 import { chooseSets, parseDrawingOptions, parseOptions } from '../examples/task-sets/command.mjs'
 import { runPlain, runScheduled, runSet, runSets, spinning } from '../examples/task-sets/experiment.mjs'
 import { idealSchedule } from '../examples/task-sets/ideal.mjs'
@@ -8,6 +9,7 @@ import { processClockHost } from '../examples/task-sets/process-clock.mjs'
 import {
   disturbances, drawSchedule, missTable, overheadTable, percent, summarize, undisturbed
 } from '../examples/task-sets/report.mjs'
+import { panelsOf, recordsOf } from '../examples/task-sets/schedule.mjs'
 import {
   binLabel, binOf, loadTaskSets, policies, releasesOf, spread
 } from '../examples/task-sets/task-sets.mjs'
@@ -217,6 +219,54 @@ runs('all sets run under all policies, announced one by one, until stopped', asy
 })
 
 runs.run()
+
+// ------------------------------------------------------------------------------------------------ the chart
+const charts = suite('charts')
+
+const executionsOf = ({ rows }) => Object.fromEntries(rows.map(({ name, runs }) =>
+  [name, runs.filter(({ from, to }) => to > from).map(({ from, to }) => [from, to])]))
+const livesOf = schedule => schedule.rows.flatMap(row => schedule.activations(row))
+  .map(({ name, release, deadline, ended, missed }) => [name, release, deadline, ended, missed])
+
+charts('what is drawn of a run is what happened, under each policy', async () => {
+  for (const policy of policies) {
+    const host = virtualHost({ turn: 1 })
+    const options = { policy, seconds: 0.08, ...exactly(host), ...exact, watch: 500 }
+    const result = await drained(host, runSet(small, options))
+    const schedule = scheduleOf(recordsOf(result))
+    const byTask = {}
+    for (const { job, from, to } of result.segments) {
+      if (to > from) (byTask[`task ${result.releases[job].task}`] ??= []).push([from, to])
+    }
+    // Segments that touch are drawn as one.
+    const joined = list => list.reduce((all, [from, to]) => {
+      const last = all.at(-1)
+      if (last?.[1] === from) last[1] = to
+      else all.push([from, to])
+      return all
+    }, [])
+    const drawn = executionsOf(schedule)
+    for (const task in byTask) assert.equal(joined(drawn[task]), joined(byTask[task]), `${policy}, ${task}`)
+    const lives = result.outcomes.map(({ task, release, deadline, finished, missed }) =>
+      [`task ${task}`, release, deadline, finished, missed])
+    assert.equal(livesOf(schedule).sort(), lives.sort())
+    assert.equal(schedule.rounds, result.rounds)
+  }
+})
+
+charts('a panel per policy, a row per task that executes, by period', async () => {
+  const host = virtualHost()
+  const set = { id: 7, utilization: 0.9, tasks: [[4, 40], [0, 30], [2, 20], [2, 20]] }
+  const options = { policy: 'fcfs', seconds: 0.04, ...exactly(host), watch: 100 }
+  const result = await drained(host, runSet(set, options))
+  const [{ title, note, warns, paint, origin, schedule, order }] = panelsOf([result])
+  assert.equal({ title, note, warns, paint, origin },
+    { title: 'plain JavaScript', note: '0 of 7 jobs late', warns: false, paint: '--fcfs', origin: 0 })
+  assert.equal(schedule.rows.toSorted(order).map(({ name, jobs }) => [name, jobs]),
+    [['2 / 20 #2', 2], ['2 / 20 #3', 2], ['4 / 40', 1]])
+})
+
+charts.run()
 
 // ------------------------------------------------------------------------------------------------ the work
 const spins = suite('spinning work')

@@ -1,12 +1,16 @@
+import { Gantt } from '../gantt.mjs'
 import { runSets } from './experiment.mjs'
-import { ganttChart } from './gantt.mjs'
 import { percent, policyNames, summarize } from './report.mjs'
+import { panelsOf } from './schedule.mjs'
 import { binLabel, loadTaskSets, policies, spread } from './task-sets.mjs'
 
 const element = id => document.getElementById(id)
 const form = /** @type {HTMLFormElement} */ (element('controls'))
 const runButton = element('run')
-const gantt = ganttChart(element('gantt'), text => { element('readout').textContent = text })
+const gantt = new Gantt(element('gantt'), {
+  rowHeight: 14,
+  describe: text => { if (text) element('readout').textContent = text }
+})
 const animation = animate()
 
 const all = await loadTaskSets()
@@ -14,6 +18,8 @@ const all = await loadTaskSets()
 let results = []
 /** @type {AbortController | null} */
 let running = null
+/** The task set whose schedule is seen. @type {import('./task-sets.mjs').TaskSet | undefined} */
+let drawn
 
 form.addEventListener('input', update)
 form.addEventListener('submit', event => {
@@ -134,7 +140,11 @@ function fillChosen() {
 }
 
 function drawSchedule() {
-  gantt.show(results.filter(({ set }) => String(set.id) === element('chosen').value))
+  const shown = results.filter(({ set }) => String(set.id) === element('chosen').value)
+  const isOther = shown[0]?.set !== drawn
+  drawn = shown[0]?.set
+  const span = Math.min(400, gantt.canvas.clientWidth * 0.55)
+  gantt.show(panelsOf(shown), isOther ? { from: 0, span } : undefined)
 }
 
 function drawResults() {

@@ -1,0 +1,153 @@
+import { Schedule } from './gantt/intervals.mjs'
+import { accusation } from './gantt/words.mjs'
+
+/**
+ * The schedule in the Performance panel of Chrome's DevTools, as custom tracks beside the browser's own: a
+ * track per task, its executions as entries, missed deadlines as markers that say who is to blame. Other
+ * browsers show the same as plain User Timing entries.
+ *
+ *   const stop = devtools(scheduler)
+ *
+ * Entries are handed over at the end of each round, when it is known who executed when, and taken out of the
+ * page's own timeline at once: that would grow without end.
+ *
+ * @see https://developer.chrome.com/docs/devtools/performance/extension
+ */
+
+const colors = ['primary', 'secondary', 'tertiary', 'primary-dark', 'secondary-dark', 'tertiary-dark']
+
+/** Of more executions in a round the shortest are left out. */
+const mostOfRound = 50
+
+/**
+ * @param {{ observe(fn: (record: any) => void): () => void, now(): number }} scheduler
+ * @param {object} [options]
+ * @param {string} [options.group] what the tracks stand under; default 'rt.mjs'
+ * @param {Pick<Performance, 'now' | 'measure' | 'mark' | 'clearMeasures' | 'clearMarks'>} [options.timeline]
+ *   default: performance
+ * @returns {() => void} ends it
+ */
+export function devtools(scheduler, { group = 'rt.mjs', timeline = performance } = {}) {
+  const offset = offsetOf(scheduler, timeline)
+  // A deadline that is missed now may have had its release some while ago.
+  const schedule = new Schedule({ limit: 5000 })
+  /** What was handed over, or is too old to be. */
+  let shown = scheduler.now()
+  /** Misses that have been noticed, and those of them that have not been shown. */
+  const told = new WeakSet()
+  const pending = new Set()
+  /** @type {Map<import('./gantt/intervals.mjs').Row, string>} */
+  const colorOf = new Map()
+
+  const colorFor = row => {
+    if (!colorOf.has(row)) colorOf.set(row, colors[colorOf.size % colors.length])
+    return colorOf.get(row)
+  }
+  const measure = (name, from, to, details) => {
+    // The timeline has no time before its own begin.
+    const start = Math.max(0, from + offset)
+    const detail = { devtools: { dataType: 'track-entry', trackGroup: group, ...details } }
+    timeline.measure(name, { start, end: Math.max(start, to + offset), detail })
+    timeline.clearMeasures(name)
+  }
+  const mark = (name, time, details) => {
+    const detail = { devtools: { dataType: 'marker', ...details } }
+    timeline.mark(name, { startTime: Math.max(0, time + offset), detail })
+    timeline.clearMarks(name)
+  }
+
+  const showRun = ({ activation, from, to, how }) => {
+    const { name, id, row, release, deadline, cost } = activation
+    const isLate = to > deadline
+    measure(`${name} #${id}`, from, to, {
+      track: row.name,
+      color: isLate ? 'error' : colorFor(row),
+      tooltipText: `${name} #${id}${isLate ? ', past its deadline' : ''}`,
+      properties: [
+        ['Released', `${milliseconds(from - release)} before`],
+        ['Deadline', deadline === Infinity ? 'none'
+          : isLate ? `${milliseconds(to - deadline)} ago` : `in ${milliseconds(deadline - to)}`],
+        ['Executed so far', milliseconds(cost)],
+        ['Ended by', how]
+      ]
+    })
+  }
+
+  const showMiss = activation => {
+    const { name, id, row, release, deadline, ended } = activation
+    const blame = schedule.blame(activation)
+    const late = ended === undefined ? 'not finished yet' : `finished ${milliseconds(ended - deadline)} late`
+    const details = {
+      color: 'error',
+      tooltipText: `${name} #${id} missed its deadline, ${late}. ${accusation(blame)}`,
+      properties: [
+        ...blame.others.map(({ name, ms }) => [`${name} ran for`, milliseconds(ms)]),
+        ['The job itself ran for', milliseconds(blame.own)],
+        ['The page had the thread for', milliseconds(blame.away)]
+      ]
+    }
+    const title = `${name} #${id} late`
+    mark(title, deadline, details)
+    // What it should have been: beside those who executed meanwhile.
+    measure(title, release, deadline, { ...details, track: `${row.name}: missed` })
+  }
+
+  const showRound = ({ start, time }) => {
+    const { runs } = schedule
+    let first = runs.length
+    while (first > 0 && runs[first - 1].to > shown) first--
+    const fresh = runs.slice(first)
+    const seen = fresh.length <= mostOfRound ? fresh : longest(fresh, mostOfRound)
+    for (const run of seen) showRun(run)
+    const left = fresh.length - seen.length
+    measure(`${group} round`, start, time, {
+      track: 'rounds',
+      color: 'tertiary-light',
+      tooltipText: `round${left ? `, ${left} short executions not shown` : ''}`
+    })
+    shown = time
+  }
+
+  /**
+   * Shows the misses of jobs that have ended, or that take too long to wait for.
+   * @param {number} patience ms
+   */
+  const showMisses = patience => {
+    const { misses, end } = schedule
+    for (let i = misses.length - 1; i >= 0 && !told.has(misses[i]); i--) {
+      told.add(misses[i])
+      pending.add(misses[i])
+    }
+    for (const activation of pending) {
+      if (activation.ended === undefined && end - activation.deadline < patience) continue
+      pending.delete(activation)
+      showMiss(activation)
+    }
+  }
+
+  const unsubscribe = scheduler.observe(record => {
+    schedule.add(record)
+    if (record.type !== 'round') return
+    showRound(/** @type {any} */ (record))
+    showMisses(1000)
+  })
+  return () => {
+    unsubscribe()
+    showMisses(0)
+  }
+}
+
+/** What to add to the host's time for that of the timeline. */
+function offsetOf(scheduler, timeline) {
+  const before = timeline.now()
+  const time = scheduler.now()
+  const after = timeline.now()
+  // The same clock, as the default host has it.
+  if (time >= before && time <= after) return 0
+  return (before + after) / 2 - time
+}
+
+const longest = (runs, count) => runs.toSorted((a, b) => (b.to - b.from) - (a.to - a.from)).slice(0, count)
+  .sort((a, b) => a.from - b.from)
+
+const milliseconds = ms => `${ms.toFixed(Math.abs(ms) < 10 ? 2 : 1)} ms`

@@ -1,0 +1,116 @@
+import { originOf, rowsOf } from './drawing.mjs'
+import { story } from './words.mjs'
+
+/** @typedef {import('./drawing.mjs').Panel} Panel */
+
+const hint = 'Point at a job, or choose one with the arrow keys up and down, comma and full stop; m: the ' +
+  'next missed deadline. Drag or use the arrow keys left and right to move, + and − to zoom, f to follow.'
+
+const buttons = [
+  ['earlier', '◀', 'Earlier'], ['later', '▶', 'Later'], ['out', '−', 'Zoom out'], ['in', '+', 'Zoom in'],
+  ['all', 'All', 'All of it'], ['nextMiss', '×', 'Next missed deadline'],
+  ['follow', 'Follow', 'Follow what comes']
+]
+
+/** What stands around the canvas of a chart: buttons, what is told, and the same as a table. */
+export class Surroundings {
+  /** @type {HTMLCanvasElement} */
+  canvas
+  /** @type {Panel[]} */
+  #panels = []
+  #make
+  #choose
+  #root
+  #follow
+  #readout
+  #table
+
+  /**
+   * @param {HTMLElement} container
+   * @param {object} does
+   * @param {(name: any) => void} does.move what a button does
+   * @param {(activation: import('./intervals.mjs').Activation) => void} does.choose
+   */
+  constructor(container, { move, choose }) {
+    const make = this.#make = maker(container.ownerDocument)
+    this.#choose = choose
+    const bar = make('div', {}, ...buttons.map(([name, text, label]) => {
+      const button = make('button', { type: 'button', textContent: text, title: label })
+      button.setAttribute('aria-label', label)
+      button.dataset.move = name
+      button.addEventListener('click', () => move(name))
+      return button
+    }))
+    Object.assign(bar.style, { display: 'flex', flexWrap: 'wrap', gap: '.3rem', margin: '.4rem 0' })
+    bar.setAttribute('role', 'group')
+    bar.setAttribute('aria-label', 'View of the schedule')
+    this.#follow = bar.lastChild
+    this.canvas = make('canvas')
+    this.#readout = make('p', { textContent: hint })
+    this.#readout.setAttribute('aria-live', 'polite')
+    const { style } = this.#readout
+    Object.assign(style, { minHeight: '4.5em', margin: '.4rem 0', fontVariantNumeric: 'tabular-nums' })
+    this.#table = make('details', {}, make('summary', { textContent: 'As a table' }))
+    this.#table.addEventListener('toggle', () => this.#tabulate())
+    this.#root = make('div', {}, bar, this.canvas, this.#readout, this.#table)
+    container.append(this.#root)
+  }
+
+  /** @param {string} text about a job; '' for none */
+  tell(text) {
+    // What is said again would be read out again.
+    if (this.#readout.textContent !== (text || hint)) this.#readout.textContent = text || hint
+  }
+
+  /** @param {Panel[]} panels @param {boolean} follows */
+  update(panels, follows) {
+    this.#panels = panels
+    this.#follow.setAttribute('aria-pressed', String(follows))
+    this.#tabulate()
+  }
+
+  remove() {
+    this.#root.remove()
+  }
+
+  /** For those who do not see it: figures per task, and the last misses to choose from. */
+  #tabulate() {
+    const table = this.#table
+    if (!table.open) return
+    const old = [...table.children].slice(1)
+    // A button that is being used stays.
+    if (old.some(node => node.contains(table.ownerDocument.activeElement))) return
+    for (const node of old) node.remove()
+    for (const panel of this.#panels) table.append(this.#figures(panel), this.#misses(panel))
+  }
+
+  /** @param {Panel} panel */
+  #figures(panel) {
+    const make = this.#make
+    const line = (name, texts) =>
+      make('tr', {}, ...texts.map(text => make(name, { textContent: String(text) })))
+    const rows = rowsOf(panel).map(({ name, jobs, missed, busy, latest }) => line('td', [
+      name, jobs, missed, busy.toFixed(1), latest > -Infinity ? latest.toFixed(1) : ''
+    ]))
+    return make('table', {}, make('caption', { textContent: panel.title ?? '' }),
+      line('th', ['task', 'jobs', 'missed', 'executed, ms', 'late by up to, ms']), ...rows)
+  }
+
+  /** @param {Panel} panel */
+  #misses(panel) {
+    const make = this.#make
+    const { schedule } = panel
+    return make('ul', {}, ...schedule.misses.slice(-10).reverse().map(activation => {
+      const button = make('button', { type: 'button', textContent: 'Show' })
+      button.addEventListener('click', () => this.#choose(activation))
+      return make('li', {}, story(schedule, activation, originOf(panel)), ' ', button)
+    }))
+  }
+}
+
+/** @param {Document} document @returns {(name: string, properties?: object, ...children: any[]) => any} */
+const maker = document => (name, properties = {}, ...children) => {
+  const node = Object.assign(document.createElement(name), properties)
+  node.append(...children)
+  return node
+}

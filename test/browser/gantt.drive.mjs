@@ -1,0 +1,228 @@
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as elapse } from 'node:timers/promises'
+import { traced } from './gantt.tracing.mjs'
+
+const screenshots = join(tmpdir(), 'rt-screenshots')
+
+const shoot = (browser, name) => {
+  mkdirSync(screenshots, { recursive: true })
+  return browser.screenshot(join(screenshots, `${name}-${browser.kind}.png`))
+}
+
+/** Asks the page until it says something other than a falsy value. */
+async function eventually(browser, script, what, ...args) {
+  for (let i = 0; i < 200; i++) {
+    const answer = await browser.evaluate(script, ...args)
+    if (answer) return answer
+    await elapse(25)
+  }
+  throw new Error(`${what}: ${await browser.evaluate('document.body.innerText')}`)
+}
+
+/** Opens the page and types until an input is late; the text that says why. */
+async function typedLate(browser, server, culprit, more = '') {
+  await browser.resize(1000, 900)
+  await browser.open(`${server.isolated}/examples/schedule/index.html?culprit=${culprit}${more}`)
+  await eventually(browser, 'document.querySelector("#schedule canvas") !== null', 'no chart')
+  await browser.click('#field')
+  for (let i = 0; i < 60; i++) {
+    await browser.press('a')
+    await elapse(40 + 7 * (i % 9))
+    // To ask at each key would be to wait for the save, and to press the next one always behind it.
+    if (i % 5 < 4) continue
+    // On a busy machine others may be to blame as well: one input must be late because of the save alone.
+    const text = await browser.evaluate('document.querySelector("#verdict.late")?.textContent')
+    const [, ms] = text?.match(/save ran for ([\d.]+) ms/) ?? []
+    if (Number(ms) > 16) return text
+  }
+  throw new Error(`no input was late: ${await browser.evaluate('document.body.innerText')}`)
+}
+
+const readout = 'document.querySelector("#schedule p").textContent'
+
+const tests = {
+  async 'a late input says which job was to blame: one in a critical section'({ browser, server }) {
+    const verdict = await typedLate(browser, server, 'section')
+    match(verdict, /^\d+ ms late\. In the 32\.0 ms before its deadline: .*save ran for/)
+    const told = await browser.evaluate(readout)
+    match(told, /^input: released at .* late; .* before its deadline: .*save ran for [\d.]+ ms/)
+    match(await eventually(browser,
+      'document.querySelector("#schedule canvas").getAttribute("aria-label")', 'no label'), /missed deadline/)
+    await elapse(200)
+    await shoot(browser, 'schedule-late')
+    await browser.resize(390, 844)
+    await browser.evaluate('document.querySelector("#schedule").scrollIntoView()')
+    await elapse(200)
+    await shoot(browser, 'schedule-late-phone')
+  },
+
+  async 'and one without preemption points, to whom a click is late too'({ browser, server }) {
+    match(await typedLate(browser, server, 'stall'), /save ran for .* without a preemption point/)
+    const count = async () => Number(await browser.evaluate('document.getElementById("count").textContent'))
+    const before = await count()
+    await browser.click('#tap')
+    const hasMore = before => Number(document.getElementById('count').textContent) > before
+    await eventually(browser, hasMore, 'no click', before)
+  },
+
+  async 'the downloads are a trace and a picture that name the culprit'({ browser, server }) {
+    await typedLate(browser, server, 'section')
+    const contents = await browser.evaluate(async () => {
+      const blobs = []
+      URL.createObjectURL = blob => {
+        blobs.push(blob)
+        return '#'
+      }
+      HTMLAnchorElement.prototype.click = () => {}
+      for (const id of ['trace', 'svg']) document.getElementById(id).dispatchEvent(new Event('click'))
+      return Promise.all(blobs.map(async blob => [blob.type, await blob.text()]))
+    })
+    deepEqual(contents.map(([type]) => type), ['application/json', 'image/svg+xml'])
+    const { traceEvents } = JSON.parse(contents[0][1])
+    const isOfSave = ({ name, args }) => name === 'miss' && args.ran.save > 16
+    ok(traceEvents.some(isOfSave), 'no miss because of the save')
+    match(contents[1][1], /<title>Why was it late\?<\/title>[^]*save ran for/)
+  },
+
+  async 'DevTools tracks have executions and misses, and nothing stays in the timeline'({ browser, server }) {
+    await browser.resize(1000, 900)
+    await browser.open(`${server.isolated}/examples/schedule/index.html?culprit=section`)
+    await browser.evaluate(() => {
+      window.seen = []
+      new PerformanceObserver(list => {
+        for (const { name, entryType, startTime, duration, detail } of list.getEntries()) {
+          window.seen.push({ name, entryType, startTime, duration, ...detail?.devtools })
+        }
+      }).observe({ entryTypes: ['measure', 'mark'] })
+    })
+    await browser.click('#devtools')
+    await browser.click('#field')
+    for (let i = 0; i < 60; i++) {
+      await browser.press('a')
+      await elapse(40 + 7 * (i % 9))
+      const isBlamed = () => window.seen.some(({ tooltipText }) => /save ran for [23]\d/.test(tooltipText))
+      if (await browser.evaluate(isBlamed)) break
+    }
+    const { seen, now } = await browser.evaluate('({ seen, now: performance.now() })')
+    const marker = seen.find(({ dataType, tooltipText }) =>
+      dataType === 'marker' && /save ran for/.test(tooltipText))
+    const { tooltipText } = marker ?? { tooltipText: 'there is no marker' }
+    match(tooltipText, /^input #\d+ missed its deadline, finished [\d.]+ ms late\. .*save ran for/)
+    equal(marker.color, 'error')
+    const beside = seen.find(({ track, name }) => track === 'input: missed' && name === marker.name)
+    ok(Math.abs(beside.startTime + beside.duration - marker.startTime) < 0.01, 'the entry ends elsewhere')
+    ok(Math.abs(beside.duration - 32) < 1.1, `${beside.duration} ms from release to deadline`)
+    for (const track of ['index', 'save', 'input', 'rounds']) {
+      const entries = seen.filter(entry => entry.track === track)
+      ok(entries.length > 0, track)
+      for (const { dataType, trackGroup } of entries) equal(`${dataType} ${trackGroup}`, 'track-entry rt.mjs')
+      ok(entries.every(({ startTime, duration }) => startTime > 0 && startTime + duration <= now), track)
+    }
+    const left = () => ['measure', 'mark'].flatMap(type => performance.getEntriesByType(type)).length
+    equal(await browser.evaluate(left), 0)
+    await browser.click('#devtools')
+    await elapse(200)
+    const { length } = await browser.evaluate('seen')
+    await elapse(300)
+    equal(await browser.evaluate('seen.length'), length)
+  },
+
+  async 'a trace by the DevTools protocol has them at the right time (Chromium)'({ browser, server }) {
+    if (browser.kind !== 'chromium') return
+    const events = await traced(`${server.isolated}/examples/schedule/index.html?culprit=section&devtools`, {
+      focus: '#field', keys: 12, every: 43, categories: ['blink.user_timing', 'devtools.timeline']
+    })
+    const timings = events.filter(({ cat }) => cat === 'blink.user_timing')
+    const detailOf = ({ args: { detail, data } }) => JSON.parse(detail ?? data?.detail ?? '{}').devtools
+    const begins = timings.filter(event => event.ph === 'b' && detailOf(event)?.dataType === 'track-entry')
+    for (const track of ['index', 'save', 'rounds']) {
+      ok(begins.some(event => detailOf(event).track === track), `nothing on the track ${track}`)
+    }
+    const markers = timings.filter(event => detailOf(event)?.dataType === 'marker')
+    const told = markers.map(event => detailOf(event).tooltipText)
+    ok(told.some(text => /^input #\d+ missed its deadline/.test(text)), 'no marker')
+    // The browser's own record of the event that carries the key is where the job's release is.
+    const keys = events.filter(({ name, args }) => name === 'EventDispatch' && args?.data?.type === 'keydown')
+    ok(keys.length >= 12)
+    const inputs = begins.filter(event => detailOf(event).track === 'input')
+    ok(inputs.length > 0)
+    for (const { ts } of inputs) ok(keys.some(key => key.ts < ts && ts - key.ts < 1e6), 'it precedes its key')
+  },
+
+  async '100 000 records are moved and zoomed by keys, and drawn'({ browser, server }) {
+    await browser.resize(1000, 800)
+    await browser.open(`${server.isolated}/test/browser/gantt.html`)
+    await browser.evaluate(() => {
+      const schedule = scheduleOf(busyRecords(100_000))
+      gantt.show([{ schedule }], { from: 0, span: schedule.end })
+      gantt.draw()
+      gantt.canvas.focus()
+    })
+    // How many of the canvas' pixels are neither clear nor grey.
+    const colored = () => browser.evaluate(() => {
+      gantt.draw()
+      const { width, height } = gantt.canvas
+      const { data } = gantt.canvas.getContext('2d').getImageData(0, 0, width, height)
+      let count = 0
+      for (let i = 0; i < data.length; i += 4) {
+        const [red, green, blue, alpha] = data.subarray(i, i + 4)
+        if (alpha > 0 && Math.max(red, green, blue) - Math.min(red, green, blue) > 40) count++
+      }
+      return count / (width * height)
+    })
+    ok(await colored() > 0.1, 'far away')
+    await shoot(browser, 'gantt-far')
+    const view = () => browser.evaluate('gantt.view')
+    const { span } = await view()
+    for (let i = 0; i < 8; i++) await browser.press('+')
+    const near = await view()
+    ok(Math.abs(near.span - span / 256) < span * 1e-6, `${near.span}`)
+    await browser.press('ArrowRight')
+    ok((await view()).from > near.from)
+    ok(await colored() > 0.01, 'near by')
+    await browser.press('m')
+    match(await browser.evaluate(readout), /late; .* before its deadline: task \d+ ran for/)
+    await elapse(200)
+    await shoot(browser, 'gantt-near')
+    await browser.press('Escape')
+    match(await browser.evaluate(readout), /^Point at a job/)
+    await browser.click('[data-move=all]')
+    ok(Math.abs((await view()).span - span) < 1)
+  },
+
+  async 'a job that is clicked tells about itself'({ browser, server }) {
+    await browser.resize(1000, 800)
+    await browser.open(`${server.isolated}/test/browser/gantt.html`)
+    await browser.evaluate(() => {
+      const job = { id: 1, name: 'only', release: 0, absoluteDeadline: 150 }
+      const events = [['release', 0], ['start', 0], ['finish', 200]]
+      const records = events.map(([type, time]) => ({ type, time, job }))
+      gantt.show([{ schedule: scheduleOf(records) }], { from: 0, span: 200 })
+      gantt.draw()
+      // Its row is the upper half of what is clicked: the middle.
+      gantt.canvas.style.height = '76px'
+    })
+    await browser.click('canvas')
+    const told = await browser.evaluate(readout)
+    match(told, /^only: released at 0\.0 ms, .* 50\.0 ms late; executed for 200\.0 ms/)
+    equal(await browser.evaluate('gantt.chosen.id'), 1)
+  },
+
+  async 'the schedule of a task set is drawn, and told about'({ browser, server }) {
+    await browser.resize(1000, 900)
+    await browser.open(`${server.isolated}/examples/task-sets/index.html?sets=1&seconds=0.3&run`)
+    await eventually(browser, 'document.getElementById("now").textContent === "Done"', 'the run does not end')
+    await browser.evaluate('document.getElementById("gantt").focus()')
+    await browser.press('ArrowDown')
+    match(await browser.evaluate('document.getElementById("readout").textContent'), /^task \d+: released at /)
+    await browser.click('[data-view=all]')
+    await elapse(200)
+    await browser.evaluate('document.getElementById("gantt").scrollIntoView()')
+    await shoot(browser, 'task-sets-schedule')
+  }
+}
+
+export default tests
