@@ -1,0 +1,66 @@
+import { setTimeout as elapse } from 'node:timers/promises'
+
+const page = '/examples/rover/index.html'
+
+/** Waits until the page says so. */
+async function until(browser, condition, ...args) {
+  for (let i = 0; i < 400; i++) {
+    if (await browser.evaluate(condition, ...args)) return
+    await elapse(50)
+  }
+  throw new Error(`${condition} stays false:\n${await browser.evaluate('document.body.innerText')}`)
+}
+
+// The first column is the name.
+const cell = (row, at) => document.getElementById(row).cells[at].textContent
+const isFilled = `(row, at) => /[0-9]/.test((${cell})(row, at))`
+const filled = (browser, row, at) => until(browser, `(${isFilled})(${JSON.stringify(row)}, ${at})`)
+
+const everyWay = async ({ browser, server }) => {
+  await browser.open(server.isolated + page)
+  await filled(browser, 'reserved', 1)
+  await browser.press('b')
+  await filled(browser, 'reserved', 6)
+  for (const way of ['turns', 'single']) {
+    await browser.click(`.${way} input`)
+    await filled(browser, way, 1)
+    await browser.click('#bumper')
+    await filled(browser, way, 6)
+  }
+  await browser.evaluate(() => {
+    const { policy, way } = document.forms[0].elements
+    policy.value = 'fp'
+    way.value = 'reserved'
+    policy.dispatchEvent(new Event('input', { bubbles: true }))
+  })
+  await browser.click('#forget')
+  await until(browser, `!(${isFilled})('single', 1)`)
+  await filled(browser, 'reserved', 1)
+}
+
+const driven = async ({ browser, server }) => {
+  await browser.open(`${server.isolated}${page}?hogs=2&speed=1.2`)
+  await filled(browser, 'reserved', 1)
+  await browser.press('ArrowLeft')
+  await browser.press('o')
+  await browser.click('#obstacle')
+  await browser.click('#field')
+  await browser.click('[name=hogging]')
+  await browser.click('#left')
+  await browser.click('#start')
+  await until(browser, `document.getElementById('start').textContent === 'Go on'`)
+  const count = await browser.evaluate(`(${cell})('reserved', 1)`)
+  await elapse(700)
+  const later = Number(await browser.evaluate(`(${cell})('reserved', 1)`))
+  if (later - Number(count) > 5) throw new Error(`paused, it goes on: ${later} actuations after ${count}`)
+  await browser.click('#reset')
+  await browser.click('#start')
+  await until(browser, `(${cell})('reserved', 1) > ${later + 5}`)
+  await browser.evaluate(() => { document.getElementById('sketch').open = true })
+  await until(browser, `document.getElementById('source').textContent.includes('loop(function* actuation')`)
+}
+
+export default {
+  'rover: each way of running drives it, by either policy, and a bump is handled': everyWay,
+  'rover: it is steered, gets obstacles, rests and goes on, and shows its sketch': driven
+}
