@@ -568,6 +568,8 @@ const AUTO = 0
  * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
  */
 export const budget = { left: 0 }
+/** The same: what is exported is looked up, and checked for having been initialized, at each use. */
+const allowance = budget
 
 /**
  * @typedef {object} TaskOptions
@@ -786,6 +788,9 @@ class Pace {
   /** What `tune` measures the price of a point by. */
   passed = 0
   time = 0
+  /** What it last found, ms, and the points since. */
+  price = NaN
+  recent = 0
   /** The job's cost at its last rotation: the slice counts from it, across preemptions. */
   turn = 0
 }
@@ -1116,9 +1121,10 @@ function settle(waitable, phase, outcome) {
   const { waiter, others } = waitable
   waitable.phase = phase
   waitable.outcome = outcome
+  if (waiter === null) return
   waitable.waiter = waitable.others = null
-  if (waiter !== null) waiter.woken(waitable)
-  if (others !== null) for (const other of others) other.woken(waitable)
+  waiter.woken(waitable)
+  if (others !== null) others.forEach(other => other.woken(waitable))
 }
 
 /** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
@@ -1508,20 +1514,29 @@ function takeReason(a) {
 }
 
 /**
- * Resumes a generator until it yields something, ends, or has used up the budget. A function of its own, so that the
- * compiler sees one short loop.
+ * Resumes a generator until it yields something, ends, or has used up the budget.
  *
  * @param {any} generator @param {any} input
  * @returns {IteratorResult<any, any>} the last step
  */
 function advance(generator, input) {
+  const step = next.call(generator, input)
+  return step.value === undefined && !step.done ? passPoints(generator, step) : step
+}
+
+/**
+ * A function of its own, so that the compiler sees one short loop.
+ *
+ * @param {any} generator @param {IteratorResult<any, any>} step at a preemption point
+ * @returns {IteratorResult<any, any>} the last step
+ */
+function passPoints(generator, step) {
   let yields = 0
   try {
-    let step = next.call(generator, input)
     while (step.value === undefined && !step.done) {
-      const { left } = budget // which is the job's to write
+      const { left } = allowance // which is the job's to write
       if (!(left > 1)) break
-      budget.left = left - 1
+      allowance.left = left - 1
       yields++
       step = next.call(generator)
     }
@@ -1589,7 +1604,7 @@ function drive(a) {
     }
     input = undefined
     acted = null
-    const before = rest > 0 ? rest : budget.left
+    const before = rest > 0 ? rest : allowance.left
     rest = 0
     try {
       // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
@@ -1602,7 +1617,7 @@ function drive(a) {
       }
       if (value === undefined) {
         // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
-      } else if (isDoomed(a)) {
+      } else if (a.rare !== null && isDoomed(a)) {
         throw takeReason(a)
       } else if (!isToWaitFor && isIterator(value)) {
         if (value === leaf) throw new TypeError(`${a.job.name} yielded the generator that is running`)
@@ -1612,7 +1627,7 @@ function drive(a) {
       } else {
         /** @type {Waitable} */
         const waitable = isToWaitFor ? value : waitableOf(a, value)
-        refuseInSection(a, waitable)
+        if (a.rare !== null) refuseInSection(a, waitable)
         if (!waitable.enlist(a)) {
           a.leaf = leaf
           a.isNative = isNative
@@ -1627,15 +1642,15 @@ function drive(a) {
       input = error
       throwing = true
     }
-    const { left } = budget
+    const { left } = allowance
     if (typeof left === 'number' && left > 1) {
-      budget.left = left - 1
+      allowance.left = left - 1
     } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && !a.dispatcher.cut) {
       rest = before - 1
       a.dispatcher.granted++
-      budget.left = 1
+      allowance.left = 1
     } else {
-      budget.left = 0
+      allowance.left = 0
       a.leaf = leaf
       a.isNative = isNative
       a.input = input
@@ -1891,8 +1906,9 @@ class Dispatcher {
 
   /** @param {Standing} a @param {Standing} b */
   compareStandings(a, b) {
-    if (this.isForeign) return b.band - a.band || this.policy.compare(a.job, b.job)
-    return b.band - a.band || this.policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
+    if (a.band !== b.band) return b.band - a.band
+    const { policy } = this
+    return this.isForeign ? policy.compare(a.job, b.job) : policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
   }
 
   /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
@@ -2014,17 +2030,23 @@ class Dispatcher {
 
   /** Makes a job ready, behind the equals that have waited since the last rotation. @param {Activation} a */
   enqueue(a) {
-    if (a.rare !== null && a.rare.server?.ready !== undefined) {
-      a.rare.server.ready(a.job, this.time)
-      a.standing = this.standingOf(a)
-    }
-    if (a.standing === SPENT) {
-      a.state = DEPLETED
-      if (this.observers !== null) this.emit('deplete', a)
-      return
-    }
+    if (a.rare !== null && a.rare.server !== null) this.prepare(a, a.rare.server)
+    if (a.standing === SPENT) return this.deplete(a)
     a.stamp = this.rotation
     this.ready.push(a)
+  }
+
+  /** @param {Activation} a @param {Partner} server */
+  prepare(a, server) {
+    if (server.ready === undefined) return
+    server.ready(a.job, this.time)
+    a.standing = this.standingOf(a)
+  }
+
+  /** @param {Activation} a a job of a reservation that has no capacity left, in no queue */
+  deplete(a) {
+    a.state = DEPLETED
+    if (this.observers !== null) this.emit('deplete', a)
   }
 
   /** Has the running job come back at its next point, because somebody else may be more eligible. */
@@ -2032,17 +2054,17 @@ class Dispatcher {
     this.changed = true
     if (this.current === null) return
     this.cut = true
-    budget.left = 0
+    allowance.left = 0
   }
 
   /** Has the running job come back at its next point, because it has woken its equal. */
   shorten() {
     this.changed = true
     if (this.current === null) return
-    const { left } = budget // which is the job's to write
+    const { left } = allowance // which is the job's to write
     // As if no more had been granted: what the budget costs still tells the price of a point.
     if (typeof left === 'number' && left > 1) this.granted -= left - 1
-    budget.left = 0
+    allowance.left = 0
   }
 
   /** @param {Activation} a @param {Waitable} waitable */
@@ -2150,11 +2172,7 @@ class Dispatcher {
   /** Puts a job where its standing belongs; a ready one is in no queue. @param {Activation} a */
   place(a) {
     if (a.state === READY) {
-      if (a.standing === SPENT) {
-        a.state = DEPLETED
-        if (this.observers !== null) this.emit('deplete', a)
-        return
-      }
+      if (a.standing === SPENT) return this.deplete(a)
       this.ready.push(a)
       if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
     } else if (a.state === DEPLETED && a.standing !== SPENT) {
@@ -2570,8 +2588,7 @@ class Dispatcher {
     this.changed = false
     let { running } = this
     if (running !== null && running.standing === SPENT) {
-      running.state = DEPLETED
-      if (this.observers !== null) this.emit('deplete', running)
+      this.deplete(running)
       running = this.running = null
     }
     const best = this.ready.first
@@ -2589,26 +2606,35 @@ class Dispatcher {
 
   /** @param {Activation} next @param {Activation | null} last */
   dispatch(next, last) {
-    this.ready.remove(next)
-    if (last !== null) {
-      last.preemptions++
-      if (last.pace === null || last.pace.turn !== last.cost) this.stats.slices++
-      last.state = READY
-      this.ready.push(last)
-      if (this.observers !== null) this.emit('preempt', last, { by: next.job })
-    }
-    next.state = RUNNING
-    this.running = next
     const type = next.started === undefined ? 'start' : 'resume'
-    if (next.started === undefined) next.started = this.mark
-    if (this.observers !== null) this.emit(type, next)
+    this.ready.remove(next)
+    if (last !== null) this.preempt(last)
+    this.run(next)
+    if (this.observers === null) return
+    if (last !== null) this.emit('preempt', last, { by: next.job })
+    this.emit(type, next)
+  }
+
+  /** @param {Activation} a */
+  preempt(a) {
+    a.preemptions++
+    if (a.pace === null || a.pace.turn !== a.cost) this.stats.slices++
+    a.state = READY
+    this.ready.push(a)
+  }
+
+  /** @param {Activation} a in no queue */
+  run(a) {
+    a.state = RUNNING
+    this.running = a
+    if (a.started === undefined) a.started = this.mark
   }
 
   /** Resumes a job, budget after budget, until there is something to decide. @param {Activation} a @returns {number} */
   spend(a) {
     this.ran = true
     for (;;) {
-      this.granted = budget.left = a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
+      this.granted = allowance.left = a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
       this.cut = false
       this.current = dispatched = a
       const outcome = drive(a)
@@ -2632,23 +2658,28 @@ class Dispatcher {
    * @returns {Activation | null} who is to be resumed; null when the long way is to be taken
    */
   relay(a, outcome) {
-    const { rare } = a
-    const best = this.ready.first
-    if (outcome !== POINT && outcome !== BLOCKED || best === null || this.time >= this.due || this.observers !== null ||
-      this.gates.length > 0 || this.waiters !== null || this.stale || this.isForeign || this.elapsed > this.slice ||
-      a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice || rare !== null && (rare.server !== null ||
-      rare.reason !== NOT_CANCELLED || !rare.overran && a.cost - rare.costBefore > rare.wcet) ||
-      this.isRoundOver()) return null
+    const { ready } = this
+    const waits = outcome === BLOCKED
+    if (!waits && (outcome !== POINT || a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice) ||
+      ready.size === 0 || this.time >= this.due || this.observers !== null || this.gates.length > 0 ||
+      this.waiters !== null || this.stale || this.isForeign || this.elapsed > this.slice ||
+      a.rare !== null && this.isSpecial(a, a.rare) || this.isRoundOver()) return null
     this.changed = false
-    if (outcome === BLOCKED) {
-      this.running = null
+    if (!waits && this.compare(a, ready.heads[0]) < 0) return a
+    const best = ready.shift()
+    if (waits) {
       a.state = WAITING
       this.stats.slices++
-    } else if (this.compare(a, best) < 0) {
-      return a
+    } else {
+      this.preempt(a)
     }
-    this.dispatch(best, outcome === BLOCKED ? null : a)
+    this.run(best)
     return best
+  }
+
+  /** Whether there is more to decide about a job than who runs. @param {Activation} a @param {Circumstances} rare */
+  isSpecial(a, { server, reason, overran, costBefore, wcet }) {
+    return server !== null || reason !== NOT_CANCELLED || !overran && a.cost - costBefore > wcet
   }
 
   /**
@@ -2671,13 +2702,39 @@ class Dispatcher {
     if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
     if (a.rare !== null && a.rare.server !== null) a.rare.server.charge?.(a.job, elapsed, time, a.standing)
     if (outcome >= DONE) return false
-    const pace = a.pace ??= new Pace()
-    const { left } = budget // which is the job's to write
-    const passed = typeof left === 'number' ? this.granted - Math.max(0, left) : NaN
-    if (a.limit === AUTO && !this.cut && passed >= 0) this.tune(pace, passed || 1, elapsed)
-    return outcome === POINT && !this.changed && time < this.due && a.cost - pace.turn < this.slice &&
-      time < this.roundEnds && elapsed <= this.slice && !this.paused &&
-      (a.rare === null || (!isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet)))
+    a.pace ??= new Pace()
+    if (a.limit === AUTO && !this.cut) this.learn(a.pace, elapsed)
+    return outcome === POINT && !this.changed && this.goesOn(a)
+  }
+
+  /** Whether there is nothing to decide at a point of the running job. @param {Activation} a */
+  goesOn(a) {
+    const { time } = this
+    return time < this.due && a.cost - /** @type {Pace} */ (a.pace).turn < this.slice && time < this.roundEnds &&
+      this.elapsed <= this.slice && !this.paused &&
+      (a.rare === null || !isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet))
+  }
+
+  /**
+   * Takes in what the points of a budget cost.
+   *
+   * @param {Pace} pace @param {number} elapsed ms
+   */
+  learn(pace, elapsed) {
+    const { left } = allowance // which is the job's to write
+    if (typeof left !== 'number' || !(left <= this.granted)) return
+    const passed = this.granted - Math.max(0, left) || 1
+    const expected = pace.price * passed
+    if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
+      pace.time = elapsed
+      pace.passed = passed
+    } else {
+      pace.time += elapsed
+      pace.passed += passed
+      pace.recent += passed
+      if (pace.recent < pace.points) return
+    }
+    this.tune(pace)
   }
 
   /**
@@ -2687,19 +2744,13 @@ class Dispatcher {
    *
    * The price of a point is measured over several budgets, since one may be far shorter than a tick of the clock. A
    * budget that proves the old price wrong by more than the clock's resolution starts the measurement anew: budgets
-   * fall at once. They grow at most by doubling.
+   * fall at once. They grow at most by doubling. Those that end early, as a job waits, count together as one.
    *
-   * @param {Pace} pace @param {number} passed points @param {number} elapsed ms
+   * @param {Pace} pace
    */
-  tune(pace, passed, elapsed) {
-    const expected = pace.time / pace.passed * passed
-    if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
-      pace.time = elapsed
-      pace.passed = passed
-    } else {
-      pace.time += elapsed
-      pace.passed += passed
-    }
+  tune(pace) {
+    pace.recent = 0
+    pace.price = pace.time / pace.passed
     // While the clock has not ticked, all the points so far may have cost a whole tick.
     const price = (pace.time > 0 ? pace.time : Math.min(1, this.resolution)) / pace.passed
     const worth = Math.min(this.price, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
