@@ -1789,6 +1789,10 @@ const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infi
 
 /** @type {Activation | null} the job that this thread runs */
 let dispatched = null
+/** How many rounds this thread is in: those of several schedulers never nest. */
+let rounds = 0
+/** While an event is handed on, the turns that follow it. @type {(() => void)[] | null} */
+let following = null
 /** The iterators that jobs were made of. @type {WeakSet<object>} */
 const spawned = new WeakSet()
 
@@ -1844,6 +1848,8 @@ class Dispatcher {
 
     this.inRound = false
     this.posted = false
+    /** ms that rounds have taken since the host was last asked for a turn. */
+    this.taken = 0
     this.turn = this.turnOn(this.host)
     /** @type {(() => void) | null} */
     this.disarm = null
@@ -2422,7 +2428,12 @@ class Dispatcher {
     if (this.running !== null || this.ready.size > 0) {
       this.arm(Infinity)
       this.posted = true
-      this.host.post(this.turn)
+      if (following !== null && this.taken < this.round) {
+        following.push(this.turn)
+      } else {
+        this.taken = 0
+        this.host.post(this.turn)
+      }
       return
     }
     const misses = this.timelines[MISS].first
@@ -2448,10 +2459,11 @@ class Dispatcher {
   onTimer = () => {
     this.disarm = null
     this.armedFor = Infinity
+    this.taken = 0
     this.takeTurn()
   }
 
-  /** What is posted to a host; void when the scheduler has moved to another. @param {Host} host */
+  /** What is posted to a host, or follows an event; void when the scheduler has moved to another. @param {Host} host */
   turnOn(host) {
     return () => {
       if (host !== this.host) return
@@ -2463,8 +2475,10 @@ class Dispatcher {
   takeTurn() {
     if (this.inRound || this.paused) return
     this.inRound = true
+    rounds++
     const time = this.mark = this.roundBegan = this.read()
-    this.roundEnds = time + this.round
+    // Rounds behind events take no longer together than one, or a flood of events would keep the host from its own work.
+    this.roundEnds = time + this.round - this.taken
     this.busyBefore = this.stats.busy
     this.ran = false
     let isAsync = false
@@ -2525,9 +2539,11 @@ class Dispatcher {
   }
 
   endRound() {
+    rounds--
     const { stats } = this
     const time = this.read()
     const length = time - this.roundBegan
+    this.taken += length
     stats.overhead += length - (stats.busy - this.busyBefore)
     if (length > stats.longestRound) stats.longestRound = length
     if (this.ran) {
@@ -3207,6 +3223,8 @@ class Gate {
  * - `ended(job, fn)` tells when a job has ended
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
+ * - `event(fn)` has `fn` hand on an event of the event loop: jobs that it wakes run right behind it, in the same turn,
+ *   where they would run next anyway; for one round's time, until the host has been asked for a turn again
  * - `rank(job)` a copy of what a job is ranked by, for standings
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
@@ -3274,6 +3292,19 @@ export const seam = Object.freeze({
       held = false
       dispatcher.holds--
       if (!dispatcher.inRound) dispatcher.answerIdlers()
+    }
+  },
+
+  /** @param {() => void} fn */
+  event(fn) {
+    if (following !== null || rounds > 0) return fn()
+    /** @type {(() => void)[]} */
+    const turns = following = []
+    try {
+      fn()
+    } finally {
+      following = null
+      for (const turn of turns) turn()
     }
   },
 
