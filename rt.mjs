@@ -2426,12 +2426,12 @@ class Dispatcher {
     if (this.inRound || this.posted) return
     if (this.paused) return this.arm(Infinity)
     if (this.running !== null || this.ready.size > 0) {
-      this.arm(Infinity)
       this.posted = true
       if (following !== null && this.taken < this.round) {
         following.push(this.turn)
       } else {
         this.taken = 0
+        this.arm(Infinity)
         this.host.post(this.turn)
       }
       return
