@@ -957,6 +957,8 @@ const AUTO = 0
  * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
  */
 export const budget = { left: 0 }
+/** The same: what is exported is looked up, and checked for having been initialized, at each use. */
+const allowance = budget
 
 /**
  * @typedef {object} TaskOptions
@@ -1178,6 +1180,9 @@ class Pace {
   /** What `tune` measures the price of a point by. */
   passed = 0
   time = 0
+  /** What it last found, ms, and the points since. */
+  price = NaN
+  recent = 0
   /** The job's cost at its last rotation: the slice counts from it, across preemptions. */
   turn = 0
 }
@@ -1508,9 +1513,10 @@ function settle(waitable, phase, outcome) {
   const { waiter, others } = waitable
   waitable.phase = phase
   waitable.outcome = outcome
+  if (waiter === null) return
   waitable.waiter = waitable.others = null
-  if (waiter !== null) waiter.woken(waitable)
-  if (others !== null) for (const other of others) other.woken(waitable)
+  waiter.woken(waitable)
+  if (others !== null) others.forEach(other => other.woken(waitable))
 }
 
 /** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
@@ -1901,20 +1907,29 @@ function takeReason(a) {
 }
 
 /**
- * Resumes a generator until it yields something, ends, or has used up the budget. A function of its own, so that the
- * compiler sees one short loop.
+ * Resumes a generator until it yields something, ends, or has used up the budget.
  *
  * @param {any} generator @param {any} input
  * @returns {IteratorResult<any, any>} the last step
  */
 function advance(generator, input) {
+  const step = next.call(generator, input)
+  return step.value === undefined && !step.done ? passPoints(generator, step) : step
+}
+
+/**
+ * A function of its own, so that the compiler sees one short loop.
+ *
+ * @param {any} generator @param {IteratorResult<any, any>} step at a preemption point
+ * @returns {IteratorResult<any, any>} the last step
+ */
+function passPoints(generator, step) {
   let yields = 0
   try {
-    let step = next.call(generator, input)
     while (step.value === undefined && !step.done) {
-      const { left } = budget // which is the job's to write
+      const { left } = allowance // which is the job's to write
       if (!(left > 1)) break
-      budget.left = left - 1
+      allowance.left = left - 1
       yields++
       step = next.call(generator)
     }
@@ -1982,7 +1997,7 @@ function drive(a) {
     }
     input = undefined
     acted = null
-    const before = rest > 0 ? rest : budget.left
+    const before = rest > 0 ? rest : allowance.left
     rest = 0
     try {
       // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
@@ -1995,7 +2010,7 @@ function drive(a) {
       }
       if (value === undefined) {
         // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
-      } else if (isDoomed(a)) {
+      } else if (a.rare !== null && isDoomed(a)) {
         throw takeReason(a)
       } else if (!isToWaitFor && isIterator(value)) {
         if (value === leaf) throw new TypeError(`${a.job.name} yielded the generator that is running`)
@@ -2005,7 +2020,7 @@ function drive(a) {
       } else {
         /** @type {Waitable} */
         const waitable = isToWaitFor ? value : waitableOf(a, value)
-        refuseInSection(a, waitable)
+        if (a.rare !== null) refuseInSection(a, waitable)
         if (!waitable.enlist(a)) {
           a.leaf = leaf
           a.isNative = isNative
@@ -2020,15 +2035,15 @@ function drive(a) {
       input = error
       throwing = true
     }
-    const { left } = budget
+    const { left } = allowance
     if (typeof left === 'number' && left > 1) {
-      budget.left = left - 1
+      allowance.left = left - 1
     } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && !a.dispatcher.cut) {
       rest = before - 1
       a.dispatcher.granted++
-      budget.left = 1
+      allowance.left = 1
     } else {
-      budget.left = 0
+      allowance.left = 0
       a.leaf = leaf
       a.isNative = isNative
       a.input = input
@@ -2167,6 +2182,10 @@ const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infi
 
 /** @type {Activation | null} the job that this thread runs */
 let dispatched = null
+/** How many rounds this thread is in: those of several schedulers never nest. */
+let rounds = 0
+/** While an event is handed on, the turns that follow it. @type {(() => void)[] | null} */
+let following = null
 /** The iterators that jobs were made of. @type {WeakSet<object>} */
 const spawned = new WeakSet()
 
@@ -2226,6 +2245,8 @@ class Dispatcher {
     this.posted = false
     /** Whether a turn is about to be taken behind the present task of the event loop. */
     this.hurried = false
+    /** ms that rounds have taken since the host was last asked for a turn. */
+    this.taken = 0
     this.turn = this.turnOn(this.host)
     /** @type {(() => void) | null} */
     this.disarm = null
@@ -2288,8 +2309,9 @@ class Dispatcher {
 
   /** @param {Standing} a @param {Standing} b */
   compareStandings(a, b) {
-    if (this.isForeign) return b.band - a.band || this.policy.compare(a.job, b.job)
-    return b.band - a.band || this.policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
+    if (a.band !== b.band) return b.band - a.band
+    const { policy } = this
+    return this.isForeign ? policy.compare(a.job, b.job) : policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
   }
 
   /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
@@ -2412,14 +2434,18 @@ class Dispatcher {
 
   /** Makes a job ready, behind the equals that have waited since the last rotation. @param {Activation} a */
   enqueue(a) {
-    if (a.rare !== null && a.rare.server?.ready !== undefined) {
-      // A job that wakes another does so in the middle of its budget.
-      a.rare.server.ready(a.job, this.current === null ? this.time : this.read())
-      a.standing = this.standingOf(a)
-    }
+    if (a.rare !== null && a.rare.server !== null) this.prepare(a, a.rare.server)
     if (a.standing === SPENT) return this.deplete(a)
     a.stamp = this.rotation
     this.ready.push(a)
+  }
+
+  /** @param {Activation} a @param {Partner} server */
+  prepare(a, server) {
+    if (server.ready === undefined) return
+    // A job that wakes another does so in the middle of its budget.
+    server.ready(a.job, this.current === null ? this.time : this.read())
+    a.standing = this.standingOf(a)
   }
 
   /** Its reservation has nothing left for it. @param {Activation} a in no queue */
@@ -2434,17 +2460,17 @@ class Dispatcher {
     this.changed = true
     if (this.current === null) return
     this.cut = true
-    budget.left = 0
+    allowance.left = 0
   }
 
   /** Has the running job come back at its next point, because it has woken its equal. */
   shorten() {
     this.changed = true
     if (this.current === null) return
-    const { left } = budget // which is the job's to write
+    const { left } = allowance // which is the job's to write
     // As if no more had been granted: what the budget costs still tells the price of a point.
     if (typeof left === 'number' && left > 1) this.granted -= left - 1
-    budget.left = 0
+    allowance.left = 0
   }
 
   /** @param {Activation} a @param {Waitable} waitable */
@@ -2808,9 +2834,14 @@ class Dispatcher {
     if (this.inRound || this.posted || this.hurried) return
     if (this.paused) return this.arm(Infinity)
     if (this.running !== null || this.ready.size > 0) {
-      this.arm(Infinity)
       this.posted = true
-      this.host.post(this.turn, goesOn)
+      if (following !== null && this.taken < this.round) {
+        following.push(this.turn)
+      } else {
+        this.taken = 0
+        this.arm(Infinity)
+        this.host.post(this.turn, goesOn)
+      }
       return
     }
     const misses = this.timelines[MISS].first
@@ -2836,15 +2867,17 @@ class Dispatcher {
   onTimer = () => {
     this.disarm = null
     this.armedFor = Infinity
+    this.taken = 0
     this.takeTurn()
   }
 
-  /** What is posted to a host; void when the scheduler has moved to another. @param {Host} host */
+  /** What is posted to a host, or follows an event; void when the scheduler has moved to another. @param {Host} host */
   turnOn(host) {
-    return (/** @type {number | undefined} */ due) => {
+    return (due = Infinity) => {
       if (host !== this.host) return
       this.posted = false
-      this.takeTurn(this.round, this.round > FRAME ? Infinity : due)
+      // Rounds behind events take no longer together than one, or a flood of events would keep the host from its own work.
+      this.takeTurn(this.round - this.taken, this.round > FRAME ? Infinity : due)
     }
   }
 
@@ -2852,6 +2885,7 @@ class Dispatcher {
   takeTurn(length = this.round, due = Infinity) {
     if (this.inRound || this.paused) return
     this.inRound = true
+    rounds++
     const time = this.mark = this.roundBegan = this.read()
     this.roundEnds = Math.min(time + length, due)
     this.busyBefore = this.stats.busy
@@ -2927,9 +2961,11 @@ class Dispatcher {
   }
 
   endRound() {
+    rounds--
     const { stats } = this
     const time = this.read()
     const length = time - this.roundBegan
+    this.taken += length
     stats.overhead += length - (stats.busy - this.busyBefore)
     if (length > stats.longestRound) stats.longestRound = length
     if (this.ran) {
@@ -3008,26 +3044,35 @@ class Dispatcher {
 
   /** @param {Activation} next @param {Activation | null} last */
   dispatch(next, last) {
-    this.ready.remove(next)
-    if (last !== null) {
-      last.preemptions++
-      if (last.pace === null || last.pace.turn !== last.cost) this.stats.slices++
-      last.state = READY
-      this.ready.push(last)
-      if (this.observers !== null) this.emit('preempt', last, { by: next.job })
-    }
-    next.state = RUNNING
-    this.running = next
     const type = next.started === undefined ? 'start' : 'resume'
-    if (next.started === undefined) next.started = this.mark
-    if (this.observers !== null) this.emit(type, next)
+    this.ready.remove(next)
+    if (last !== null) this.preempt(last)
+    this.run(next)
+    if (this.observers === null) return
+    if (last !== null) this.emit('preempt', last, { by: next.job })
+    this.emit(type, next)
+  }
+
+  /** @param {Activation} a */
+  preempt(a) {
+    a.preemptions++
+    if (a.pace === null || a.pace.turn !== a.cost) this.stats.slices++
+    a.state = READY
+    this.ready.push(a)
+  }
+
+  /** @param {Activation} a in no queue */
+  run(a) {
+    a.state = RUNNING
+    this.running = a
+    if (a.started === undefined) a.started = this.mark
   }
 
   /** Resumes a job, budget after budget, until there is something to decide. @param {Activation} a @returns {number} */
   spend(a) {
     this.ran = true
     for (;;) {
-      this.granted = budget.left = a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
+      this.granted = allowance.left = a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
       this.cut = false
       this.current = dispatched = a
       this.standing = a.standing
@@ -3052,23 +3097,28 @@ class Dispatcher {
    * @returns {Activation | null} who is to be resumed; null when the long way is to be taken
    */
   relay(a, outcome) {
-    const { rare } = a
-    const best = this.ready.first
-    if (outcome !== POINT && outcome !== BLOCKED || best === null || this.time >= this.due || this.observers !== null ||
-      this.gates.length > 0 || this.waiters !== null || this.stale || this.isForeign || this.elapsed > this.slice ||
-      a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice || rare !== null && (rare.server !== null ||
-      rare.reason !== NOT_CANCELLED || !rare.overran && a.cost - rare.costBefore > rare.wcet) ||
-      this.isRoundOver()) return null
+    const { ready } = this
+    const waits = outcome === BLOCKED
+    if (!waits && (outcome !== POINT || a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice) ||
+      ready.size === 0 || this.time >= this.due || this.observers !== null || this.gates.length > 0 ||
+      this.waiters !== null || this.stale || this.isForeign || this.elapsed > this.slice ||
+      a.rare !== null && this.isSpecial(a, a.rare) || this.isRoundOver()) return null
     this.changed = false
-    if (outcome === BLOCKED) {
-      this.running = null
+    if (!waits && this.compare(a, ready.heads[0]) < 0) return a
+    const best = ready.shift()
+    if (waits) {
       a.state = WAITING
       this.stats.slices++
-    } else if (this.compare(a, best) < 0) {
-      return a
+    } else {
+      this.preempt(a)
     }
-    this.dispatch(best, outcome === BLOCKED ? null : a)
+    this.run(best)
     return best
+  }
+
+  /** Whether there is more to decide about a job than who runs. @param {Activation} a @param {Circumstances} rare */
+  isSpecial(a, { server, reason, overran, costBefore, wcet }) {
+    return server !== null || reason !== NOT_CANCELLED || !overran && a.cost - costBefore > wcet
   }
 
   /**
@@ -3091,13 +3141,39 @@ class Dispatcher {
     if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
     if (this.standing !== a) this.bill(a, elapsed, time)
     if (outcome >= DONE) return false
-    const pace = a.pace ??= new Pace()
-    const { left } = budget // which is the job's to write
-    const passed = typeof left === 'number' ? this.granted - Math.max(0, left) : NaN
-    if (a.limit === AUTO && !this.cut && passed >= 0) this.tune(pace, passed || 1, elapsed)
-    return outcome === POINT && !this.changed && time < this.due && a.cost - pace.turn < this.slice &&
-      time < this.roundEnds && elapsed <= this.slice && !this.paused &&
-      (a.rare === null || (!isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet)))
+    a.pace ??= new Pace()
+    if (a.limit === AUTO && !this.cut) this.learn(a.pace, elapsed)
+    return outcome === POINT && !this.changed && this.goesOn(a)
+  }
+
+  /** Whether there is nothing to decide at a point of the running job. @param {Activation} a */
+  goesOn(a) {
+    const { time } = this
+    return time < this.due && a.cost - /** @type {Pace} */ (a.pace).turn < this.slice && time < this.roundEnds &&
+      this.elapsed <= this.slice && !this.paused &&
+      (a.rare === null || !isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet))
+  }
+
+  /**
+   * Takes in what the points of a budget cost.
+   *
+   * @param {Pace} pace @param {number} elapsed ms
+   */
+  learn(pace, elapsed) {
+    const { left } = allowance // which is the job's to write
+    if (typeof left !== 'number' || !(left <= this.granted)) return
+    const passed = this.granted - Math.max(0, left) || 1
+    const expected = pace.price * passed
+    if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
+      pace.time = elapsed
+      pace.passed = passed
+    } else {
+      pace.time += elapsed
+      pace.passed += passed
+      pace.recent += passed
+      if (pace.recent < pace.points) return
+    }
+    this.tune(pace)
   }
 
   /**
@@ -3122,19 +3198,13 @@ class Dispatcher {
    *
    * The price of a point is measured over several budgets, since one may be far shorter than a tick of the clock. A
    * budget that proves the old price wrong by more than the clock's resolution starts the measurement anew: budgets
-   * fall at once. They grow at most by doubling.
+   * fall at once. They grow at most by doubling. Those that end early, as a job waits, count together as one.
    *
-   * @param {Pace} pace @param {number} passed points @param {number} elapsed ms
+   * @param {Pace} pace
    */
-  tune(pace, passed, elapsed) {
-    const expected = pace.time / pace.passed * passed
-    if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
-      pace.time = elapsed
-      pace.passed = passed
-    } else {
-      pace.time += elapsed
-      pace.passed += passed
-    }
+  tune(pace) {
+    pace.recent = 0
+    pace.price = pace.time / pace.passed
     // While the clock has not ticked, all the points so far may have cost a whole tick.
     const price = (pace.time > 0 ? pace.time : Math.min(1, this.resolution)) / pace.passed
     const worth = Math.min(this.price, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
@@ -3596,6 +3666,8 @@ class Gate {
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
  * - `payer(job)` what makes others run by the reservation of a job, as their `reservation`; undefined where it has none
+ * - `event(fn)` has `fn` hand on an event of the event loop: jobs that it wakes run right behind it, in the same turn,
+ *   where they would run next anyway; for one round's time, until the host has been asked for a turn again
  * - `rank(job)` a copy of what a job is ranked by, for standings
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
@@ -3675,6 +3747,19 @@ export const seam = Object.freeze({
       held = false
       dispatcher.holds--
       if (!dispatcher.inRound) dispatcher.answerIdlers()
+    }
+  },
+
+  /** @param {() => void} fn */
+  event(fn) {
+    if (following !== null || rounds > 0) return fn()
+    /** @type {(() => void)[]} */
+    const turns = following = []
+    try {
+      fn()
+    } finally {
+      following = null
+      for (const turn of turns) turn()
     }
   },
 

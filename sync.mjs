@@ -2846,7 +2846,7 @@ class Link {
 
   /** @param {any} message */
   receive(message) {
-    if (!posting && this.inbox.length === 0) return this.#take(message)
+    if (!posting && this.inbox.length === 0) return seam.event(() => this.#take(message))
     if (this.inbox.push(message) > 1) return
     queueMicrotask(() => {
       for (const one of this.inbox) this.#take(one)

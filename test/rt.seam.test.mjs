@@ -2086,6 +2086,226 @@ waitables('and others may write into the trace', () => {
 
 waitables.run()
 
+// ---------------------------------------------------------------------------------------------------- events
+
+const events = suite('events')
+
+class Message extends seam.Waitable {
+  name = 'message'
+}
+
+/** A job that takes `ms` for each message, and what brings one, as a listener does. */
+function listening({ host, scheduler }, name, ms = 1, options = {}) {
+  let arrived = 0
+  let message = new Message()
+  scheduler.spawn(function* () {
+    for (;; arrived--) {
+      if (arrived === 0) yield message = new Message()
+      host.advance(ms)
+    }
+  }, { name, ...options })
+  host.run()
+  return () => {
+    arrived++
+    message.wake()
+  }
+}
+
+events('whom an event wakes runs behind its handler, in the same turn and with no post', () => {
+  const { host, scheduler, trace } = world()
+  const wake = listening({ host, scheduler }, 'job')
+  const { rounds } = scheduler.stats()
+  const { turns } = host
+  trace.take()
+  host.after(5, () => {
+    seam.event(() => {
+      wake()
+      assert.is(scheduler.current, null)
+      assert.is(host.time, 5)
+    })
+    assert.is(host.time, 6)
+    assert.is(host.posts, 0)
+  })
+  host.run()
+  assertTrace(trace, `
+    5 wake job
+    5 resume job
+    6 block job on=message`)
+  assert.is(host.turns, turns + 1)
+  assert.is(scheduler.stats().rounds, rounds + 1)
+})
+
+events('all of an event is handled before the most eligible runs', () => {
+  const { host, scheduler, trace } = world()
+  const wakers = [1, 3, 2].map(priority => listening({ host, scheduler }, `p${priority}`, 1, { priority }))
+  trace.take()
+  const [one, three, two] = wakers
+  host.after(5, () => seam.event(() => {
+    seam.event(two)
+    one()
+    three()
+  }))
+  host.run()
+  assert.equal(trace.records.filter(({ type }) => type === 'resume').map(({ job }) => job.name), ['p3', 'p2', 'p1'])
+  assert.equal(trace.records.slice(0, 3).map(({ type }) => type), ['wake', 'wake', 'wake'])
+})
+
+events('what an event wakes in a round runs in that round, at its next point', () => {
+  const { host, scheduler, trace } = world()
+  const wake = listening({ host, scheduler }, 'woken', 1, { priority: 1 })
+  trace.take()
+  scheduler.spawn(function* () {
+    seam.event(wake)
+    host.advance(1)
+    yield
+  }, { name: 'running' })
+  host.run()
+  assertTrace(trace, `
+    0 release running
+    0 start running
+    0 wake woken
+    1 preempt running by=woken
+    1 resume woken
+    2 block woken on=message
+    2 resume running
+    2 finish running`)
+})
+
+events('a round of another scheduler is not interrupted by one', () => {
+  const { host, scheduler } = world()
+  const other = world({ host })
+  const wake = listening(other, 'other')
+  other.trace.take()
+  scheduler.spawn(function* () {
+    seam.event(wake)
+    host.advance(3)
+  })
+  host.run()
+  assertTrace(other.trace, `
+    0 wake other
+    3 resume other
+    4 block other on=message`)
+})
+
+events('each scheduler that an event has woken runs its round', () => {
+  const { host, scheduler } = world()
+  const other = world({ host })
+  const wakers = [listening({ host, scheduler }, 'one'), listening(other, 'other')]
+  const { turns } = host
+  host.after(5, () => seam.event(() => { for (const wake of wakers) wake() }))
+  assert.is(host.run(), 7)
+  assert.is(host.turns, turns + 1)
+})
+
+events('a paused scheduler stays paused, also when it is paused by the event', () => {
+  for (const before of [true, false]) {
+    const { host, scheduler, trace } = world()
+    const wake = listening({ host, scheduler }, 'job')
+    trace.take()
+    if (before) scheduler.pause()
+    host.after(5, () => seam.event(() => {
+      wake()
+      scheduler.pause()
+    }))
+    host.after(9, () => scheduler.resume())
+    host.run()
+    assertTrace(trace, `
+      5 wake job
+      9 resume job
+      10 block job on=message`)
+  }
+})
+
+events('a turn that is posted already is not overtaken, and the only one', () => {
+  const { host, scheduler } = world({ host: virtualHost({ turn: 2 }) })
+  const wake = listening({ host, scheduler }, 'job')
+  const { rounds } = scheduler.stats()
+  const { turns } = host
+  host.after(5, () => {
+    wake()
+    seam.event(wake)
+    assert.is(host.posts, 1)
+  })
+  host.run()
+  assert.is(host.turns, turns + 2)
+  assert.is(scheduler.stats().rounds, rounds + 1)
+})
+
+events('rounds behind events take as long together as one, until the host has been asked for a turn', () => {
+  const { host, scheduler, trace } = world({ round: 5 })
+  const wake = listening({ host, scheduler }, 'job', 2)
+  trace.take()
+  const posts = []
+  // All are ready at the same time, as messages are that have piled up.
+  for (let n = 0; n < 8; n++) {
+    host.after(10, () => {
+      seam.event(wake)
+      posts.push(host.posts)
+    })
+  }
+  host.run()
+  assert.equal(posts, [0, 0, 0, 1, 1, 1, 1, 1])
+  assert.is(trace.records.filter(({ type }) => type === 'resume').length, 4)
+})
+
+events('a round behind an event ends when those before it have used up its time', () => {
+  const { host, scheduler } = world({ round: 5 })
+  const wake = listening({ host, scheduler }, 'job', 4)
+  host.after(10, () => seam.event(wake))
+  host.after(20, () => seam.event(() => {
+    wake()
+    scheduler.spawn(execute(host, 3), { priority: -1 })
+  }))
+  host.run({ until: 19 })
+  const { rounds } = scheduler.stats()
+  host.run({ until: 20, turns: 1 })
+  assert.is(host.time, 24)
+  assert.is(host.posts, 1)
+  assert.is(scheduler.stats().rounds, rounds + 1)
+  assert.is(host.run(), 27)
+})
+
+events('a turn that a timer has brought counts like one that was asked for', () => {
+  const { host, scheduler } = world({ round: 5 })
+  const wake = listening({ host, scheduler }, 'job', 4)
+  host.after(10, () => seam.event(wake))
+  seam.at(scheduler, 20, () => {})
+  host.after(30, () => seam.event(() => {
+    wake()
+    scheduler.spawn(execute(host, 3), { priority: -1 })
+  }))
+  host.run({ until: 29 })
+  host.run({ turns: 1 })
+  assert.is(host.time, 35)
+})
+
+events('an error of the handler is its caller\'s, and whom it has woken runs', () => {
+  const { host, scheduler } = world()
+  const wake = listening({ host, scheduler }, 'job')
+  assert.throws(() => seam.event(() => {
+    wake()
+    throw new Error('wrong')
+  }), 'wrong')
+  assert.is(host.time, 1)
+  assert.is(host.posts, 0)
+})
+
+events('a scheduler that the handler gives another host runs there', async () => {
+  const { host, scheduler } = world()
+  const next = virtualHost()
+  seam.event(() => {
+    scheduler.spawn(() => {}).cancel()
+    scheduler.configure({ host: next })
+    scheduler.spawn(function* () { next.advance(1) })
+  })
+  host.run()
+  next.run()
+  assert.is(host.time, 0)
+  assert.is(next.time, 1)
+})
+
+events.run()
+
 // ----------------------------------------------------------------------------------------- closed schedulers
 
 const closed = suite('closed schedulers')

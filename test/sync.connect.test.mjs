@@ -74,6 +74,25 @@ rendezvous('a receiver that waits gets the message one delay later', () => {
   assert.equal(log, ['11 got it', '12 sent'])
 })
 
+rendezvous('a message, and its answer, start their jobs in the turn that brings them', () => {
+  const { host, scheduler, log, note, left: [a], right: [b] } = setUp()
+  scheduler.spawn(function* () { for (;;) note(`got ${yield b.receive()}`) })
+  host.run()
+  log.length = 0
+  host.after(10, () => scheduler.spawn(function* () {
+    for (const message of [1, 2]) {
+      yield a.send(message)
+      note(`${message} is sent, in turn ${host.turns - turns}`)
+    }
+  }))
+  const { turns } = host
+  host.run()
+  // Turn 1 is the timer, 2 the round of the sender, and then each frame is one.
+  assert.equal(log.map(line => line.replace(/^\d+ /, '')), [
+    'got 1', '1 is sent, in turn 4', 'got 2', '2 is sent, in turn 6'])
+  assert.is(host.turns - turns, 6)
+})
+
 rendezvous('a message costs two frames, and one at a time is out', () => {
   const { host, scheduler, posted, left: [a], right: [b] } = setUp()
   host.run()
