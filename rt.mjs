@@ -357,7 +357,7 @@ export function schedulable(tasks, options = {}) {
     throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
   }
   if (!Array.isArray(tasks)) throw wrongType('tasks', 'an array of Tasks', tasks)
-  const demands = tasks.map((task, index) => demandOf(task, index, policy))
+  const demands = Array.from(tasks, (task, index) => demandOf(task, index, policy))
   const blockers = blockersAmong(demands)
   const utilization = demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
   const result = isByDeadline ? byDemand(demands, blockers, utilization) : byResponse(demands, blockers)
@@ -424,7 +424,7 @@ function blockersAmong(demands) {
   const ceilings = new Map([[undefined, Infinity]])
   for (const { level, sections } of demands) {
     for (const { resource } of sections) {
-      const given = typeof resource?.ceiling === 'number' ? resource.ceiling : -Infinity
+      const given = resource?.ceiling > -Infinity ? resource.ceiling : -Infinity
       ceilings.set(resource, Math.max(ceilings.get(resource) ?? -Infinity, given, level))
     }
   }
