@@ -82,14 +82,13 @@ function makeHost(platform) {
   const hidden = () => document?.visibilityState === 'hidden'
   /** @type {Host['post'] | undefined} */
   let send
+  const sender = () => platform.setImmediate ? immediatePost(platform)
+    : document && platform.requestAnimationFrame ? pacedPost(platform, now, hidden) : channelPost(platform)
   /** @type {Host} */
   const host = {
     now,
     hidden,
-    // Node drains about a thousand MessageChannel messages per turn, which starves its timers, and an open channel
-    // keeps the process alive; its setImmediate does neither.
-    post: (fn, goesOn) => (send ??= platform.setImmediate ??
-      (document && platform.requestAnimationFrame ? pacedPost(platform, now, hidden) : channelPost(platform)))(fn, goesOn),
+    post: (fn, goesOn) => (send ??= sender())(fn, goesOn),
     after(ms, fn, { ref }) {
       const timer = platform.setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
       if (!ref) timer.unref?.()
@@ -107,6 +106,14 @@ function makeHost(platform) {
   }
   return host
 }
+
+/**
+ * Node drains about a thousand MessageChannel messages per turn, which starves its timers, and an open channel keeps the
+ * process alive; its setImmediate does neither.
+ *
+ * @param {any} platform @returns {(fn: () => void) => void} whatever else it is given does not reach `fn`
+ */
+const immediatePost = ({ setImmediate }) => fn => setImmediate(fn)
 
 /** @param {any} platform @returns {(fn: () => void) => void} */
 function channelPost(platform) {
@@ -325,7 +332,9 @@ const TOLERANCE = 2 ** -36
 const LESS = 1 - TOLERANCE
 const MORE = 1 + TOLERANCE
 /** Terms of sums after which `schedulable` gives up: few sets need as many. @param {number} count of tasks */
-const mostTerms = count => 3e7 + 8 * count ** 2
+const mostTerms = count => 2e7 + 8 * count ** 2
+/** What a sum costs beside its terms. */
+const SUM = 10
 
 /**
  * Whether all jobs of a set of tasks will meet their deadlines, before any of them has run.
@@ -458,10 +467,11 @@ function byResponse(demands, blockers) {
    * @param {number} time @param {number} last @param {boolean} atOnce on behalf of somebody who needs no time
    */
   function interferenceBy(time, last, atOnce) {
-    terms -= last
+    terms -= last + SUM
     const [early, late] = [time * LESS, time * MORE]
     let sum = 0
     for (let place = 0; place < last; place++) {
+      if (wcets[place] === 0) continue
       // Who needs no time at all waits until nobody above has anything to do, not even from that moment on.
       const jobs = atOnce ? Math.floor(late * rates[place]) + 1 : Math.ceil(early * rates[place])
       sum += jobs * wcets[place]
@@ -473,7 +483,7 @@ function byResponse(demands, blockers) {
    * @param {Demand} demand @param {number} last of those that interfere, itself left out
    * @param {number} share that these ask for @param {number} blocking
    */
-  function responseOf({ wcet, period }, last, share, blocking) {
+  function responseOf({ wcet, period, deadline }, last, share, blocking) {
     if (share > LESS || share + wcet / period > MORE) return Infinity
     let longest = 0
     for (let jobs = 1, end = earliest; ; jobs++) {
@@ -481,9 +491,13 @@ function byResponse(demands, blockers) {
       // From below: what is asked for meanwhile is at least the share of the time.
       end = Math.max(end, own / (1 - share + 1e-12))
       for (let before = -1; end > before * MORE; end = own + interferenceBy(end, last, wcet === 0)) {
-        if (terms < 0) return Infinity
+        if (terms < 0) {
+          isExact &&= Math.max(longest, end - (jobs - 1) * period) > deadline * MORE
+          return Infinity
+        }
         before = end
       }
+      if (!(end < Infinity)) return Infinity
       longest = Math.max(longest, end - (jobs - 1) * period)
       if (jobs === 1) earliest = end
       if (end <= jobs * period * MORE) return longest
@@ -514,7 +528,7 @@ function byResponse(demands, blockers) {
       if (longest > demand.deadline * MORE) failed ??= demand
     }
   }
-  return { failed, isRefused: false, isExact: isExact && terms >= 0, response }
+  return { failed, isRefused: false, isExact, response }
 }
 
 /**
@@ -537,19 +551,19 @@ function byDemand(demands, blockers, utilization) {
 
   /** What has to be done from 0 to `time`. @param {number} time */
   function demandBy(time) {
-    terms -= order.length
+    terms -= order.length + SUM
     const late = time * MORE
     let sum = 0
     for (const { wcet, period, deadline } of order) {
       if (deadline > late) break
-      sum += (Math.floor((late - deadline) / period) + 1) * wcet
+      if (wcet > 0) sum += (Math.floor((late - deadline) / period) + 1) * wcet
     }
     return sum
   }
 
   /** The latest deadline before `time`. @param {number} time */
   function deadlineBefore(time) {
-    terms -= order.length
+    terms -= order.length + SUM
     const early = time * LESS
     let latest = -Infinity
     for (const { period, deadline } of order) {
@@ -568,7 +582,7 @@ function byDemand(demands, blockers, utilization) {
   function overloadWithin(from, to, blocked) {
     for (let time = deadlineBefore(to); time >= from && terms >= 0;) {
       const asked = demandBy(time) + blocked
-      if (asked > time * MORE) return time
+      if (!(asked <= time * MORE)) return time
       time = asked < time * LESS ? asked : deadlineBefore(time)
     }
     return null
@@ -631,7 +645,7 @@ function horizonOf(order, utilization) {
 /** When the processor has nothing left to do. @param {Demand[]} order @param {number} terms at most */
 function busyPeriodOf(order, terms) {
   let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
-  for (; terms > 0; terms -= order.length) {
+  for (; terms > 0; terms -= order.length + SUM) {
     const early = end * LESS
     let asked = 0
     for (const { wcet, period } of order) asked += Math.ceil(early / period) * wcet

@@ -716,6 +716,14 @@ timers.run()
 
 const node = suite('Node')
 
+node('a round lasts its time, also when another has just ended', async () => {
+  const scheduler = new Scheduler({ round: 16, budget: 100 })
+  scheduler.spawn(function* () { for (let n = 0; n < 1e5; n++) yield })
+  await scheduler.idle()
+  // A thousand budgets, of a few ms altogether.
+  assert.ok(scheduler.stats().rounds < 200, `${scheduler.stats().rounds} rounds`)
+})
+
 /** Runs a module in a process of its own, which is to end by itself. @param {string} body */
 function inProcess(body) {
   const script = `
