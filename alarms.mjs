@@ -1638,7 +1638,7 @@ class Polling extends Deferrable {
     super.wake(time, since)
     if (this.next <= time) this.#poll(time) // nobody has, since there were no jobs
     // Work that is noticed at the same reading of the clock as the poll was there.
-    this.#isServing = this.cycle.timeOf(this.cycle.indexAt(time)) >= since || this.#polled === time
+    this.#isServing = this.cycle.timeOf(this.cycle.indexAt(time)) === since || this.#polled === time
   }
 
   /** @param {number} time */
@@ -1879,7 +1879,7 @@ class Account {
   get claim() {
     const { name, server, priority } = this
     const isBursty = server instanceof Deferrable && !(server instanceof Polling)
-    return claimOfReservation(name, this.isOff ? 0 : server.capacity, server.period, priority, isBursty)
+    return claimOfReservation(name, server.capacity, server.period, priority, isBursty)
   }
 
   get payer() { return this }
