@@ -1,0 +1,162 @@
+import { IoReservation, on, Reservation } from '../alarms.mjs'
+import { budget, edf, fp, Scheduler } from '../rt.mjs'
+import {
+  cpuTime, figure, heading, measure, median, printRows, ratio, synchronousHost, table, target
+} from './support.mjs'
+
+const yields = 20_000
+const points = 3_000_000
+// More than a run takes, and half of the processor, since the I/O reservation has its share as well.
+const plenty = { capacity: 5e8, period: 1e9, depleted: 'wait' }
+
+function* yielding(count) {
+  for (let i = 0; i < count; i++) yield
+}
+
+function* counting(count) {
+  for (let i = 0; i < count; i++) if (--budget.left <= 0) yield
+}
+
+// A polling server consumes as a deferrable one does.
+const kinds = [
+  ['none, fp', fp, () => undefined],
+  ['none, edf', edf, () => undefined],
+  ['sporadic', fp, scheduler => new Reservation({ ...plenty, scheduler })],
+  ['deferrable', fp, scheduler => new Reservation({ ...plenty, kind: 'deferrable', scheduler })],
+  ['I/O, for a sporadic one', fp, scheduler =>
+    new IoReservation({ utilization: 0.4, scheduler }).for(new Reservation({ ...plenty, scheduler }))],
+  ['constant-bandwidth', edf, scheduler => new Reservation({ ...plenty, scheduler })]
+]
+
+/**
+ * Equal jobs with the same reservation, which is new in each run, and so never depleted.
+ * @param {number} operations
+ * @param {(count: number) => Generator} work
+ * @param {number} jobs
+ * @param {object} options of the scheduler
+ */
+const variants = (operations, work, jobs, options) => kinds.map(([name, policy, reserve]) => ({
+  name,
+  operations,
+  run() {
+    const host = synchronousHost()
+    const scheduler = new Scheduler({ policy, host, round: Infinity, ...options })
+    const reservation = reserve(scheduler)
+    const all = Array.from({ length: jobs }, () => scheduler.spawn(work, { reservation }, operations / jobs))
+    host.drain()
+    if (all.some(job => job.state !== 'done')) throw new Error(`${name}: a job has not ended`)
+  }
+}))
+
+heading('what reservations cost', 'CPU time')
+
+console.log(`### A budget: one job; ${figure(yields)} yields, the clock read at each\n`)
+const budgets = await measure(variants(yields, yielding, 1, { slice: Infinity, budget: 1 }), { passes: 7 })
+printRows('reservation', 'ns per budget', budgets)
+
+console.log(`### A point: one job; ${figure(points)} counted points, budget auto\n`)
+const counted = await measure(variants(points, counting, 1, {}), { passes: 5, time: 100 })
+printRows('reservation', 'ns per point', counted)
+
+console.log(`### A switch: two equal jobs, in the same reservation, that hand over at every yield\n`)
+const handingOver = { slice: Number.MIN_VALUE, budget: 1 }
+const switches = await measure(variants(yields, yielding, 2, handingOver), { passes: 7 })
+printRows('reservation', 'ns per switch', switches)
+
+console.log('### A depletion and a replenishment: 4 budgets of 16; a job without reservation has the rest\n')
+
+/** A clock of which every reading takes a ms: capacities last for as many budgets. */
+function ticking() {
+  let ticks = 0
+  return () => ++ticks
+}
+
+const depletions = kinds.filter(([name]) => !name.startsWith('I/O')).map(([name, policy, reserve]) => {
+  const host = synchronousHost(ticking())
+  const scheduler = new Scheduler({ policy, host, round: Infinity, slice: Infinity, budget: 1 })
+  const reservation = reserve(scheduler)?.resize({ capacity: 4, period: 16 })
+  return {
+    name,
+    operations: yields / 16,
+    run() {
+      scheduler.spawn(yielding, { reservation }, yields / 4)
+      scheduler.spawn(yielding, {}, yields * 3 / 4)
+      host.drain()
+    }
+  }
+})
+printRows('reservation', 'ns per 16 budgets', await measure(depletions, { passes: 7 }))
+
+console.log('### Creation\n')
+
+/**
+ * @param {(scheduler: Scheduler) => object} make
+ * @param {number} count
+ * @returns {number} us for each of so many that one scheduler is given
+ */
+function creation(make, count) {
+  const times = []
+  for (let pass = 0; pass < 20; pass++) {
+    const scheduler = new Scheduler({ policy: fp, host: synchronousHost() })
+    const began = cpuTime()
+    for (let i = 0; i < count; i++) make(scheduler)
+    times.push((cpuTime() - began) * 1000 / count)
+  }
+  return median(times)
+}
+
+const makers = [
+  ['Reservation', scheduler => new Reservation({ capacity: 1e-4, period: 1, scheduler })],
+  ['IoReservation', scheduler => new IoReservation({ utilization: 1e-4, scheduler })]
+]
+const counts = [10, 100, 1000]
+table(['us each', ...counts.map(count => `${figure(count)} of a scheduler`)],
+  makers.map(([name, make]) => [name, ...counts.map(count => creation(make, count))]))
+
+console.log('### A storm: events that are raised all at once, then handled, by a handler that counts\n')
+
+/**
+ * @param {number} count
+ * @param {(scheduler: Scheduler) => object} options
+ * @returns {number[]} us each: raised, handled
+ */
+function storm(count, options) {
+  const host = { ...synchronousHost(), eventTime: performance.now.bind(performance) }
+  const scheduler = new Scheduler({ policy: fp, host, round: Infinity })
+  const source = new EventTarget()
+  const event = new Event('change')
+  let handled = 0
+  on(source, 'change', () => { handled++ }, { scheduler, ...options(scheduler) })
+  const began = cpuTime()
+  for (let i = 0; i < count; i++) source.dispatchEvent(event)
+  const raised = cpuTime()
+  host.drain()
+  const ended = cpuTime()
+  if (handled !== count) throw new Error(`only ${handled} of ${count} events handled`)
+  return [(raised - began) * 1000 / count, (ended - raised) * 1000 / count]
+}
+
+const own = { capacity: 5e8, period: 1e9 }
+const handlings = [
+  ['none: a job per event', () => ({})],
+  ['capacity and period', () => own],
+  ['capacity, period and io', scheduler =>
+    ({ ...own, io: new IoReservation({ utilization: 0.4, scheduler }) })]
+]
+const sizes = [1000, 100_000]
+const rows = handlings.map(([name, options]) => [name, ...sizes.flatMap(size => {
+  const passes = Array.from({ length: size > 1000 ? 3 : 20 }, () => storm(size, options))
+  return [0, 1].map(which => median(passes.map(pass => pass[which])))
+})])
+table(['reservation', ...sizes.flatMap(size => [`${figure(size)} events: raised, us each`, 'handled'])], rows)
+
+const floors = { sporadic: 'none, fp', 'constant-bandwidth': 'none, edf' }
+const tables = [['a budget', budgets, 1.75], ['a counted point', counted, 1.05], ['a switch', switches, 1.75]]
+for (const [what, rows, most] of tables) {
+  for (const [name, none] of Object.entries(floors)) {
+    target(`${what} in a ${name} reservation to one in none`, ratio(rows, name, none), { most })
+  }
+}
+for (const [name, , few, , many] of rows) {
+  target(`an event among 100 000 to one among 1000, ${name}`, many / few, { most: 2 })
+}

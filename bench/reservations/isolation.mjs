@@ -1,0 +1,81 @@
+import { loop } from '../../alarms.mjs'
+import { table, target } from '../support.mjs'
+import { disturbanceOf, end, findPrime, laboratory, mean, undisturbed } from './workloads.mjs'
+
+const period = 100
+const capacities = [40, 20, 10]
+const work = 145 // ms of the processor that one execution of findPrime takes
+
+/**
+ * Loops that execute findPrime again and again.
+ * @param {object} setup
+ * @param {'fp' | 'edf'} setup.policy
+ * @param {boolean} setup.isReserved
+ * @param {number[]} setup.capacities one for each loop
+ * @param {number} setup.executions of the loop that has executed least
+ * @param {import('./workloads.mjs').Clock} setup.clock
+ * @returns {Promise<{ loops: { ms: number, tested: number, executions: number }[], disturbance: number }>}
+ *   `ms`: how long an execution took, mean; `tested`: the numbers tested in each
+ */
+async function executionsOf({ policy, isReserved, capacities, executions, clock }) {
+  const { scheduler, now } = laboratory(policy, clock)
+  const done = capacities.map(() => [])
+  let loops
+  await new Promise(resolve => {
+    loops = capacities.map((capacity, i) => {
+      const body = function* () {
+        const began = now()
+        const tested = yield* findPrime(scheduler, work)
+        done[i].push({ ms: now() - began, tested })
+        if (done.every(({ length }) => length >= executions)) resolve()
+      }
+      if (isReserved) return loop(body, { capacity, period, depleted: 'wait', scheduler })
+      return scheduler.spawn(function* () {
+        for (;;) yield* body()
+      })
+    })
+  })
+  await end(scheduler, loops)
+  return {
+    loops: done.map(each => ({
+      ms: mean(each.map(({ ms }) => ms)),
+      tested: mean(each.map(({ tested }) => tested)),
+      executions: each.length
+    })),
+    disturbance: disturbanceOf(scheduler)
+  }
+}
+
+/** Table VI and figure 10. @param {{ runs: number, clock: import('./workloads.mjs').Clock }} options */
+export async function isolatedLoops({ runs, clock }) {
+  console.log(`### Temporal isolation between loops (Qduino, Table VI and figure 10)
+
+Loops of findPrime, ${work} ms of the processor each time, with 40, 20 and 10 of 100 ms: all together,
+until the last has executed it ${runs} times, and each alone, as often. Depleted, they wait; in the
+background, one alone would have the whole processor.
+`)
+  const rows = []
+  const ratios = []
+  const setups = [['fp', true], ['edf', true], ['fp', false]]
+  for (const [policy, isReserved] of setups) {
+    const run = (capacities, executions) =>
+      undisturbed(() => executionsOf({ policy, isReserved, capacities, executions, clock }), clock)
+    await run(capacities, 1) // warm-up
+    const { loops: together } = await run(capacities, runs)
+    for (const [i, capacity] of capacities.entries()) {
+      const { loops: [alone] } = await run([capacity], together[i].executions)
+      const ratio = together[i].ms / alone.ms
+      if (isReserved) ratios.push(ratio)
+      rows.push([
+        isReserved ? `${policy}, ${capacity}/${period}` : `none, loop ${i + 1} of equals`,
+        alone.ms, together[i].ms, ratio, together[i].tested / alone.tested
+      ])
+    }
+  }
+  table(
+    ['reservation', 'alone, ms', 'together, ms', 'together to alone', 'numbers tested, together to alone'],
+    rows
+  )
+  target('findPrime together to alone, with reservations, the highest', Math.max(...ratios), { most: 1.02 })
+  console.log()
+}

@@ -1,0 +1,66 @@
+import { IoReservation, Reservation, sleep } from '../../alarms.mjs'
+import { median, table, target } from '../support.mjs'
+import { findPrime, laboratory } from './workloads.mjs'
+
+const period = 500
+const work = 600 // ms of the processor that findPrime takes
+const writes = 200
+const blocked = 1 // ms for which each waits
+
+function* digitalWrites() {
+  for (let i = 0; i < writes; i++) yield sleep(blocked)
+}
+
+/**
+ * The jobs of each case, with the paper's parameters: a single loop has 498/500; of two, findPrime has
+ * 495/500, and an I/O reservation of 3/500 works for it.
+ */
+const cases = [
+  ['one loop: digitalWrite', start => [start(498, digitalWrites)]],
+  ['one loop: findPrime', (start, prime) => [start(498, prime)]],
+  ['one loop: digitalWrite and findPrime', (start, prime) => [start(498, function* () {
+    yield* digitalWrites()
+    yield* prime()
+  })]],
+  ['two loops: digitalWrite, findPrime', (start, prime) => [start(495, prime), start(0, digitalWrites)]]
+]
+
+/** @returns {Promise<number>} ms until all is done */
+async function durationOf(jobsOf, isReserved, clock) {
+  const { scheduler, now } = laboratory('fp', clock)
+  let main
+  const reserve = capacity => {
+    if (capacity === 0) return new IoReservation({ utilization: 3 / 500, scheduler }).for(main)
+    return main = new Reservation({ capacity, period, depleted: 'wait', scheduler })
+  }
+  const start = (capacity, work) =>
+    scheduler.spawn(work, { reservation: isReserved ? reserve(capacity) : undefined })
+  const began = now()
+  const jobs = jobsOf(start, () => findPrime(scheduler, work))
+  await Promise.all(jobs)
+  return Math.max(...jobs.map(job => job.finished)) - began
+}
+
+/** Table III and figure 7. @param {{ runs: number, clock: import('./workloads.mjs').Clock }} options */
+export async function multipleLoops({ runs, clock }) {
+  console.log(`### One loop or two (Qduino, Table III and figure 7)
+
+findPrime, ${work} ms of the processor, and ${writes} writes that block for ${blocked} ms each. Median of
+${runs} runs.
+`)
+  const rows = []
+  for (const [name, jobsOf] of cases) {
+    const column = []
+    for (const isReserved of [true, false]) {
+      const durations = []
+      for (let run = 0; run < runs; run++) durations.push(await durationOf(jobsOf, isReserved, clock))
+      column.push(median(durations))
+    }
+    rows.push([name, ...column])
+  }
+  table(['case', 'with reservations, ms', 'without, ms'], rows)
+  const [, , [, together], [, apart]] = rows
+  const gain = (together / apart - 1) * 100
+  target('what two loops gain over one, with reservations', gain, { least: 28, unit: ' %' })
+  console.log()
+}
