@@ -1,0 +1,719 @@
+/**
+ * Reservations as the literature has them, on one CPU without overhead, in whole milliseconds: what a
+ * scheduler is compared with, and what must hold of any schedule, whoever made it.
+ *
+ * Servers: sporadic (Sprunt, Sha, Lehoczky 1989, with the corrections of Stanovich, Baker, Wang, Gonzalez
+ * Harbour, RTAS 2010), deferrable and polling (Lehoczky, Sha, Strosnider 1987), constant-bandwidth (Abeni,
+ * Buttazzo 1998; `wait` and `background` recharge at the deadline, `postpone` at once), and, as the wrong
+ * one, the sporadic server of POSIX.
+ *
+ * What happens at one instant happens in this order: the job that has come to a preemption point is charged;
+ * it ends, and with it perhaps the work of its server; servers are replenished; jobs are released; the most
+ * eligible job runs. Whoever is released at the beginning of a period is there when it begins.
+ */
+
+/**
+ * @typedef {object} ReservationScenario
+ * @property {'fp' | 'edf'} policy
+ * @property {ReservedCapacity[]} reservations
+ * @property {ScenarioJob[]} jobs
+ * @property {number} until ms that are simulated
+ * @property {number} [slice] ms before jobs of equal standing rotate; default Infinity
+ */
+/**
+ * @typedef {object} ReservedCapacity
+ * @property {string} name
+ * @property {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth' | 'posix'} kind
+ * @property {number} capacity
+ * @property {number} period
+ * @property {number} [priority] larger is more important; default rate monotonic
+ * @property {'background' | 'wait' | 'postpone'} [depleted] default 'background'
+ * @property {number} [limit] of the pending replenishments of a sporadic server; default Infinity
+ * @property {number} [low] the priority of a depleted POSIX server, among that of all jobs
+ */
+/**
+ * @typedef {object} ScenarioJob
+ * @property {string} name
+ * @property {number} release
+ * @property {number} work ms
+ * @property {string} [reservation]
+ * @property {number} [priority] default 0
+ * @property {number} [deadline] relative; default Infinity
+ * @property {number} [grain] ms from one preemption point to the next; default 1
+ * @property {{ after: number, ms: number }[]} [pauses] when it has worked for `after` ms, it waits for `ms`
+ */
+/**
+ * What ran for a millisecond; null where nothing did.
+ *
+ * @typedef {{ job: string, server: string | null, foreground: boolean, deadline: number } | null} Tick
+ */
+
+/** @typedef {{ band: number, deadline: number, priority: number }} Rank larger bands first */
+
+// Infinity - Infinity is NaN.
+const ascending = (/** @type {number} */ a, /** @type {number} */ b) => (a < b ? -1 : a > b ? 1 : 0)
+
+// ----------------------------------------------------------------------------------------------- the servers
+
+/**
+ * A sporadic server is as many periodic tasks as it has replenishments: one that was due at `time` and was
+ * used up is due again a period after that time, whenever the use was. A server that had no work begins anew,
+ * now.
+ *
+ * @param {ReservedCapacity} parameters
+ */
+function sporadic({ capacity, period, limit = Infinity }) {
+  /** In order of time; the amounts always sum to the capacity. */
+  const refills = [{ time: -Infinity, amount: capacity }]
+  /** What is used of the first, which is split only when the work ends. */
+  let used = 0
+  let now = -Infinity
+
+  /** @param {number} time @param {number} amount */
+  function expect(time, amount) {
+    const last = refills[refills.length - 1]
+    // Used one after the other, what is due when the one before is used up may as well be part of it.
+    if (last !== undefined && last.time + last.amount >= time) last.amount += amount
+    else refills.push({ time, amount })
+  }
+
+  function begin() {
+    const [head] = refills
+    if (head.time > now) return
+    head.time = now
+    while (refills.length > 1 && refills[1].time <= now + head.amount) {
+      head.amount += refills.splice(1, 1)[0].amount
+    }
+  }
+
+  /** What is used of the first is due a period after it, whatever becomes of the rest. */
+  function split() {
+    if (used === 0) return
+    const [head] = refills
+    const time = head.time + period
+    const amount = used
+    used = 0
+    if (refills.length < limit) {
+      head.amount -= amount
+      head.time += amount
+      return expect(time, amount)
+    }
+    // No room for one more: the rest comes later than it need.
+    if (refills.length === 1) return void (head.time = time)
+    refills.shift()
+    refills[0].amount += head.amount - amount
+    expect(time, amount)
+  }
+
+  return {
+    deadline: Infinity,
+    get remaining() {
+      return refills.reduce((sum, { time, amount }) => sum + (time <= now ? amount : 0), -used)
+    },
+    refills: () => refills.map(({ time, amount }) => ({ time, amount })),
+    /** @param {number} time */
+    advance(time) { now = time },
+    wake: begin,
+    rest: split,
+    /** @param {number} ms @param {number} time */
+    charge(ms, time) {
+      now = time
+      used += ms
+      // An overrun uses up what is not due yet.
+      while (used >= refills[0].amount) {
+        const [{ time, amount }] = refills.splice(0, 1)
+        used -= amount
+        expect(time + period, amount)
+      }
+      if (refills[0].time + used > now) split()
+    }
+  }
+}
+
+/**
+ * Capacity comes at every multiple of the period, and stays.
+ *
+ * @param {ReservedCapacity} parameters
+ */
+function deferrable({ capacity, period }) {
+  let remaining = capacity
+  let next = period
+  return {
+    deadline: Infinity,
+    get remaining() { return remaining },
+    refills: () => [],
+    /** @param {number} time */
+    advance(time) {
+      for (; next <= time; next += period) remaining = capacity + Math.min(0, remaining)
+    },
+    wake() {},
+    rest() {},
+    /** @param {number} ms */
+    charge(ms) { remaining -= ms }
+  }
+}
+
+/**
+ * Capacity comes at every multiple of the period, to a server that has work, and goes with the work.
+ *
+ * @param {ReservedCapacity} parameters
+ */
+function polling(parameters) {
+  const { capacity, period } = parameters
+  let remaining = capacity
+  let next = period
+  return {
+    ...deferrable(parameters),
+    get remaining() { return remaining },
+    /** @param {number} time */
+    advance(time) {
+      for (; next <= time; next += period) remaining = capacity + Math.min(0, remaining)
+    },
+    rest() { remaining = Math.min(0, remaining) },
+    /** @param {number} ms */
+    charge(ms) { remaining -= ms }
+  }
+}
+
+/**
+ * Its capacity belongs to a deadline; its demand never exceeds its bandwidth, capacity / period.
+ *
+ * @param {ReservedCapacity} parameters
+ */
+function constantBandwidth({ capacity, period, depleted }) {
+  let remaining = 0
+  let deadline = -Infinity
+  let now = -Infinity
+
+  function recharge() {
+    remaining += capacity
+    deadline += period
+  }
+
+  return {
+    get remaining() { return remaining },
+    get deadline() { return deadline },
+    refills: () => [],
+    /** @param {number} time */
+    advance(time) {
+      now = time
+      if (depleted === 'postpone' || deadline === -Infinity) return
+      while (remaining <= 0 && deadline <= now) {
+        recharge()
+        // As Linux (sched/deadline.c): who lags a whole period behind begins anew.
+        if (remaining > 0 && deadline <= now) deadline = now + period
+      }
+    },
+    wake() {
+      // remaining >= (deadline - now) * capacity / period, without a division
+      if (remaining * period < (deadline - now) * capacity) return
+      remaining = capacity
+      deadline = now + period
+    },
+    rest() {},
+    /** @param {number} ms */
+    charge(ms) {
+      remaining -= ms
+      while (depleted === 'postpone' && remaining <= 0) recharge()
+    }
+  }
+}
+
+/**
+ * SCHED_SPORADIC as POSIX has it, with its defects: what is used is counted from the activation of the thread
+ * and comes back a period after it, even the part that came only later; an overrun is forgiven, and comes
+ * back too.
+ *
+ * @param {ReservedCapacity} parameters
+ */
+function posix({ capacity, period }) {
+  let remaining = capacity
+  let used = 0
+  let activation = 0
+  let now = 0
+  /** @type {{ time: number, amount: number }[]} */
+  let pending = []
+
+  function schedule() {
+    if (used > 0) pending.push({ time: activation + period, amount: used })
+    used = 0
+  }
+
+  return {
+    deadline: Infinity,
+    get remaining() { return remaining },
+    refills: () => pending,
+    /** @param {number} time */
+    advance(time) {
+      now = time
+      for (const { amount } of pending.filter(refill => refill.time <= now)) {
+        if (remaining === 0) activation = now
+        remaining = Math.min(capacity, remaining + amount)
+      }
+      pending = pending.filter(refill => refill.time > now)
+    },
+    wake() { activation = now },
+    rest: schedule,
+    /** @param {number} ms */
+    charge(ms) {
+      used += ms
+      remaining = Math.max(0, remaining - ms)
+      if (remaining === 0) schedule()
+    }
+  }
+}
+
+const KINDS = { sporadic, deferrable, polling, 'constant-bandwidth': constantBandwidth, posix }
+
+// -------------------------------------------------------------------------------------------- the simulation
+
+/**
+ * @param {ReservationScenario} scenario
+ * @returns {{ ticks: Tick[], finish: Record<string, number>, depletions: Record<string, number[]>,
+ *   replenishments: Record<string, number[]>, refills: Record<string, { time: number, amount: number }[]> }}
+ *   `finish` of the jobs that end in time; `depletions`, when a server was left with nothing, or recharged
+ *   early; `replenishments`, when one got more; `refills`, what sporadic ones have and expect at the end
+ */
+export function simulate({ policy, reservations, jobs, until, slice = Infinity }) {
+  const servers = reservations.map(parameters => ({
+    ...parameters,
+    priority: parameters.priority ?? 1 / parameters.period,
+    depleted: parameters.depleted ?? 'background',
+    server: KINDS[parameters.kind](parameters),
+    hasWork: false,
+    depletions: /** @type {number[]} */ ([]),
+    replenishments: /** @type {number[]} */ ([])
+  }))
+  const all = jobs.map((job, index) => ({
+    deadline: Infinity,
+    priority: 0,
+    grain: 1,
+    ...job,
+    index,
+    rest: job.work,
+    /** Released, or woken. */
+    arrival: job.release,
+    by: servers.find(({ name }) => name === job.reservation),
+    isHere: false,
+    isReady: false,
+    /** of the present budget, of the present slice, and in which order equals go */
+    ran: 0,
+    turn: 0,
+    stamp: 0
+  }))
+  for (const { reservation, by } of all) {
+    if (reservation && !by) throw new RangeError(`no reservation ${reservation}`)
+  }
+
+  /** @param {typeof all[0]} job @returns {Rank | null} null while it may not run */
+  function rankOf({ by, release, deadline, priority }) {
+    const own = { deadline: policy === 'edf' ? release + deadline : 0, priority }
+    if (by === undefined) return { band: 0, ...own }
+    if (by.server.remaining > 0) {
+      if (policy === 'edf') return { band: 0, deadline: by.server.deadline, priority: by.priority }
+      return { band: by.kind === 'posix' ? 0 : 1, deadline: 0, priority: by.priority }
+    }
+    if (by.low !== undefined) return { band: 0, deadline: 0, priority: by.low }
+    return by.depleted === 'background' ? { band: -1, ...own } : null
+  }
+
+  const pauseOf = (/** @type {typeof all[0]} */ { pauses = [], work, rest }) => {
+    return pauses.find(({ after }) => after === work - rest)
+  }
+
+  const compareRanks = (/** @type {Rank} */ a, /** @type {Rank} */ b) =>
+    b.band - a.band || ascending(a.deadline, b.deadline) || b.priority - a.priority
+
+  /** @type {Tick[]} */
+  const ticks = []
+  /** @type {Record<string, number>} */
+  const finish = {}
+  let rotation = 0
+  /** @type {typeof all[0] | null} */
+  let running = null
+  /** Whether the present budget was paid for. */
+  let isPaid = false
+
+  for (let now = 0; ; now++) {
+    const isAtPoint = running === null || running.rest === 0 || running.ran === running.grain
+    if (isAtPoint) {
+      const paying = running !== null && isPaid ? running.by : undefined
+      if (running !== null) {
+        if (paying !== undefined) {
+          const left = paying.server.remaining - running.ran
+          paying.server.charge(running.ran, now)
+          if (paying.server.remaining <= 0 || paying.depleted === 'postpone' && left <= 0) {
+            paying.depletions.push(now)
+          }
+        }
+        running.turn += running.ran
+        running.ran = 0
+        if (running.rest === 0) {
+          finish[running.name] = now
+          running.isReady = false
+          running = null
+        } else if (pauseOf(running) !== undefined) {
+          running.arrival = now + /** @type {{ ms: number }} */ (pauseOf(running)).ms
+          running.isHere = running.isReady = false
+          running = null
+        }
+      }
+      for (const by of servers) {
+        const hasWork = all.some(job => job.by === by && job.rest > 0 && job.isHere)
+        if (by.hasWork && !hasWork) by.server.rest()
+        by.hasWork = hasWork
+      }
+      for (const by of servers) {
+        const { remaining } = by.server
+        by.server.advance(now)
+        if (by.server.remaining > remaining) by.replenishments.push(now)
+      }
+      const arrived = all.filter(job => !job.isHere && job.arrival <= now)
+      for (const job of arrived) job.isHere = true
+      for (const by of servers) {
+        const hasWork = all.some(job => job.by === by && job.rest > 0 && job.isHere)
+        if (hasWork && !by.hasWork) by.server.wake()
+        if (!hasWork) by.server.rest()
+        by.hasWork = hasWork
+      }
+      for (const job of all) {
+        const isReady = job.rest > 0 && job.isHere && rankOf(job) !== null
+        if (isReady && !job.isReady) {
+          job.stamp = rotation
+          job.turn = 0
+          const rank = running && rankOf(running)
+          const isWoken = !arrived.includes(job) || job.arrival > job.release
+          if (isWoken && running && rank && compareRanks(/** @type {Rank} */ (rankOf(job)), rank) === 0) {
+            running.stamp = ++rotation
+            running.turn = 0
+          }
+        }
+        job.isReady = isReady
+      }
+      if (running !== null && running.turn >= slice) {
+        running.stamp = ++rotation
+        running.turn = 0
+      }
+      running = null
+      for (const job of all) {
+        if (!job.isReady) continue
+        const order = running === null ? -1 : compareRanks(
+          /** @type {Rank} */ (rankOf(job)), /** @type {Rank} */ (rankOf(running))) ||
+          job.stamp - running.stamp || job.release - running.release || job.index - running.index
+        if (order < 0) running = job
+      }
+      isPaid = running?.by !== undefined && running.by.server.remaining > 0
+    }
+    if (now >= until) break
+    if (running === null) {
+      ticks.push(null)
+      continue
+    }
+    const { name, by } = running
+    ticks.push({
+      job: name,
+      server: by === undefined ? null : by.name,
+      foreground: by === undefined || isPaid,
+      deadline: by === undefined ? running.release + running.deadline : by.server.deadline
+    })
+    running.rest--
+    running.ran++
+  }
+  const named = (/** @type {(by: typeof servers[0]) => any} */ fn) =>
+    Object.fromEntries(servers.map(by => [by.name, fn(by)]))
+  return {
+    ticks,
+    finish,
+    depletions: named(by => by.depletions),
+    replenishments: named(by => by.replenishments),
+    refills: named(by => by.server.refills())
+  }
+}
+
+/**
+ * A schedule in one line: who runs from when to when; `*` marks what a depleted reservation runs behind all
+ * others. Jobs of one reservation are told apart only where asked for.
+ *
+ * @param {readonly Tick[]} ticks
+ * @param {{ byJob?: boolean }} [options]
+ */
+export function timetable(ticks, { byJob = false } = {}) {
+  const names = ticks.map(tick => {
+    if (tick === null) return ''
+    return (byJob || tick.server === null ? tick.job : tick.server) + (tick.foreground ? '' : '*')
+  })
+  const parts = []
+  for (let start = 0, end = 0; start < names.length; start = end) {
+    while (end < names.length && names[end] === names[start]) end++
+    if (names[start] !== '') parts.push(`${start}-${end} ${names[start]}`)
+  }
+  return parts.join(', ')
+}
+
+// ------------------------------------------------------------------------- what must hold of every schedule
+
+/** What is wrong with a schedule. */
+export class IsolationError extends Error {
+  name = 'IsolationError'
+}
+
+/** @param {ReservedCapacity} reservation */
+const priorityOf = ({ priority, period }) => priority ?? 1 / period
+
+/**
+ * How late, after it could, a periodic task that interferes as much as this server would begin: a deferrable
+ * server may keep its capacity to the end of a period (Strosnider, Lehoczky, Sha 1995), the others do as
+ * periodic tasks do (Sprunt et al. 1989; Stanovich et al. 2010).
+ *
+ * @param {ReservedCapacity} reservation
+ */
+export const jitterOf = ({ kind, capacity, period }) => kind === 'deferrable' ? period - capacity : 0
+
+/**
+ * The most that a periodic task with this jitter receives in so many ms that begin with nothing of its own,
+ * or of anyone more eligible, left over.
+ *
+ * @param {number} capacity @param {number} period @param {number} ms @param {number} jitter
+ */
+export function mostService(capacity, period, ms, jitter = 0) {
+  const span = ms + jitter
+  return Math.min(ms, Math.floor(span / period) * capacity + Math.min(capacity, span % period))
+}
+
+/**
+ * Worst-case response times of servers under fixed priorities, taken for periodic tasks with jitter (Audsley
+ * et al. 1993); Infinity where a server may not receive its capacity within its period.
+ *
+ * @param {readonly ReservedCapacity[]} reservations with different priorities
+ */
+export function responsesOf(reservations) {
+  return reservations.map(reservation => {
+    const { capacity, period } = reservation
+    const higher = reservations.filter(other => priorityOf(other) > priorityOf(reservation))
+    let response = capacity
+    for (;;) {
+      const demand = higher.reduce((sum, other) => {
+        return sum + Math.ceil((response + jitterOf(other)) / other.period) * other.capacity
+      }, capacity)
+      if (demand > period) return Infinity
+      if (demand === response) return response
+      response = demand
+    }
+  })
+}
+
+/** Whether every server is certain of its capacity in every period. @param {ReservationScenario} scenario */
+export function isAdmitted({ policy, reservations }) {
+  if (policy === 'fp') return responsesOf(reservations).every(response => response < Infinity)
+  // Summed as whole numbers: a sum of quotients is not exactly 1.
+  const common = reservations.reduce((product, { period }) => product * period, 1)
+  return reservations.reduce((sum, { capacity, period }) => sum + capacity * (common / period), 0) <= common
+}
+
+/**
+ * When each reservation has work, without a moment in between.
+ *
+ * @param {ReservationScenario} scenario @param {readonly Tick[]} ticks
+ * @returns {Map<string, { from: number, to: number }[]>}
+ */
+function backlogs({ jobs, reservations }, ticks) {
+  /** @type {Map<string, { from: number, to: number }[]>} */
+  const byServer = new Map(reservations.map(({ name }) => [name, []]))
+  for (const { name, reservation, release, work, pauses = [] } of jobs) {
+    if (reservation === undefined) continue
+    const spans = /** @type {{ from: number, to: number }[]} */ (byServer.get(reservation))
+    let from = release
+    let done = 0
+    for (let now = release; now < ticks.length && done < work; now++) {
+      if (ticks[now]?.job === name) done++
+      else continue
+      const pause = pauses.find(({ after }) => after === done)
+      if (done < work && pause === undefined) continue
+      spans.push({ from, to: now + 1 })
+      from = now + 1 + (pause?.ms ?? 0)
+    }
+    if (done < work && from < ticks.length) spans.push({ from, to: ticks.length })
+  }
+  for (const [name, spans] of byServer) byServer.set(name, joined(spans))
+  return byServer
+}
+
+/** @param {{ from: number, to: number }[]} spans */
+function joined(spans) {
+  /** @type {{ from: number, to: number }[]} */
+  const all = []
+  for (const span of spans.sort((a, b) => a.from - b.from)) {
+    const last = all[all.length - 1]
+    if (last !== undefined && span.from < last.to) last.to = Math.max(last.to, span.to)
+    else all.push({ ...span })
+  }
+  return all
+}
+
+/** Running totals of a server's foreground service. @param {readonly Tick[]} ticks @param {string} name */
+function serviceOf(ticks, name) {
+  const totals = [0]
+  for (const tick of ticks) {
+    const isServed = tick !== null && tick.server === name && tick.foreground
+    totals.push(totals[totals.length - 1] + (isServed ? 1 : 0))
+  }
+  return totals
+}
+
+/**
+ * That no server interferes with others more than a periodic task (capacity, period) would.
+ *
+ * Under fixed priorities: from any moment at which neither the server nor anyone above it would run, its
+ * service is bounded by `mostService`; and what belongs to the periods of a clock stays within each of them.
+ * Under edf: what is served of deadlines within a span, and was not available before it, is at most the
+ * server's share of the span (Abeni, Buttazzo 1998, theorem 1). Jobs with fewer preemption points may exceed
+ * it by one of their last budgets, however often that is, and hold up others until their next one.
+ *
+ * @param {ReservationScenario} scenario
+ * @param {readonly Tick[]} ticks
+ * @throws {IsolationError}
+ */
+export function assertBounded(scenario, ticks) {
+  const backlog = backlogs(scenario, ticks)
+  for (const reservation of scenario.reservations) {
+    const overrun = scenario.jobs.reduce((most, { reservation: name, grain = 1 }) => {
+      return name === reservation.name ? Math.max(most, grain - 1) : most
+    }, 0)
+    // Who has come to no point holds up those above, as jitter does.
+    const blocking = Math.max(0, ...scenario.jobs.map(({ grain = 1 }) => grain - 1))
+    if (scenario.policy === 'edf') {
+      assertDemand(reservation, ticks, overrun)
+    } else {
+      const jitter = blocking + jitterOf(reservation)
+      assertSupplyBound(scenario, reservation, ticks, { overrun, jitter })
+    }
+    if (reservation.kind === 'deferrable' || reservation.kind === 'polling') {
+      assertAligned(reservation, ticks, overrun)
+    }
+    // Polls, too, wait for the next point.
+    if (reservation.kind === 'polling' && blocking === 0) {
+      assertPolled(reservation, ticks, backlog.get(reservation.name) ?? [])
+    }
+  }
+}
+
+/**
+ * @param {ReservationScenario} scenario @param {ReservedCapacity} reservation @param {readonly Tick[]} ticks
+ * @param {{ overrun: number, jitter: number }} tolerance
+ */
+function assertSupplyBound({ reservations }, reservation, ticks, { overrun, jitter }) {
+  const { name, capacity, period } = reservation
+  const atLeast = new Set(reservations.filter(other => priorityOf(other) >= priorityOf(reservation))
+    .map(other => other.name))
+  const totals = serviceOf(ticks, name)
+  const isQuiet = (/** @type {Tick | undefined} */ tick) =>
+    !tick || tick.server === null || !tick.foreground || !atLeast.has(tick.server)
+  for (let from = 0; from < ticks.length; from++) {
+    if (!isQuiet(ticks[from - 1]) || isQuiet(ticks[from])) continue
+    for (let to = from + 1; to <= ticks.length; to++) {
+      const got = totals[to] - totals[from]
+      const most = mostService(capacity, period, to - from, jitter) + overrun
+      if (got > most) {
+        throw new IsolationError(
+          `${name} (${capacity} in ${period}) ran ${got} ms from ${from} to ${to}, not ${most}`)
+      }
+    }
+  }
+}
+
+/** @param {ReservedCapacity} reservation @param {readonly Tick[]} ticks @param {number} overrun */
+function assertAligned({ name, capacity, period }, ticks, overrun) {
+  const totals = serviceOf(ticks, name)
+  for (let from = 0; from < ticks.length; from += period) {
+    const to = Math.min(from + period, ticks.length)
+    const got = totals[to] - totals[from]
+    // One overrun out of the period before, and one out of this.
+    if (got <= capacity + 2 * overrun) continue
+    throw new IsolationError(`${name} ran ${got} ms in its period ${from}..${to}, not ${capacity}`)
+  }
+}
+
+/**
+ * @param {ReservedCapacity} reservation @param {readonly Tick[]} ticks
+ * @param {readonly { from: number, to: number }[]} spans
+ */
+function assertPolled({ name, period }, ticks, spans) {
+  ticks.forEach((tick, now) => {
+    if (tick === null || tick.server !== name || !tick.foreground) return
+    const poll = now - now % period
+    if (spans.some(({ from, to }) => from <= poll && now < to)) return
+    throw new IsolationError(`${name} ran at ${now}, but was not busy all the time since ${poll}`)
+  })
+}
+
+/** @param {ReservedCapacity} reservation @param {readonly Tick[]} ticks @param {number} overrun */
+function assertDemand({ name, capacity, period }, ticks, overrun) {
+  // One entry per deadline: available since when, and how much of it was served. The earliest moment it can
+  // be is when the part before it ended, or a period before the deadline, whichever is later to no one's
+  // harm.
+  /** @type {{ from: number, deadline: number, served: number }[]} */
+  const parts = []
+  ticks.forEach((tick, now) => {
+    if (tick === null || tick.server !== name || !tick.foreground) return
+    const last = parts[parts.length - 1]
+    if (last !== undefined && last.deadline === tick.deadline) last.served++
+    else {
+      const from = Math.max(tick.deadline - period, last === undefined ? 0 : last.deadline - period)
+      parts.push({ from: Math.min(now, from), deadline: tick.deadline, served: 1 })
+    }
+  })
+  for (let first = 0; first < parts.length; first++) {
+    let served = 0
+    for (let last = first; last < parts.length; last++) {
+      served += parts[last].served
+      const span = parts[last].deadline - parts[first].from
+      if ((served - overrun) * period > span * capacity) {
+        throw new IsolationError(`${name} (${capacity} in ${period}) ran ${served} ms of the deadlines up ` +
+          `to ${parts[last].deadline} since ${parts[first].from}, more than ${span * capacity / period}`)
+      }
+    }
+  }
+}
+
+/**
+ * That every server of an admitted set receives its capacity in every period in which it has work all the
+ * time; a sporadic server, whose periods begin with its replenishments, in all but one of them, and in all
+ * from a beginning at full capacity. A constant-bandwidth server that postpones receives ahead what it lacks
+ * later: as much on the whole. Jobs have a preemption point every millisecond, and under edf those without a
+ * reservation no deadline.
+ *
+ * @param {ReservationScenario} scenario admitted
+ * @param {readonly Tick[]} ticks
+ * @throws {IsolationError}
+ */
+export function assertSupplied(scenario, ticks) {
+  const backlog = backlogs(scenario, ticks)
+  for (const { name, kind, capacity, period, depleted } of scenario.reservations) {
+    const totals = serviceOf(ticks, name)
+    const receives = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ least) => {
+      const got = totals[to] - totals[from]
+      if (got >= least) return
+      throw new IsolationError(`${name} (${capacity} in ${period}) had work from ${from} to ${to} and ran ` +
+        `${got} ms, not ${least}`)
+    }
+    for (const { from, to } of backlog.get(name) ?? []) {
+      if (kind === 'deferrable' || kind === 'polling') {
+        for (let at = Math.ceil(from / period) * period; at + period <= to; at += period) {
+          receives(at, at + period, capacity)
+        }
+        continue
+      }
+      // All of it has come back when nothing was used for a period.
+      const isFull = totals[from] - totals[Math.max(0, from - period)] === 0 && kind === 'sporadic' ||
+        totals[from] === 0
+      for (let periods = 1; isFull && from + periods * period <= to; periods++) {
+        receives(from, from + periods * period, periods * capacity)
+      }
+      if (depleted === 'postpone') continue
+      for (let at = from; isFull && at + period <= to; at += period) receives(at, at + period, capacity)
+      for (let at = from; at < to; at++) {
+        receives(at, to, Math.max(0, Math.floor((to - at) / period) - 1) * capacity)
+      }
+    }
+  }
+}
