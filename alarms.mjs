@@ -1314,9 +1314,10 @@ class Handler {
     const { source } = this
     const priority = source.parameter('priority') ?? 0
     const period = source.parameter('period') ?? Infinity
+    const deadline = source.parameter('deadline') ?? Infinity
     return this.rank = {
-      absoluteDeadline: source.parameter('deadline') ?? Infinity,
-      priority: source.scheduler.policy.priority?.({ priority, period }) ?? priority
+      absoluteDeadline: deadline,
+      priority: source.scheduler.policy.priority?.({ deadline, priority, period }) ?? priority
     }
   }
 

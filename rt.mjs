@@ -252,7 +252,7 @@ function reportToPlatform(error) {
  *   fixed at release: larger preempts smaller (Baker 1991)
  * @property {(job: Ranked) => number} [key] a number that is smaller for whoever `compare` puts first; equal numbers
  *   are left to `compare`. It spares the ready queue most calls of `compare`.
- * @property {(task: { priority: number, period: number }) => number} [priority] the priority at release, where the
+ * @property {(task: { deadline: number, priority: number, period: number }) => number} [priority] the priority at release, where the
  *   policy assigns it
  */
 /**
