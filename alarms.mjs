@@ -1006,6 +1006,8 @@ export function on(target, type, task, options = {}) {
   if (isReserved) {
     if (parameters.reservation !== undefined) throw new TypeError('reservation is made by on(), of capacity and period')
     delete parameters.period // that of the reservation, and not of the jobs
+  } else if (kind !== undefined || depleted !== undefined) {
+    throw new TypeError('kind and depleted are those of a reservation, which needs a capacity and a period')
   }
   const source = new Source('task', task, parameters)
   const { scheduler } = source

@@ -1,9 +1,10 @@
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, seam } from '../rt.mjs'
+import { Scheduler, Task, fp, seam } from '../rt.mjs'
 import {
-  Alarm, AsyncEvent, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
+  Alarm, AsyncEvent, IoReservation, Reservation, admit, after, at, every, frames, loop, nextPeriod, on,
+  periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../alarms.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 
@@ -59,7 +60,15 @@ const SIGNAL = { wants: 'an AbortSignal', takes: none }
 const SCHEDULER = { wants: 'a Scheduler', takes: none }
 const TARGET = { wants: 'an EventTarget', takes: none }
 const AWAITED = { wants: 'a promise, a job or a waitable', takes: value => value instanceof Promise }
+const FRACTION = {
+  wants: 'a number from 0 to 1', takes: value => isNumber(value) && value >= 0 && value <= 1, range: true
+}
+const SHARE = {
+  wants: 'a number > 0 and <= 1', takes: value => isNumber(value) && value > 0 && value <= 1, range: true
+}
 const oneOf = (...choices) => ({ wants: choices.map(choice => `'${choice}'`).join(' or '), takes: none })
+const KIND = oneOf('sporadic', 'deferrable', 'polling', 'constant-bandwidth')
+const DEPLETED = oneOf('background', 'wait', 'postpone')
 
 // What a task is released with; rt.mjs says what each wants.
 const JOB_OPTIONS = {
@@ -88,14 +97,20 @@ function world() {
   const target = new EventTarget()
   const event = new AsyncEvent({ scheduler })
   const partner = { [seam.protocol]: { attach() {}, detach() {}, standing: job => ({ band: 0, job }) } }
+  const reservation = new Reservation({ capacity: 2, period: 10, scheduler })
+  const io = new IoReservation({ utilization: 0.1, scheduler })
+  const handling = on(target, 'pong', generate, { scheduler })
   const traces = () => ({
+    reservation: [reservation.capacity, reservation.period, reservation.priority, reservation.remaining],
+    io: [io.utilization, io.isOn, io.drops],
+    promised: admit([], { scheduler }).utilization,
     stats: scheduler.stats(),
     posts: host.posts,
     timers: host.timers,
     frames: host.frames,
     listeners: getEventListeners(signal, 'abort').length + getEventListeners(target, 'ping').length
   })
-  return { host, scheduler, signal, target, event, partner, traces }
+  return { host, scheduler, signal, target, event, partner, reservation, io, handling, traces }
 }
 
 /** @param {() => void} act */
@@ -194,6 +209,92 @@ const CALLS = {
       ...JOB_OPTIONS, signal: SIGNAL, before: FUNCTION, once: BOOLEAN, passive: BOOLEAN, capture: BOOLEAN
     }
   },
+  'on with a reservation': {
+    call: (here, { options }) => {
+      const { reservation, ...rest } = given(here)
+      return on(here.target, 'ping', generate, options({
+        ...rest, capacity: 2, period: 10, kind: 'constant-bandwidth', depleted: 'postpone', io: here.io,
+        bottomHalf: generate, size: 3
+      }))
+    },
+    parameters: {},
+    options: {
+      capacity: DURATION, period: INTERVAL, kind: KIND, depleted: DEPLETED, priority: TIME, name: STRING,
+      io: { wants: 'an IoReservation', takes: none }, bottomHalf: FUNCTION, size: COUNT, scheduler: SCHEDULER
+    }
+  },
+  loop: {
+    call: (here, { body = generate, options }) => {
+      const { reservation, ...rest } = given(here)
+      return loop(body, options({
+        ...rest, capacity: 2, period: 10, kind: 'constant-bandwidth', depleted: 'postpone'
+      }))
+    },
+    parameters: { body: FUNCTION },
+    options: (({ reservation, ...options }) => ({
+      ...options, capacity: DURATION, period: INTERVAL, kind: KIND, depleted: DEPLETED, signal: SIGNAL
+    }))(JOB_OPTIONS)
+  },
+  'new Reservation': {
+    call: ({ scheduler }, { options }) => new Reservation(options({
+      scheduler, name: 'good', capacity: 2, period: 10, kind: 'constant-bandwidth', depleted: 'postpone',
+      priority: 1
+    })),
+    parameters: {},
+    options: {
+      name: STRING, capacity: DURATION, period: INTERVAL, kind: KIND, depleted: DEPLETED, priority: TIME,
+      scheduler: SCHEDULER
+    }
+  },
+  'Reservation.resize': {
+    call: ({ reservation }, { options }) => {
+      return reservation.resize(options({ capacity: 3, period: 9, priority: 2 }))
+    },
+    parameters: {},
+    options: { capacity: DURATION, period: INTERVAL, priority: TIME }
+  },
+  'new IoReservation': {
+    call: ({ scheduler }, { options }) => new IoReservation(options({
+      scheduler, name: 'good', utilization: 0.2, depleted: 'background'
+    })),
+    parameters: {},
+    options: {
+      name: STRING, utilization: FRACTION, depleted: oneOf('background', 'wait'), scheduler: SCHEDULER
+    }
+  },
+  'IoReservation.resize': {
+    call: ({ io }, { options }) => io.resize(options({ utilization: 0.2 })),
+    parameters: {},
+    options: { utilization: FRACTION }
+  },
+  'IoReservation.noInterrupts': {
+    call: ({ io }, { options }) => io.noInterrupts(options({ drop: true })),
+    parameters: {},
+    options: { drop: BOOLEAN }
+  },
+  'on().noInterrupts': {
+    call: ({ handling }, { options }) => handling.noInterrupts(options({ drop: true })),
+    parameters: {},
+    options: { drop: BOOLEAN }
+  },
+  admit: {
+    call: ({ scheduler }, { set = [{ wcet: 1, period: 10 }], options }) => {
+      return admit(set, options({ scheduler, share: 0.9 }))
+    },
+    parameters: { set: { wants: 'reservations or tasks', takes: isObject } },
+    options: { share: SHARE, scheduler: SCHEDULER }
+  },
+  worstCaseDelay: {
+    call: (here, { options }) => worstCaseDelay(options({
+      handler: { capacity: 3, period: 10 }, io: { capacity: 2, period: 10 }, bottomHalf: 2
+    })),
+    parameters: {},
+    options: {
+      handler: { wants: 'a reservation', takes: isObject },
+      io: { wants: 'an I/O reservation', takes: isObject },
+      bottomHalf: DURATION
+    }
+  },
   'AsyncEvent.handle': {
     call: (here, { task = generate, options }) => {
       const { signal, ...rest } = given(here)
@@ -253,7 +354,7 @@ for (const [name, { call, parameters, options }] of Object.entries(CALLS)) {
   })
 
   tests(`${name}: undefined stands for the default of every option that has one`, () => {
-    const required = ['scheduler', 'period', 'interarrival']
+    const required = ['scheduler', 'period', 'interarrival', 'capacity', 'utilization', 'handler']
     const names = Object.keys(options).filter(option => !required.includes(option))
     const undefineds = Object.fromEntries(names.map(option => [option, undefined]))
     call(world(), { options: given => ({ ...given, ...undefineds }) })
@@ -392,7 +493,9 @@ wrong('required parameters have no default', () => {
     ['period', every, [], INTERVAL], ['work', every, [1], WORK], ['ms', sleep, [], DURATION],
     ['time', until, [], TIME], ['ms', timeout, [], DURATION], ['awaited', timeout, [1], AWAITED],
     ['target', on, [], TARGET], ['type', on, [new EventTarget()], STRING],
-    ['task', on, [new EventTarget(), 'ping'], WORK]
+    ['task', on, [new EventTarget(), 'ping'], WORK], ['body', loop, [], FUNCTION],
+    ['set', admit, [], { wants: 'reservations or tasks' }], ['options', worstCaseDelay, [], OBJECT],
+    ['handler', worstCaseDelay, [{}], { wants: 'a reservation' }]
   ]
   for (const [parameter, call, args, { wants }] of calls) {
     assertRefusal(world(), () => call(...args), TypeError, `${parameter} must be ${wants}, got undefined`)
@@ -440,13 +543,121 @@ wrong('on: what the target throws comes out, and nothing is left', () => {
   assert.ok(target.added)
 })
 
-wrong('on: capacity is refused rather than ignored', () => {
+wrong('on: what belongs to a reservation needs one, and only one', () => {
   const here = world()
-  const options = /** @type {any} */ ({ ...given(here), capacity: 2, period: 10 })
-  const error = errorOf(() => on(here.target, 'ping', generate, options))
+  const { partner, io } = here
+  const { reservation, ...rest } = given(here)
+  const act = more => () => on(here.target, 'ping', generate, /** @type {any} */ ({ ...rest, ...more }))
+  assertRefusal(here, act({ capacity: 2, period: 10, reservation: partner }), TypeError,
+    'reservation is made by on(), of capacity and period')
+  assertRefusal(here, act({ bottomHalf: generate, capacity: 2, period: 10 }), TypeError,
+    'bottomHalf needs an io, which does it')
+  for (const more of [{}, { reservation: partner }]) {
+    assertRefusal(here, act({ io, ...more }), TypeError,
+      'io takes its standing from the handler, which needs a capacity and a period')
+  }
+  assertRefusal(here, act({ io: world().io, capacity: 2, period: 10 }), TypeError,
+    'io must be of the scheduler of the handler')
+  assertRefusal(here, act({ capacity: 2 }), TypeError, 'period must be a finite number > 0, got undefined')
+  assertRefusal(here, act({ capacity: 11, period: 10 }), RangeError,
+    'capacity must not exceed the period of 10 ms, got 11')
+})
+
+wrong('loop: the reservation is its own, the body no async generator', () => {
+  const here = world()
+  const { partner, scheduler } = here
+  const options = /** @type {any} */ ({ capacity: 2, period: 10, scheduler })
+  assertRefusal(here, () => loop(generate, { ...options, reservation: partner }), TypeError,
+    'reservation is made by loop(), of capacity and period')
+  assertRefusal(here, () => loop(async function* stream() {}, options), TypeError,
+    'body must be a generator function, not an async one, got function stream')
+})
+
+wrong('reservations: capacity and period, or utilization, are required', () => {
+  const here = world()
+  const { scheduler } = here
+  const act = (more = {}) => () => new Reservation(/** @type {any} */ ({ scheduler, ...more }))
+  assertRefusal(here, act(), TypeError, 'capacity must be a finite number >= 0, got undefined')
+  assertRefusal(here, act({ capacity: 2 }), TypeError, 'period must be a finite number > 0, got undefined')
+  assertRefusal(here, () => new IoReservation(/** @type {any} */ ({ scheduler })), TypeError,
+    'utilization must be a number from 0 to 1, got undefined')
+  assertRefusal(here, () => here.io.resize(/** @type {any} */ ({})), TypeError,
+    'utilization must be a number from 0 to 1, got undefined')
+  for (const call of [Reservation, IoReservation]) {
+    assertRefusal(here, () => new /** @type {any} */ (call)(), TypeError,
+      'options must be an object, got undefined')
+  }
+  assertRefusal(here, () => loop(generate, /** @type {any} */ (undefined)), TypeError,
+    'options must be an object, got undefined')
+})
+
+wrong('reservations: a period of the wrong kind is named, also where the priority follows from it', () => {
+  /** @type {[any, (here: any, period: any) => void][]} */
+  const acts = [
+    [INTERVAL, ({ scheduler }, period) => new Reservation({ capacity: 0, period, scheduler })],
+    [INTERVAL, ({ reservation }, period) => reservation.resize({ capacity: 0, period })],
+    [INTERVAL, ({ scheduler }, period) => loop(generate, { capacity: 0, period, scheduler })],
+    [INTERVAL, ({ scheduler, target }, period) => {
+      on(target, 'ping', generate, { capacity: 0, period, scheduler })
+    }],
+    [INTERVAL, (here, period) => worstCaseDelay({ handler: { capacity: 0, period } })]
+  ]
+  for (const [kind, act] of acts) assertKind('period', kind, act)
+})
+
+wrong('reservations: capacity is at most the period', () => {
+  const here = world()
+  const { scheduler, reservation } = here
+  assertRefusal(here, () => new Reservation({ capacity: 10.1, period: 10, scheduler }), RangeError,
+    'capacity must not exceed the period of 10 ms, got 10.1')
+  assertRefusal(here, () => reservation.resize({ capacity: 10.1 }), RangeError,
+    'capacity must not exceed the period of 10 ms, got 10.1')
+  assertRefusal(here, () => reservation.resize({ period: 1 }), RangeError,
+    'capacity must not exceed the period of 1 ms, got 2')
+  assertRefusal(here, () => loop(generate, { capacity: 3, period: 2, scheduler }), RangeError,
+    'capacity must not exceed the period of 2 ms, got 3')
+  const handler = { capacity: 3, period: 10 }
+  assertRefusal(here, () => worstCaseDelay({ handler: { capacity: 11, period: 10 } }), RangeError,
+    'capacity must not exceed the period of 10 ms, got 11')
+  assertRefusal(here, () => worstCaseDelay({ handler, io: { capacity: 11, period: 10 } }), RangeError,
+    'capacity must not exceed the period of 10 ms, got 11')
+  assertRefusal(here, () => worstCaseDelay({ handler, io: { utilization: 2 } }), RangeError,
+    'utilization must be a number from 0 to 1, got 2')
+})
+
+wrong('reservations: postponing is for a constant bandwidth', () => {
+  const scheduler = new Scheduler({ host: virtualHost(), policy: fp })
+  const error = errorOf(() => new Reservation({ capacity: 1, period: 10, depleted: 'postpone', scheduler }))
   assert.is(error.constructor, TypeError)
-  assert.match(error.message, /^capacity /)
-  assert.is(getEventListeners(here.target, 'ping').length, 0)
+  assert.is(error.message, `depleted must be 'background' or 'wait', got "postpone"`)
+})
+
+wrong('reservations: what only looks like one is none', () => {
+  const here = world()
+  const { scheduler, partner, io, reservation } = here
+  /** @type {[string, any][]} */
+  const others = [
+    ['an object (Object)', partner], ['an object (IoReservation)', io], ['undefined', undefined]
+  ]
+  for (const [shown, main] of others) {
+    assertRefusal(here, () => io.for(main), TypeError, `main must be a Reservation, got ${shown}`)
+  }
+  assertRefusal(here, () => io.for(world().reservation), TypeError,
+    'main must be of the scheduler of I/O reservation')
+  assert.is(typeof io.for(reservation), 'object')
+  for (const value of [{}, 5, null, generate]) {
+    const error = errorOf(() => scheduler.spawn(generate, { reservation: /** @type {any} */ (value) }))
+    assert.instance(error, TypeError)
+    assert.match(error.message, /^reservation must be a Reservation, got /)
+  }
+})
+
+wrong('on: what belongs to a reservation is refused without one', () => {
+  for (const option of [{ kind: 'sporadic' }, { depleted: 'wait' }]) {
+    const here = world()
+    assertRefusal(here, () => on(here.target, 'ping', generate, /** @type {any} */ ({ ...given(here), ...option })),
+      TypeError, 'kind and depleted are those of a reservation, which needs a capacity and a period')
+  }
 })
 
 wrong('AsyncEvent.handle: the scheduler can be no other than the event\'s', () => {
