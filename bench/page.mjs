@@ -1,0 +1,214 @@
+import { writeFileSync } from 'node:fs'
+import { setTimeout as elapse } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { subtests } from '../examples/macro/experiment.mjs'
+import { findBrowser } from '../test/browser/process.mjs'
+import { serveTests } from '../test/browser/results.mjs'
+import { browsers } from '../test/browser/run.mjs'
+import { figure, heading, table, target } from './support.mjs'
+
+const usage = `node bench/page.mjs [options]
+  --seconds 2.5                     of each subtest
+  --browsers chromium,firefox
+  --pages isolated,plain            cross-origin isolated, and not
+  --ways plain,fp,edf,yield,timeout,react
+  --loads none,aes,tasks,all,endless
+  --json file                       writes all that was found
+Without --ways and --loads: every load by plain JavaScript and by earliest deadline; in isolated pages also
+AES and the task set by the others.`
+
+const everyWay = ['plain', 'fp', 'edf', 'yield', 'timeout', 'react']
+const everyLoad = Object.keys(subtests)
+const scheduled = ['fp', 'edf']
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '2.5' },
+    browsers: { type: 'string', default: Object.keys(browsers).join() },
+    pages: { type: 'string', default: 'isolated,plain' },
+    ways: { type: 'string' },
+    loads: { type: 'string' },
+    json: { type: 'string' },
+    help: { type: 'boolean', default: false }
+  }
+})
+if (values.help) {
+  console.log(usage)
+  process.exit()
+}
+const seconds = Number(values.seconds)
+if (!(seconds >= 1)) throw new RangeError(`seconds must be a number >= 1, got ${values.seconds}`)
+const listed = (name, known) => values[name].split(',').map(item => {
+  if (!known.includes(item)) throw new RangeError(`${name} must be of ${known.join(', ')}, got ${item}`)
+  return item
+})
+const kinds = listed('browsers', Object.keys(browsers))
+const origins = listed('pages', ['isolated', 'plain'])
+
+/** Ways and loads, in the order in which they run. @param {string} origin @returns {[string, string][]} */
+function stepsIn(origin) {
+  const each = (ways, loads) => ways.flatMap(way => loads.map(load => [way, load]))
+  if (values.ways !== undefined || values.loads !== undefined) {
+    const ways = values.ways === undefined ? ['plain', 'edf'] : listed('ways', everyWay)
+    return each(ways, values.loads === undefined ? everyLoad : listed('loads', everyLoad))
+  }
+  const others = origin === 'isolated' ? ['fp', 'yield', 'timeout', 'react'] : []
+  return [...each(['plain', 'edf'], everyLoad), ...each(others, ['all'])]
+}
+
+/** Runs in the page. */
+async function start(report, steps, seconds) {
+  const { benchmark } = await import('/examples/macro/page.mjs')
+  const { ways } = await import('/examples/macro/ways.mjs')
+  const { peers } = await import('/bench/support-page.mjs')
+  const known = [...ways, ...await peers()]
+  const field = document.getElementById('field')
+  let keys = 0
+  field.addEventListener('keydown', event => { if (event.isTrusted) keys++ })
+  field.focus()
+  const found = steps.map(([id, subtest]) => ({ way: known.find(way => way.id === id), subtest }))
+    .filter(({ way }) => way !== undefined)
+  // Not awaited: keys are to come meanwhile.
+  benchmark({ steps: found, seconds, typing: false }).then(async results => {
+    // What was typed last may be about to come.
+    await new Promise(resolve => setTimeout(resolve, 500))
+    return { ...results, keys }
+  }, error => ({ error: error.stack })).then(results => {
+    fetch(report, { method: 'POST', body: JSON.stringify(results) })
+  })
+}
+
+/** Types until the page has reported, whether it answers or not. */
+async function typeUntil(settled, browser) {
+  let isSettled = false
+  settled.finally(() => { isSettled = true }).catch(() => {})
+  let typed = 0
+  let last = Promise.resolve()
+  while (!isSettled) {
+    const key = typed % 9 === 8 ? ' ' : 'abcdefgh'[typed % 9]
+    // Chromium's driver waits for the page to take a key; a user does not.
+    const press = () => browser.press(key).catch(() => {})
+    last = browser.kind === 'firefox' ? last.then(press) : Promise.all([last, press()])
+    typed++
+    // Uneven, so that keys do not fall into step with frames or rounds.
+    await elapse(100 + typed * 37 % 100)
+  }
+  await last
+  return typed
+}
+
+async function measure(browser, server, origin) {
+  const steps = stepsIn(origin)
+  const { report, results } = server.expect(steps.length * (seconds + 10) * 1000 + 30_000)
+  results.catch(() => {})
+  await browser.open(`${server[origin]}/examples/macro/index.html`)
+  await browser.evaluate(start, report, steps, seconds)
+  const typed = await typeUntil(results, browser)
+  const found = await results
+  if (found.error) throw new Error(`${browser.name}: ${found.error}`)
+  const problems = browser.takeProblems()
+  if (problems.length > 0) throw new Error(`errors on the console:\n${problems.join('\n')}`)
+  return { ...found, typed }
+}
+
+const pair = (spread, short = ms => ms.toFixed(1)) =>
+  spread === null ? '-' : `${short(spread.median)} / ${short(spread.p95)}`
+const timing = ms => ms < 16 ? '<16' : String(ms)
+const rate = value => value > 0 ? figure(value) : '-'
+
+/** The share of plain JavaScript's background work that was got through; null where there is none. */
+function throughput(outcome, outcomes) {
+  const plain = outcomes.find(({ way, subtest }) => way === 'plain' && subtest === outcome.subtest)
+  if (plain === undefined) return null
+  const shares = ['blocks', 'worked'].filter(work => plain.perSecond[work] > 0)
+    .map(work => outcome.perSecond[work] / plain.perSecond[work])
+  return shares.length > 0 ? Math.min(...shares) : null
+}
+
+heading(
+  'the page benchmark of RT.js: what a page notices of the work behind it',
+  `headless, trusted keys every 100 to 200 ms, ${seconds} s each`
+)
+
+const all = []
+const server = await serveTests()
+try {
+  for (const kind of kinds) {
+    if (!findBrowser(kind)) {
+      console.log(`${kind} was not found\n`)
+      continue
+    }
+    const browser = await browsers[kind]()
+    try {
+      for (const origin of origins) {
+        const found = await measure(browser, server, origin)
+        const page = `${browser.name}, ${origin === 'isolated' ? '' : 'not '}isolated`
+        all.push({ page, ...found })
+        print(page, found)
+      }
+    } finally {
+      await browser.close()
+    }
+  }
+} finally {
+  await server.close()
+}
+if (values.json) writeFileSync(values.json, `${JSON.stringify(all, null, 2)}\n`)
+judge()
+
+function print(page, { outcomes, typed, keys }) {
+  console.log(`### ${page}\n`)
+  table([
+    'run by, load', 'frames/s', 'worst second', 'frame interval p95, ms', 'key to echo p50 / p95, ms',
+    'Event Timing p50 / p95, ms', 'long frames', 'longest, ms', 'AES blocks/s', 'task set, ms/s', 'of plain',
+    'late jobs'
+  ], outcomes.map(outcome => {
+    const { title, subtest, frames, input, longFrames, perSecond, jobs } = outcome
+    const share = throughput(outcome, outcomes)
+    return [
+      `${title}, ${subtests[subtest].title}`,
+      frames.mean.toFixed(1),
+      String(frames.minimum ?? '-'),
+      frames.interval === null ? '-' : frames.interval.p95.toFixed(1),
+      pair(input.latency),
+      pair(input.timing, timing),
+      longFrames === null ? '-' : String(longFrames.count),
+      longFrames === null ? '-' : longFrames.longest.toFixed(0),
+      rate(perSecond.blocks),
+      rate(perSecond.worked),
+      share === null ? '-' : `${(share * 100).toFixed(0)} %`,
+      `${jobs.late} of ${jobs.ended}`
+    ]
+  }))
+  const lost = outcomes.reduce((sum, { input }) => sum + input.lost, 0)
+  console.log(`${typed} keys typed, ${keys} arrived, ${lost} of those within subtests were not handled.\n`)
+}
+
+/** The worst of all pages, beside what it should be. */
+function judge() {
+  const outcomes = all.flatMap(({ outcomes }) => outcomes)
+  const ours = outcomes.filter(({ way }) => scheduled.includes(way))
+  if (ours.length === 0) return
+  const least = values => Math.min(...values)
+  const most = values => Math.max(...values)
+  const known = values => values.filter(value => value !== null && value !== undefined)
+  console.log('By the scheduler, the worst of all subtests and pages:\n')
+  const of = value => known(ours.map(value))
+  target('frames per second', least(of(({ frames }) => frames.mean)), { least: 59.5 })
+  target('worst second', least(of(({ frames }) => frames.minimum)), { least: 57, unit: ' frames' })
+  target('frame interval, p95', most(of(({ frames }) => frames.interval?.p95)), { most: 22, unit: ' ms' })
+  target('key to echo, p95', most(of(({ input }) => input.latency?.p95)), { most: 16, unit: ' ms' })
+  target('keys lost', all.reduce((sum, { typed, keys, outcomes }) =>
+    outcomes.reduce((lost, { input }) => lost + input.lost, sum + typed - keys), 0), { most: 0 })
+  const shares = known(all.flatMap(({ outcomes }) => outcomes.filter(({ way }) => scheduled.includes(way))
+    .map(outcome => throughput(outcome, outcomes))))
+  if (shares.length > 0) {
+    const claim = 'background work, of what plain JavaScript gets through'
+    target(claim, least(shares) * 100, { least: 85, unit: ' %' })
+  }
+  const plain = outcomes.filter(({ way, loads }) => way === 'plain' && loads.tasks)
+  if (plain.length > 0) {
+    const rate = most(plain.map(({ frames }) => frames.mean))
+    target('plain JavaScript beside the task set', rate, { most: 9.9, unit: ' frames/s' })
+  }
+}

@@ -1,0 +1,83 @@
+// Runs in the page: what others offer to slice work, in place of the scheduler. They run the same generators.
+import { byCallbacks } from '../examples/macro/ways.mjs'
+import { budget } from '../rt.mjs'
+
+/** ms before a slice gives way, as by React. */
+const slice = 5
+
+/** Preemption points between two looks at the clock. */
+const points = 64
+
+/** What a job has still to do. A generator that it yields is a call. */
+class Steps {
+  #stack
+
+  /** @param {Generator} steps */
+  constructor(steps) {
+    this.#stack = [steps]
+  }
+
+  /** @param {() => boolean} isOver asked every so many points @returns {boolean} whether all is done */
+  run(isOver) {
+    const stack = this.#stack
+    let value
+    do {
+      budget.left = points
+      const { done, value: yielded } = stack[stack.length - 1].next(value)
+      value = undefined
+      if (done) {
+        stack.pop()
+        value = yielded
+        if (stack.length === 0) return true
+      } else if (yielded !== undefined) {
+        stack.push(yielded)
+      }
+    } while (!isOver())
+    return false
+  }
+}
+
+function until(time) {
+  return () => performance.now() >= time
+}
+
+/** @param {(next: () => void) => void} giveWay calls `next` some time later */
+const slicedBy = giveWay => (place, work, args, done) => {
+  const steps = new Steps(work.preemptible(...args))
+  const next = () => {
+    if (place.isOver()) return
+    if (steps.run(until(performance.now() + slice))) done()
+    else giveWay(next)
+  }
+  next()
+}
+
+async function loadReact() {
+  const response = await fetch('/bench/peers/node_modules/scheduler/cjs/scheduler.production.js')
+  if (!response.ok) return undefined
+  const exports = {}
+  new Function('exports', await response.text())(exports)
+  return exports
+}
+
+/** @returns {Promise<import('../examples/macro/ways.mjs').Way[]>} those that there are */
+export async function peers() {
+  const react = await loadReact()
+  const byReact = (place, work, args, done) => {
+    const steps = new Steps(work.preemptible(...args))
+    const next = () => {
+      if (place.isOver()) return null
+      if (!steps.run(react.unstable_shouldYield)) return next
+      done()
+      return null
+    }
+    const { unstable_NormalPriority: normal, unstable_LowPriority: low } = react
+    react.unstable_scheduleCallback(work.deadline < 1000 ? normal : low, next)
+  }
+  return [
+    ...globalThis.scheduler?.yield
+      ? [byCallbacks('yield', 'scheduler.yield', slicedBy(next => { scheduler.yield().then(next) }))] : [],
+    byCallbacks('timeout', 'setTimeout(0)', slicedBy(next => { setTimeout(next) })),
+    ...react === undefined ? [] : [byCallbacks('react', 'React scheduler', byReact)]
+  ]
+}

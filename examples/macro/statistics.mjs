@@ -1,0 +1,62 @@
+/**
+ * @typedef {{ count: number, median: number, p95: number, longest: number }} Spread ms
+ * @typedef {object} FrameRates
+ * @property {number} mean frames per second
+ * @property {number | null} minimum of the whole seconds; null where there was none
+ * @property {number[]} perSecond
+ * @property {Spread | null} interval ms from frame to frame
+ */
+
+/**
+ * @param {number[]} sorted ascending
+ * @param {number} share 0.5 is the median
+ */
+export function quantile(sorted, share) {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
+}
+
+/** @param {number[]} values in any order @returns {Spread | null} null of none */
+export function spread(values) {
+  if (values.length === 0) return null
+  const sorted = values.toSorted((a, b) => a - b)
+  return {
+    count: sorted.length,
+    median: quantile(sorted, 0.5),
+    p95: quantile(sorted, 0.95),
+    longest: sorted[sorted.length - 1]
+  }
+}
+
+/**
+ * @param {number[]} times ms, of frames in order; the first begins what is measured, the last one ends it
+ * @returns {FrameRates}
+ */
+export function frameRates(times) {
+  const intervals = times.slice(1).map((time, i) => time - times[i])
+  const begin = times[0]
+  const length = times.length > 1 ? times[times.length - 1] - begin : 0
+  const perSecond = Array(Math.floor(length / 1000)).fill(0)
+  for (const time of times.slice(1)) {
+    // The frame that ends a second belongs to it: so one of n frames has n intervals.
+    const second = Math.ceil((time - begin) / 1000) - 1
+    if (second < perSecond.length) perSecond[second]++
+  }
+  return {
+    mean: length > 0 ? intervals.length / length * 1000 : 0,
+    minimum: perSecond.length > 0 ? Math.min(...perSecond) : null,
+    perSecond,
+    interval: spread(intervals)
+  }
+}
+
+/**
+ * How long interactions took until the next paint. Those of less than 16 ms the browser does not report; they
+ * are taken for 8 ms.
+ *
+ * @param {number[]} durations ms, as reported
+ * @param {number} count of the events
+ */
+export function eventTiming(durations, count) {
+  const unreported = Math.max(0, count - durations.length)
+  return spread([...durations, ...Array(unreported).fill(8)])
+}

@@ -1,0 +1,123 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { setTimeout as elapse } from 'node:timers/promises'
+
+const page = 'examples/macro/index.html'
+
+/** Opens the page; what the window hears at the end of an automatic run is then in its `results`. */
+async function open(browser, address) {
+  await browser.open(address)
+  await browser.evaluate(async () => {
+    window.results = null
+    addEventListener('benchmark', ({ detail }) => { window.results = detail })
+    while (document.getElementById('run').disabled) await new Promise(resolve => setTimeout(resolve, 20))
+  })
+}
+
+async function results(browser, ms) {
+  for (const end = Date.now() + ms; Date.now() < end;) {
+    const found = await browser.evaluate('results')
+    if (found) return found
+    await elapse(200)
+  }
+  throw new Error(`no results: ${await browser.evaluate('document.getElementById("now").textContent')}`)
+}
+
+function isComplete({ seconds, frames, input, perSecond, jobs, loads, way, subtest }) {
+  const where = `${way}, ${subtest}`
+  ok(seconds >= 1 && seconds < 20, where)
+  equal(frames.perSecond.length, Math.floor(seconds), where)
+  ok(frames.interval.count > 0 && frames.mean > 0, where)
+  equal(input.lost, 0, where)
+  ok(input.count === 0 || input.latency.count > 0, where)
+  // The task set may leave plain JavaScript no time for what is behind it.
+  ok(perSecond.blocks > 0 || !loads.aes || (loads.tasks && way === 'plain'), where)
+  equal(perSecond.worked > 0, Boolean(loads.tasks), where)
+  ok(jobs.ended > 0, where)
+}
+
+const automatic = async ({ browser, server }) => {
+  await open(browser, `${server.isolated}/${page}?seconds=1`)
+  await browser.click('#run')
+  const { isolated, outcomes } = await results(browser, 40_000)
+  equal(isolated, true)
+  deepEqual(outcomes.map(({ way, subtest }) => `${way} ${subtest}`), [
+    'plain none', 'plain aes', 'plain tasks', 'plain all', 'edf none', 'edf aes', 'edf tasks', 'edf all'
+  ])
+  for (const outcome of outcomes) isComplete(outcome)
+  ok(outcomes.every(({ way, scheduler }) => way === 'plain' ? scheduler === null : scheduler.rounds > 0))
+  const shown = await browser.evaluate(() => ({
+    rows: document.querySelectorAll('#outcomes tr').length,
+    curves: document.querySelectorAll('#figure path[stroke-width]').length,
+    canDownload: !document.getElementById('download').disabled
+  }))
+  deepEqual(shown, { rows: 8, curves: 8, canDownload: true })
+}
+
+/** Runs in the page: all loads by one of the ways, and nobody to type. */
+const all = async (id, seconds) => {
+  const { benchmark } = await import('/examples/macro/page.mjs')
+  const { ways } = await import('/examples/macro/ways.mjs')
+  benchmark({ seconds, steps: [{ way: ways.find(way => way.id === id), subtest: 'all' }], typing: false })
+  document.getElementById('field').focus()
+}
+
+const keys = async ({ browser, server }) => {
+  await open(browser, `${server.plain}/${page}`)
+  await browser.evaluate(all, 'fp', 3)
+  await elapse(700)
+  for (const key of 'prioritize') await browser.press(key)
+  const { isolated, outcomes: [outcome] } = await results(browser, 20_000)
+  equal(isolated, false)
+  isComplete(outcome)
+  deepEqual([outcome.input.count, outcome.input.trusted], [10, 10])
+  equal(await browser.evaluate('document.getElementById("field").value'), 'prioritize')
+}
+
+const typing = async ({ browser, server }) => {
+  await open(browser, `${server.plain}/${page}`)
+  // Running is a matter of the first moment; a user's first key ends the simulated typing.
+  await elapse(300)
+  await browser.click('#field')
+  await browser.press('x')
+  await elapse(300)
+  equal(await browser.evaluate('document.querySelector("[name=typing]").checked'), false)
+  for (const way of ['edf', 'fp', 'plain']) {
+    await browser.click(`[value=${way}]`)
+    await elapse(200)
+    await browser.click('#field')
+    await browser.evaluate(() => { document.getElementById('field').value = '' })
+    for (const key of 'preempt') await browser.press(key)
+    // Plain JavaScript answers when it comes to it.
+    await browser.evaluate(way => new Promise((resolve, reject) => {
+      const until = performance.now() + 20_000
+      const look = () => {
+        const { textContent } = document.getElementById('echo')
+        if (textContent === 'preempt') resolve(null)
+        else if (performance.now() > until) reject(new Error(`${way}: ${textContent}`))
+        else setTimeout(look, 50)
+      }
+      look()
+    }), way)
+  }
+}
+
+const hidden = async ({ browser, server }) => {
+  await open(browser, `${server.isolated}/${page}`)
+  await browser.evaluate(all, 'edf', 2)
+  await elapse(1000)
+  await browser.hide()
+  await elapse(3000)
+  await browser.show()
+  const { outcomes: [outcome] } = await results(browser, 30_000)
+  ok(outcome.seconds < 4, `${outcome.seconds} s`)
+  // Had the hidden time been counted, there would be some seconds between two frames.
+  ok(outcome.frames.interval.longest < 2000, JSON.stringify(outcome.frames))
+  isComplete({ ...outcome, loads: { tasks: true } })
+}
+
+export default {
+  'examples/macro runs its subtests in turn': automatic,
+  'examples/macro handles all keys of a subtest, not isolated': keys,
+  'examples/macro echoes every key, whatever runs': typing,
+  'examples/macro does not count the time in which it was hidden': hidden
+}
