@@ -2166,8 +2166,16 @@ export class Reservation {
     Admission.of(scheduler).enter([[this.#account, this.#account.claim]])
   }
 
-  /** @internal */
-  get [seam.protocol]() { return this.#account }
+  // A getter of that name would put the symbol into the declarations.
+  static {
+    Object.defineProperty(this.prototype, seam.protocol, {
+      /** @this {Reservation} */
+      get() {
+        return this.#account
+      }
+    })
+  }
+
   get scheduler() { return this.#account.scheduler }
   get name() { return this.#account.name }
   get kind() { return this.#kind }
@@ -2245,8 +2253,16 @@ export class IoReservation {
     Admission.of(scheduler).enter([[this.#account, this.#account.claim]])
   }
 
-  /** @internal */
-  get [seam.protocol]() { return this.#account }
+  // A getter of that name would put the symbol into the declarations.
+  static {
+    Object.defineProperty(this.prototype, seam.protocol, {
+      /** @this {IoReservation} */
+      get() {
+        return this.#account
+      }
+    })
+  }
+
   get scheduler() { return this.#account.scheduler }
   get name() { return this.#account.name }
   /** The share of the processor that it may use, while events are handled. */
@@ -2273,7 +2289,7 @@ export class IoReservation {
     if (!(main instanceof Reservation)) throw new TypeError(`main must be a Reservation, got ${describe(main)}`)
     const { scheduler } = this.#account
     if (main.scheduler !== scheduler) throw new TypeError(`main must be of the scheduler of ${this.name}`)
-    return { [seam.protocol]: new Errand(this.#account, main[seam.protocol]) }
+    return { [seam.protocol]: new Errand(this.#account, accountOf(main)) }
   }
 
   /**
@@ -2318,6 +2334,9 @@ export class IoReservation {
     this.#account.update()
   }
 }
+
+/** @param {Reservation | IoReservation} reservation @returns {Account} */
+const accountOf = reservation => /** @type {any} */ (reservation)[seam.protocol]
 
 /** Has a change admitted, unless it is one of a reservation that counts no more. @param {Account} account @param {Claim} claim */
 function promise(account, claim) {
@@ -2554,7 +2573,7 @@ function schedulerOf(members, options) {
 /** @param {any} member @param {string} where @param {import('./rt.mjs').Policy} policy @returns {[object, Claim]} */
 function claimOf(member, where, policy) {
   if (member instanceof Reservation || member instanceof IoReservation) {
-    const account = member[seam.protocol]
+    const account = accountOf(member)
     return [account, account.claim]
   }
   if (typeof member !== 'object' || member === null) {
@@ -2622,7 +2641,7 @@ export function loop(body, options) {
 
 /** Nobody will use it any more. @param {Reservation} reservation */
 function retire(reservation) {
-  Admission.of(reservation.scheduler).leave(reservation[seam.protocol])
+  Admission.of(reservation.scheduler).leave(accountOf(reservation))
 }
 
 /**
