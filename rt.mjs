@@ -28,7 +28,7 @@
  *   3 Ready order is total: band, policy, rotation, release, id.
  *   4 The ceiling stack is last in, first out, and its ceilings never fall towards the top.
  *   5 A job that passed the ceiling test never blocks on a resource.
- *   6 A depleted reservation has a replenishment on the timeline or a postponed deadline.
+ *   6 A depleted reservation has a replenishment on the timeline or a postponed deadline, unless it is off.
  *   7 Charged time sums to slice time.
  *   8 No alarm fires early.
  *   9 A resume allocates nothing beyond the engine's own iterator result.
