@@ -3472,7 +3472,7 @@ function wayTo(callee, get, way, name) {
     if (found === undefined) {
       const late = get()
       if (late === undefined) {
-        throw new ReferenceError(`${name} is not defined: nor is it in the calls given to preemptify`)
+        throw new ReferenceError(`${name} is not defined, nor in calls`)
       }
       if (!isGeneratorFunction(late)) throw notPreemptible(name, late)
       found = wayTo(late, get, way, name)
@@ -3624,12 +3624,9 @@ export function preemptify(fn, options = {}) {
 /** @param {any} fn @returns {string} */
 function sourceOf(fn) {
   const source = Function.prototype.toString.call(fn)
-  const end = source.slice(source.lastIndexOf('{'))
-  // Engines differ in white space. Valid source ends like that in no other way: a comment has its own end behind it.
-  const isNative = end.length < 40 && [...end].filter(character => character.trim() !== '').join('') === '{[nativecode]}'
-  if (!isNative) return source
-  throw refusal(fn, 'a native, bound or proxied function has no source; give the function behind it, or write a ' +
-    'generator')
+  // Valid source ends like that in no other way: a comment has its own end behind it.
+  if (!/\{\s*\[native code\]\s*\}\s*$/.test(source)) return source
+  throw refusal(fn, 'a native, bound or proxied function has no source; give the one behind it, or a generator')
 }
 
 /**
@@ -3644,8 +3641,8 @@ function evaluated(text, fn, evaluate) {
     result = evaluate === undefined ? (0, eval)(source) : evaluate(source)
   } catch (error) {
     if (!(error instanceof EvalError)) throw error
-    throw new EvalError(`${labelOf(fn)}: the Content-Security-Policy of the page forbids eval (script-src without ` +
-      "'unsafe-eval', or require-trusted-types-for 'script'); allow it, or write a generator with a yield in its loops",
+    throw new EvalError(`${labelOf(fn)}: the Content-Security-Policy forbids eval (script-src without 'unsafe-eval', ` +
+      "or require-trusted-types-for 'script'); write a generator with a yield in its loops",
     { cause: error })
   }
   if (typeof result !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
@@ -3706,25 +3703,26 @@ function rewriting(fn, options, methods, isClass = false) {
   record('scope', scope)
   if (callees !== undefined) record('calls', callees)
   if (evaluate !== undefined) callable('evaluate', evaluate)
-  if (strict !== undefined && typeof strict !== 'boolean') throw wrongType('strict', 'true or false', strict)
-  if (typeof budgeted !== 'boolean') throw wrongType('budgeted', 'true or false', budgeted)
+  for (const [key, value] of Object.entries({ strict, budgeted })) {
+    if (value !== undefined && typeof value !== 'boolean') throw wrongType(key, 'true or false', value)
+  }
   if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
 
   /**
    * What the names of preemptible functions stand for.
    *
-   * @type {Map<string, { isOwn: boolean, callee: any, get(): any }>}
+   * @type {Map<string, { isOwn?: boolean, callee: any, get(): any }>}
    */
   const table = new Map()
+  /** @param {string} key @param {() => any} get @param {any} [callee] @param {boolean} [isOwn] */
+  const enlist = (key, get, callee, isOwn) => table.set(key, { isOwn, callee, get })
   /** Members that may be preemptible. */
   const members = new Set(methods)
-  /** What is in scope. @type {Map<string, any>} */
-  const values = new Map()
-  for (const key of Object.keys(scope)) {
+  /** What is in scope. */
+  const values = Object.entries(scope)
+  for (const [key, value] of values) {
     refuseKey('scope', key)
-    const value = scope[key]
-    values.set(key, value)
-    if (isGeneratorFunction(value)) table.set(key, { isOwn: false, callee: value, get: () => value })
+    if (isGeneratorFunction(value)) enlist(key, () => value, value)
     for (let holder = value; typeof holder === 'object' && holder !== null && holder !== Object.prototype;) {
       for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
         if (isGeneratorFunction(value)) members.add(member)
@@ -3736,7 +3734,7 @@ function rewriting(fn, options, methods, isClass = false) {
     refuseKey('calls', key)
     const { get, value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
     if (get === undefined && value !== undefined && !isGeneratorFunction(value)) throw notPreemptible(key, value)
-    table.set(key, { isOwn: false, callee: value, get: () => callees[key] })
+    enlist(key, () => callees[key], value)
     members.add(key)
   }
   const mayCome = (/** @type {string} */ key) => callees !== undefined && evaluate === undefined && !(key in globalThis)
@@ -3747,7 +3745,7 @@ function rewriting(fn, options, methods, isClass = false) {
   const bindings = new Map()
   /** Declarations around it. @type {string[]} */
   const helpers = []
-  const taken = source + unescaped(source) + Object.keys(scope).join(' ')
+  const taken = source + unescaped(source) + Object.keys(scope)
   /** @type {Map<string, string>} */
   const names = new Map()
   /**
@@ -3789,7 +3787,9 @@ function rewriting(fn, options, methods, isClass = false) {
   const write = ({ start, end, isShorthand }, key, text) => replace(start, end, (isShorthand ? `${key}: ` : '') + text)
 
   // the function itself
-  let own = { isArrow: true, isAsync: false, isGenerator: false }
+  let isArrow = true
+  let isAsync = false
+  let isGenerator = false
   let ownName = ''
   let parameters = 0
   let parametersEnd = 0
@@ -3817,13 +3817,13 @@ function rewriting(fn, options, methods, isClass = false) {
   const opened = new Set()
   let points = 1
   let hasLoops = false
-  /** The methods of a class. @type {{ key: string, isStatic: boolean, isAsync: boolean, from: number, open: number, to: number }[]} */
-  const made = []
+  /** The methods of a class. @type {Map<string, any>} */
+  const made = new Map(methods?.map(key => [key, []]))
   /** The names that are not declared inside. @type {Map<string, Mention[]>} */
   const free = new Map()
 
   const constructing = () =>
-    refusal(fn, 'a constructor cannot be a generator; name the methods to rewrite, { methods: [...] }')
+    refusal(fn, 'a constructor cannot be a generator; give { methods: [...] }')
 
   // guards
   let hazards = 0
@@ -3862,7 +3862,7 @@ function rewriting(fn, options, methods, isClass = false) {
   // -------------------------------------------------------------------------------------------------- tokens
 
   // The token that the reading has come to.
-  let value = ''
+  let value = /** @type {any} */ ('')
   let start = 0
   let end = 0
   let isName = false
@@ -3886,7 +3886,7 @@ function rewriting(fn, options, methods, isClass = false) {
     while (newline && source.startsWith('-->', start)) start = skip(SPACE, skip(REST_OF_LINE, start))
     TOKEN.lastIndex = start
     const found = TOKEN.exec(source)
-    if (found === null && value === '') throw new SyntaxError('the source of the function cannot be read')
+    if (found === null && value === '') throw new SyntaxError('cannot read the source')
     value = found === null ? '' : found[0]
     isName = found !== null && found[1] === value
     if (isOperand && value[0] === '/') value = source.slice(start, skip(REGULAR_EXPRESSION, start))
@@ -3897,7 +3897,7 @@ function rewriting(fn, options, methods, isClass = false) {
   function peek(count = 1) {
     const here = /** @type {const} */ ([value, start, end, isName, newline, before])
     while (count-- > 0) next(false)
-    const ahead = { value, isName, newline }
+    const ahead = { value, start, isName, newline }
     ;[value, start, end, isName, newline, before] = here
     return ahead
   }
@@ -3917,7 +3917,7 @@ function rewriting(fn, options, methods, isClass = false) {
         const mention = /** @type {Mention} */ (mentions.pop())
         mention.isDeclared = true
         if (block.isBody && !parameterNames.includes(key)) firstUse = Math.min(firstUse, mention.start)
-        if (block.isOurs && (key === 'yield' ? !own.isGenerator : key === 'arguments' && own.isArrow)) {
+        if (block.isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
           write(mention, key, name(key === 'yield' ? key : 'local'))
         }
       }
@@ -3964,8 +3964,13 @@ function rewriting(fn, options, methods, isClass = false) {
   function* expression(extent = LIST, names = null, lead = '', isTop = false) {
     let isChain = true
     let isFresh = true // at the beginning of an element
+    /** @type {number[]} */
+    const awaits = []
+    /** @type {{ at: number, next: string }[]} */
+    const links = []
+    /** @type {Call[]} */
+    const chain = []
     for (;;) {
-      const awaits = []
       let news = 0
       let isClosed = false // takes no operators
       let from = start
@@ -3983,7 +3988,7 @@ function rewriting(fn, options, methods, isClass = false) {
           case 'await':
             if (!inAsync) break prefixes
             spoil()
-            awaits.push(start)
+            if (zone === '') awaits.push(start)
             isChain = isFresh = false
             break
           case 'yield':
@@ -4020,10 +4025,7 @@ function rewriting(fn, options, methods, isClass = false) {
       let dot = 0
       let isBase = false // super
       let isSuper = false // a member of it
-      /** @type {{ at: number, next: string }[]} */
-      const links = []
-      /** @type {Call[]} */
-      const chain = []
+      links.length = 0
       if (!isClosed) {
         switch (value) {
           case ')': case ']': case '}': case ';': case '': return false
@@ -4198,8 +4200,8 @@ function rewriting(fn, options, methods, isClass = false) {
         break
       }
 
-      for (const call of chain) call.chainEnd = before
-      for (let at; zone === '' && (at = awaits.pop()) !== undefined;) {
+      for (let call; (call = chain.pop()) !== undefined;) call.chainEnd = before
+      for (let at; (at = awaits.pop()) !== undefined;) {
         replace(at, at + 5, '')
         enclose(at, before, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
         opened.add(at)
@@ -4250,24 +4252,27 @@ function rewriting(fn, options, methods, isClass = false) {
       return
     }
     let codeStart = start
-    const modifiers = new Set()
-    while (MODIFIERS.has(value)) {
+    let isStatic = false
+    let async = false
+    let isAccessor = false
+    for (; MODIFIERS.has(value); next(false)) {
       const ahead = peek()
-      if (/^[(,}=:;]?$/.test(ahead.value) || (value === 'async' && ahead.newline) ||
-        (ahead.value === '*' && value[1] === 'e')) break
-      modifiers.add(value)
-      next(false)
-      if (modifiers.size === 1 && modifiers.has('static')) codeStart = start
+      const isGetSet = value[1] === 'e'
+      if (/^[(,}=:;]?$/.test(ahead.value) || (value === 'async' && ahead.newline) || (ahead.value === '*' && isGetSet)) break
+      isAccessor ||= isGetSet
+      async ||= value === 'async'
+      isStatic ||= value === 'static'
+      if (value === 'static') codeStart = ahead.start
     }
-    if (modifiers.has('static') && value === '{') {
-      const leave = enter('a static block', start, false, false, false)
+    if (isStatic && value === '{') {
+      const leave = enter('a static block', start)
       yield body(false)
       leave()
       next(false)
       return
     }
-    const isGenerator = value === '*'
-    if (isGenerator) next(false)
+    const generator = value === '*'
+    if (generator) next(false)
     const from = start
     const isString = /^['"]/.test(value)
     let key = isString ? value.slice(1, -1) : unescaped(value)
@@ -4279,25 +4284,22 @@ function rewriting(fn, options, methods, isClass = false) {
     if (value !== '(') next(false) // V8 leaves out the name of a static method that is called static
     const to = before
     if (value === '(') {
-      const isAsync = modifiers.has('async')
-      const isOwn = isTop && (!isClass || /** @type {string[]} */ (methods).includes(key))
-      if (isOwn && (modifiers.has('get') || modifiers.has('set'))) {
-        throw refusal(fn, 'an accessor cannot be a generator; make it a method, or write a generator')
-      }
-      if (isOwn && methods !== undefined && key === 'constructor') throw constructing()
+      const open = start
+      const isOwn = isTop && (!isClass || made.has(key))
+      if (isOwn && isAccessor) throw refusal(fn, 'an accessor cannot be a generator; make it a method')
+      if (isOwn && methods && key === 'constructor') throw constructing()
       isMember ||= isOwn
       if (isOwn && isClass) {
         variables = new Set()
-        replace(codeStart, from, modifiers.has('static') ? '*' : ';*') // after a field without a semicolon
+        replace(codeStart, from, isStatic ? '*' : ';*') // after a field without a semicolon
       }
-      const open = start
-      const leave = enter(isOwn ? PARAMETERS : 'a nested method', start, false, isAsync, isGenerator)
+      const leave = enter(isOwn ? PARAMETERS : 'a nested method', open, false, async, generator)
       yield rest(isOwn)
       leave()
       if (isOwn && isClass) {
         variables = null
-        made.push({ key, isStatic: modifiers.has('static'), isAsync, from, open, to: end })
-        if (isGenerator) members.delete(key) // stays what is iterated
+        made.get(key).push({ isStatic, async, from, open, to: end })
+        if (generator) members.delete(key) // stays what is iterated
       }
       next(false)
     } else if (value === ':') {
@@ -4305,7 +4307,7 @@ function rewriting(fn, options, methods, isClass = false) {
       yield expression(ELEMENT, names)
     } else if (isInClass) {
       if (value !== '=') return
-      const leave = enter('a class field', start, false, false, false)
+      const leave = enter('a class field', start)
       next(true)
       yield expression(ELEMENT)
       leave()
@@ -4324,20 +4326,17 @@ function rewriting(fn, options, methods, isClass = false) {
   /**
    * Enters code that is not run where it stands, or the function itself.
    *
-   * @param {string} inside @param {number} from @param {boolean} isArrow @param {boolean} isAsync @param {boolean} isGenerator
+   * @param {string} inside @param {number} from @param {boolean} arrow @param {boolean} async @param {boolean} generator
    * @returns {() => void} leaves it
    */
-  function enter(inside, from, isArrow, isAsync, isGenerator) {
-    spoil()
+  function enter(inside, from, arrow = false, async = false, generator = false) {
     const outer = /** @type {const} */ ([zone, loop, within, guarded, inAsync, inGenerator, isOurs])
-    ;[zone, loop, within, guarded, inAsync, inGenerator] = [inside, null, false, false, isAsync, isGenerator]
-    isOurs &&= isArrow
+    spoil()
+    ;[zone, loop, within, guarded, inAsync, inGenerator] = [inside, null, false, false, async, generator]
+    isOurs &&= arrow
     if (inside === PARAMETERS) {
-      if (isAsync && isGenerator) {
-        throw refusal(fn, 'an async generator cannot be driven; write a generator that yields promises')
-      }
-      isOurs = true
-      own = { isArrow, isAsync, isGenerator }
+      if (async && generator) throw refusal(fn, 'an async generator cannot be driven; write one that yields promises')
+      ;[isOurs, isArrow, isAsync, isGenerator] = [true, arrow, async, generator]
     }
     openBlock(from)
     block.top = block
@@ -4348,11 +4347,11 @@ function rewriting(fn, options, methods, isClass = false) {
     }
   }
 
-  /** A function from that word on. @param {boolean} isDeclaration @param {boolean} isAsync @param {boolean} [isTop] @returns {Generator<any, any, any>} */
-  function* routine(isDeclaration, isAsync, isTop = false) {
+  /** A function from that word on. @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>} */
+  function* routine(isDeclaration, async, isTop = false) {
     next(false)
-    const isGenerator = value === '*'
-    if (isGenerator) next(false)
+    const generator = value === '*'
+    if (generator) next(false)
     const key = isName ? unescaped(value) : ''
     if (isDeclaration) {
       use(key, start, end)
@@ -4360,7 +4359,7 @@ function rewriting(fn, options, methods, isClass = false) {
       declare(key, block.top) // of sloppy code (Annex B.3.3)
     }
     if (isName) next(false)
-    const leave = enter(isTop ? PARAMETERS : 'a nested function', start, false, isAsync, isGenerator)
+    const leave = enter(isTop ? PARAMETERS : 'a nested function', start, false, async, generator)
     if (isTop) ownName = key
     else if (!isDeclaration) declare(key)
     yield rest(isTop)
@@ -4389,14 +4388,14 @@ function rewriting(fn, options, methods, isClass = false) {
    * From its arrow on, or from the brace of a method that looked like one.
    *
    * @param {number} from @param {number} open where its parameters start @param {string[]} names @param {number} count of the calls before it
-   * @param {boolean} isAsync @param {boolean} isTop @returns {Generator<any, any, any>}
+   * @param {boolean} async @param {boolean} isTop @returns {Generator<any, any, any>}
    */
-  function* arrow(from, open, names, count, isAsync, isTop) {
-    const isArrow = value === '=>'
-    const leave = enter(isTop ? PARAMETERS : 'a nested arrow function', from, isArrow, isArrow && isAsync, false)
+  function* arrow(from, open, names, count, async, isTop) {
+    const hasArrow = value === '=>' // or it is a method
+    const leave = enter(isTop ? PARAMETERS : 'a nested arrow function', from, hasArrow, hasArrow && async)
     for (const call of calls.slice(count)) call.zone = zone
     parametersAre(isTop, open, before, names)
-    if (isArrow) next(true)
+    if (hasArrow) next(true)
     if (value === '{') {
       yield body(isTop)
       next(true)
@@ -4507,7 +4506,7 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** A label called `yield` */
   function renameLabel() {
-    if (unescaped(value) === 'yield' && isOurs && !own.isGenerator) replace(start, end, name('yield'))
+    if (unescaped(value) === 'yield' && isOurs && !isGenerator) replace(start, end, name('yield'))
   }
 
   /**
@@ -4604,7 +4603,7 @@ function rewriting(fn, options, methods, isClass = false) {
         const read = []
         next(true)
         if (!newline && !/^[;}]?$/.test(value)) {
-          for (let lead = /** @type {string} */ (word); ; lead = '') {
+          for (let lead = word; ; lead = '') {
             yield expression(PIECE, null, lead)
             read.push({ at: start, by: value, hazards })
             if (!/^[?:,]$/.test(value)) break
@@ -4667,7 +4666,7 @@ function rewriting(fn, options, methods, isClass = false) {
     }
     const isCall = yield expression()
     const to = endStatement()
-    if (to <= from) throw new SyntaxError('the source of the function cannot be read')
+    if (to <= from) throw new SyntaxError('cannot read the source')
     if (zone !== '') return
     if (!isCall) {
       if (isList) listed.add(from)
@@ -4845,15 +4844,14 @@ function rewriting(fn, options, methods, isClass = false) {
 
   readNested(whole())
   entryPoint = point()
-  const { isArrow, isAsync, isGenerator } = own
   const ownArguments = (free.get('arguments') ?? []).filter(({ isOurs, within }) => isArrow && isOurs && !within)
   if (evaluate === undefined) {
     if (words.has('super') && home === undefined && methods === undefined) {
-      throw refusal(fn, 'super needs the object of the method: { home }; or rewrite the whole, { methods: [...] }')
+      throw refusal(fn, 'super needs the object of the method, { home }, or the whole, { methods: [...] }')
     }
     if (isArrow && (ownArguments.length > 0 || words.has('new.target') || (words.has('this') && !('this' in options)))) {
-      throw refusal(fn, 'the this and arguments of an arrow function are those of the code around it; give ' +
-        '{ this: value }, or { evaluate: s => eval(s) } from there')
+      throw refusal(fn, 'an arrow function has the this and arguments of the code around it; give { this: value }, ' +
+        'or { evaluate: s => eval(s) } from there')
     }
   }
 
@@ -4873,7 +4871,7 @@ function rewriting(fn, options, methods, isClass = false) {
     } catch {} // not initialized yet
   }
   if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || isNamed) && !isClass) {
-    table.set(ownName, { isOwn: true, callee: undefined, get: () => self })
+    enlist(ownName, () => self, undefined, true)
     isConstant = !isVisible
     if (isConstant) bindings.set(ownName, fn)
   }
@@ -4881,7 +4879,7 @@ function rewriting(fn, options, methods, isClass = false) {
   const lost = []
   for (const [key, mentions] of evaluate === undefined ? free : []) {
     if (mayCome(key) && !table.has(key) && !bindings.has(key) && mentions.some(({ isCall }) => isCall)) {
-      table.set(key, { isOwn: false, callee: undefined, get: () => callees[key] })
+      enlist(key, () => callees[key])
     }
     if (bindings.has(key)) continue
     const callee = table.get(key)?.callee
@@ -4907,11 +4905,10 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** `s => eval(s)` hides a variable called s. */
   function refuseHidden() {
-    const hidden = /^[^=]*?\(?([^()=]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/\W+/) ?? []
+    const hidden = /^[^=]*?\(?([^()=]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/[\s,]+/) ?? []
     for (const key of hidden) {
       if (free.has(key) && !(key in scope) && !table.has(key) && !(key in globalThis)) {
-        throw refusal(fn, `it uses a variable ${key}, which is hidden by the parameter of evaluate; call that ` +
-          'otherwise')
+        throw refusal(fn, `a variable ${key} is hidden by the parameter of evaluate; rename that`)
       }
     }
   }
@@ -5157,28 +5154,25 @@ function rewriting(fn, options, methods, isClass = false) {
     const holder = name('holder')
     const inner = name('self')
     // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
-    const list = `(${[...bindings.keys()].join(', ')})`
+    const list = `(${[...bindings.keys()]})`
     const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
       `(${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
       `${helpers.join(' ')} ` +
       `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
       `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } })`,
       fn, evaluate)
-    let factory
-    const strictness = strict ?? (evaluate === undefined ? strictnessOf() : false)
-    try {
+    /** @param {(boolean | undefined)[]} modes that are tried @returns {any} */
+    const attempt = ([isStrict, ...others]) => {
       try {
-        factory = build(strictness ?? true)
+        return build(isStrict)
       } catch (error) {
-        if (!(error instanceof SyntaxError) || strictness !== undefined) throw error
-        factory = build(false)
+        if (!(error instanceof SyntaxError)) throw error
+        if (others.length > 0) return attempt(others)
+        throw new SyntaxError(`${labelOf(fn)}: ${error.message}; super and private names need { methods: [...] }, or ` +
+          '{ evaluate } from inside', { cause: error })
       }
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error
-      throw new SyntaxError(`${labelOf(fn)}: ${error.message}; super and private names need { methods: [...] }, or ` +
-        'evaluate from inside the method', { cause: error })
     }
-    const made = factory(...bindings.values())
+    const made = attempt(strict !== undefined ? [strict] : evaluate ? [false] : modes())(...bindings.values())
     if (isMethod) Object.setPrototypeOf(made.holder, home === undefined ? insideWith : Object.getPrototypeOf(home))
     describeAs(fn, made.inner, '')
     self = isAsync ? adopting(made.inner) : made.inner
@@ -5187,43 +5181,50 @@ function rewriting(fn, options, methods, isClass = false) {
     return register(self, fn, isAsync, self === made.inner ? made.enter : wayInto(self))
   }
 
-  /** Engines tell it of plain functions only: the `caller` of a sloppy one can be read. */
-  function strictnessOf() {
-    if (isStrict) return true
-    if (isArrow || isAsync || isGenerator || isMember) return undefined
+  /** Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read. */
+  function modes() {
+    if (isStrict) return [true]
+    if (isArrow || isAsync || isGenerator || isMember) return [true, false]
     try {
       void fn.caller
-      return false
+      return [false]
     } catch {
-      return true
+      return [true]
     }
   }
 
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
-    const missing = methods?.find(key => made.every(method => method.key !== key))
-    if (missing !== undefined) throw new TypeError(`methods names ${missing}, which is no method of ${fn.name}`)
     sortEdits()
     const text = edited(0, source.length)
     const name = JSON.stringify(fn.name) // an anonymous class has the name of what it is assigned to
-    const result = evaluated(`((${[...bindings.keys()].join(', ')}) => { ${helpers.join(' ')} ` +
+    const result = evaluated(`((${[...bindings.keys()]}) => { ${helpers.join(' ')} ` +
       `return ${isNamed ? text : `{ ${name}: ${text} }[${name}]`} })`, fn, evaluate)(...bindings.values())
-    for (const { key, isStatic, isAsync, from, open, to } of made) {
-      const holder = isStatic ? result : result.prototype
-      if (!Object.hasOwn(holder, key)) continue // private
-      const original = (isStatic ? fn : fn.prototype)[key]
-      describeAs(original, holder[key], `*${source.slice(from, open)}${edited(open, to)}`)
-      register(holder[key], original, isAsync, wayInto(holder[key]))
+    for (const [key, parts] of made) {
+      if (parts.length === 0) throw noMethod(key, fn.name)
+      for (const { isStatic, async, from, open, to } of parts) {
+        const holder = isStatic ? result : result.prototype
+        if (!Object.hasOwn(holder, key)) continue // private
+        const original = (isStatic ? fn : fn.prototype)[key]
+        describeAs(original, holder[key], `*${source.slice(from, open)}${edited(open, to)}`)
+        register(holder[key], original, async, wayInto(holder[key]))
+      }
     }
-    if (!Object.hasOwn(result, 'source')) Object.defineProperty(result, 'source', { value: text, configurable: true })
+    if (!Object.hasOwn(result, 'source')) define(result, 'source', text)
     return result
   }
 }
 
+/** @param {any} object @param {PropertyKey} key @param {any} value */
+const define = (object, key, value) => Object.defineProperty(object, key, { value, configurable: true })
+
+/** @param {string} key @param {string} holder */
+const noMethod = (key, holder) => new TypeError(`methods names ${key}, which is no method of ${holder}`)
+
 /** @param {any} original @param {any} generatorFunction @param {string} source */
 function describeAs(original, generatorFunction, source) {
   for (const [key, value] of Object.entries({ name: original.name, length: original.length, source })) {
-    Object.defineProperty(generatorFunction, key, { value, configurable: true })
+    define(generatorFunction, key, value)
   }
 }
 
@@ -5232,8 +5233,8 @@ function describeAs(original, generatorFunction, source) {
  *
  * @param {any} generatorFunction @param {any} original @param {boolean} isAsync @param {Function} awaited
  */
-const register = (generatorFunction, original, isAsync, awaited) => Object.defineProperty(generatorFunction, known,
-  { value: { original, awaited, call: isAsync ? original : awaited } })
+const register = (generatorFunction, original, isAsync, awaited) =>
+  define(generatorFunction, known, { original, awaited, call: isAsync ? original : awaited })
 
 /** The errors of an async function reject, its parameters' too, and its result is awaited. @param {any} inner */
 const adopting = inner => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
@@ -5273,7 +5274,7 @@ function preemptifyMethods(target, { methods, ...options }) {
   const made = methods.map(name => {
     const descriptor = Object.getOwnPropertyDescriptor(target, name)
     const { value } = descriptor ?? {}
-    if (typeof value !== 'function') throw new TypeError(`methods names ${name}, which is no method of the object`)
+    if (typeof value !== 'function') throw noMethod(name, 'the object')
     const members = methods.filter(key => !isGeneratorFunction(target[key])) // those stay what is iterated
     return { ...descriptor, value: rewriting(value, { ...options, home: result }, members) }
   })
