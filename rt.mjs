@@ -3452,6 +3452,8 @@ function startCall(generator) {
 }
 
 const PARAMETERS = 'its parameters'
+/** Names that come with a function. */
+const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 
 /** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
 const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
@@ -3552,9 +3554,8 @@ class AsyncSteps {
 /** @param {any} value */
 const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function'
 
-const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
 /** @param {any} value */
-const isGeneratorFunction = value => value instanceof GeneratorFunction
+const isGeneratorFunction = value => generatorPrototype.constructor.isPrototypeOf(value)
 
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
 const known = Symbol('preemptible')
@@ -3565,8 +3566,6 @@ const rewritten = new WeakMap()
 /** How many have been compiled: every text has a name of its own in the debugger. */
 let compilations = 0
 
-/** @param {any} fn @param {string} reason */
-const refusal = (fn, reason) => new TypeError(`${labelOf(fn)}: ${reason}`)
 /** @param {string} key @param {any} value */
 const notPreemptible = (key, value) =>
   wrongType(`calls.${key}`, 'what preemptify returned, or a generator function', value)
@@ -3621,34 +3620,6 @@ export function preemptify(fn, options = {}) {
   return result
 }
 
-/** @param {any} fn @returns {string} */
-function sourceOf(fn) {
-  const source = Function.prototype.toString.call(fn)
-  // Valid source ends like that in no other way: a comment has its own end behind it.
-  if (!/\{\s*\[native code\]\s*\}\s*$/.test(source)) return source
-  throw refusal(fn, 'a native, bound or proxied function has no source; give the one behind it, or a generator')
-}
-
-/**
- * Evaluates an arrow function, where the caller says or in the global scope.
- *
- * @param {string} text @param {any} fn @param {((source: string) => any) | undefined} evaluate @returns {any}
- */
-function evaluated(text, fn, evaluate) {
-  const source = `${text}\n//# sourceURL=preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
-  let result
-  try {
-    result = evaluate === undefined ? (0, eval)(source) : evaluate(source)
-  } catch (error) {
-    if (!(error instanceof EvalError)) throw error
-    throw new EvalError(`${labelOf(fn)}: the Content-Security-Policy forbids eval (script-src without 'unsafe-eval', ` +
-      "or require-trusted-types-for 'script'); write a generator with a yield in its loops",
-    { cause: error })
-  }
-  if (typeof result !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
-  return result
-}
-
 /**
  * A use of a name.
  *
@@ -3657,12 +3628,11 @@ function evaluated(text, fn, evaluate) {
  * @property {number} end
  * @property {string} lead the token before it
  * @property {string} after the token behind it
- * @property {boolean} within whether a `with` may answer for it
+ * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
  * @property {boolean} isOurs whether `this` is that of the function to rewrite
  * @property {boolean} isElement of a literal or a list, which may be a pattern
- * @property {boolean} isDeclared inside of the source
  * @property {boolean} isCall
- * @property {boolean} isShorthand `{ name }`
+ * @property {string} prefix what must stand before another text: the key, of `{ name }`
  */
 
 /**
@@ -3679,16 +3649,14 @@ function evaluated(text, fn, evaluate) {
  * @property {number} end
  * @property {string} zone
  * @property {string} lead what stands before the chain: return, yield, yield*, await
- * @property {boolean} guarded inside a `try`
  * @property {boolean} inGenerator
  * @property {boolean} isSuper
- * @property {boolean} isTagged a template
  * @property {Set<string>} variables of the function around it
  */
 
 /** @typedef {{ from: number, to: number }} Span */
 
-/** What declares names: a function, a block, a class. @typedef {{ outer: any, top: any, from: number, names: Set<string> | null, isOurs: boolean, isBody?: boolean }} Block */
+/** What declares names: a function, a block, a class. @typedef {{ outer: any, top: any, from: number, names: Set<string> }} Block */
 
 /**
  * One function on its way from its source to a generator function; or the methods of a class.
@@ -3699,7 +3667,13 @@ function evaluated(text, fn, evaluate) {
  */
 function rewriting(fn, options, methods, isClass = false) {
   const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
-  const source = sourceOf(fn)
+  const label = labelOf(fn)
+  const refusal = (/** @type {string} */ reason) => new TypeError(`${label}: ${reason}`)
+  const source = Function.prototype.toString.call(fn)
+  // Valid source ends like that in no other way: a comment has its own end behind it.
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
+    throw refusal('a native, bound or proxied function has no source; give the one behind it, or a generator')
+  }
   record('scope', scope)
   if (callees !== undefined) record('calls', callees)
   if (evaluate !== undefined) callable('evaluate', evaluate)
@@ -3783,8 +3757,8 @@ function rewriting(fn, options, methods, isClass = false) {
   }
   /** @param {number} at @param {number} to @param {string} text */
   const replace = (at, to, text, rank = REPLACES) => edits.push({ at, to, rank, other: to, text })
-  /** @param {Mention} mention @param {string} key @param {string} text */
-  const write = ({ start, end, isShorthand }, key, text) => replace(start, end, (isShorthand ? `${key}: ` : '') + text)
+  /** @param {Mention} mention @param {string} text */
+  const write = ({ start, end, prefix }, text) => replace(start, end, prefix + text)
 
   // the function itself
   let isArrow = true
@@ -3801,10 +3775,8 @@ function rewriting(fn, options, methods, isClass = false) {
   let isMember = false
   let isGuarded = false
   let entryPoint = ''
-  /** What it mentions: this, super, new.target, eval, arguments, with. @type {Set<string>} */
+  /** What stands in the way of a shorter entry: eval, arguments, with. @type {Set<string>} */
   const words = new Set()
-  /** Words of an arrow function that mean what is around it. @type {{ start: number, end: number, word: string }[]} */
-  const lexical = []
   /** Where calls of members of super have their arguments. @type {number[]} */
   const superCalls = []
   /** @type {Call[]} */
@@ -3823,7 +3795,7 @@ function rewriting(fn, options, methods, isClass = false) {
   const free = new Map()
 
   const constructing = () =>
-    refusal(fn, 'a constructor cannot be a generator; give { methods: [...] }')
+    refusal('a constructor cannot be a generator; give { methods: [...] }')
 
   // guards
   let hazards = 0
@@ -3843,12 +3815,18 @@ function rewriting(fn, options, methods, isClass = false) {
   // where the reading stands
   /** Empty where a yield of the function itself may stand, otherwise the name of what this is inside of. */
   let zone = 'its head'
-  /**
-   * The innermost loop of the function itself.
-   *
-   * @type {{ labels: string[], inner: string[], isPlain: boolean, hasCalls: boolean, exits: Span[], again: Span[] } | null}
-   */
-  let loop = null
+  // the innermost loop, as long as it is one that may be cut into chunks
+  /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
+  let isPlain = true
+  let hasCalls = false
+  /** @type {string[]} */
+  let loopLabels = []
+  /** Labels inside of it. @type {string[]} */
+  let innerLabels = []
+  /** Statements that leave it. @type {Span[]} */
+  let exits = []
+  /** Labels of `continue` that mean it. @type {Span[]} */
+  let again = []
   let within = false // the body of a `with`, where any name may be a property
   let guarded = false // by a `try`
   let inAsync = false
@@ -3856,7 +3834,7 @@ function rewriting(fn, options, methods, isClass = false) {
   /** Whether `this` is the function's. */
   let isOurs = false
   /** @type {Block} */
-  let block = { outer: null, top: null, from: 0, names: null, isOurs }
+  let block = { outer: null, top: null, from: 0, names: new Set() }
   block.top = block
 
   // -------------------------------------------------------------------------------------------------- tokens
@@ -3906,19 +3884,21 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** @param {number} [from] */
   function openBlock(from = start) {
-    block = { outer: block, top: block.top, from, names: null, isOurs }
+    block = { outer: block, top: block.top, from, names: new Set() }
   }
 
   /** What was declared in it is not what is meant by that name outside. */
   function closeBlock() {
-    for (const key of block.names ?? []) {
+    for (const key of block.names) {
       const mentions = free.get(key) ?? []
-      while (mentions.length > 0 && mentions[mentions.length - 1].start >= block.from) {
-        const mention = /** @type {Mention} */ (mentions.pop())
-        mention.isDeclared = true
-        if (block.isBody && !parameterNames.includes(key)) firstUse = Math.min(firstUse, mention.start)
-        if (block.isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
-          write(mention, key, name(key === 'yield' ? key : 'local'))
+      for (let mention; (mention = mentions[mentions.length - 1]) && mention.start >= block.from;) {
+        mentions.pop()
+        mention.isHidden = true
+        if (zone === '' && block.top === block && !parameterNames.includes(key)) {
+          firstUse = Math.min(firstUse, mention.start)
+        }
+        if (isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
+          write(mention, name(key === 'yield' ? key : 'local'))
         }
       }
       if (mentions.length === 0) free.delete(key)
@@ -3928,30 +3908,29 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** @param {string} key @param {Block} [where] */
   function declare(key, where = block) {
-    (where.names ??= new Set()).add(key)
+    where.names.add(key)
     if (zone === '' && parameterNames.includes(key)) firstUse = -1
   }
 
   /** @param {string} key @param {number} from @param {number} to @param {string} [lead] @param {boolean} [isElement] @returns {Mention} */
   function use(key, from, to, lead = '', isElement = false) {
     if (key === 'arguments' || key === 'yield') {
-      words.add('arguments')
+      words.add(key)
       hazards++
     }
     const mention = {
-      start: from, end: to, lead, after: value, within, isOurs, isElement, isDeclared: false, isCall: false,
-      isShorthand: false
+      start: from, end: to, lead, after: value, isHidden: within, isOurs, isElement, isCall: false, prefix: ''
     }
     const others = free.get(key)
-    if (others === undefined) free.set(key, [mention])
-    else others.push(mention)
+    if (others) others.push(mention)
+    else free.set(key, [mention])
     return mention
   }
 
   /** Neither a chunk nor a guard may hold what stands here. */
   function spoil() {
     hazards++
-    if (loop !== null) loop.isPlain = true
+    isPlain = true
   }
 
   // -------------------------------------------------------------------------------------------- expressions
@@ -3983,7 +3962,7 @@ function rewriting(fn, options, methods, isClass = false) {
           case 'new':
             if (news++ === 0) from = start
             isFresh = false
-            if (loop !== null) loop.hasCalls = true
+            hasCalls = true
             break
           case 'await':
             if (!inAsync) break prefixes
@@ -4028,7 +4007,7 @@ function rewriting(fn, options, methods, isClass = false) {
       links.length = 0
       if (!isClosed) {
         switch (value) {
-          case ')': case ']': case '}': case ';': case '': return false
+          case ')': case ']': case '}': case ';': case ':': case '': return false
           case '(': {
             const parameters = /** @type {string[]} */ ([])
             const count = calls.length
@@ -4140,36 +4119,34 @@ function rewriting(fn, options, methods, isClass = false) {
             isCall = false
             continue
           case '(': case '`': {
-            if (loop !== null) loop.hasCalls = true
+            hasCalls = true
             const open = start
             const count = calls.length
             const isTagged = value === '`'
-            const called = callee
+            const mention = callee
+            const parameters = callee && key === 'async' ? /** @type {string[]} */ ([]) : null
             /** @type {Call | null} */
             let call = null
             isCall = news === 0
-            if (isCall) {
+            if (!isCall) {
+              if (!isTagged) news--
+            } else {
               if (isSuper && isOurs) superCalls.push(open)
-              if (called !== null) {
-                called.isCall = true
-                if (key === 'eval' && zone === '') {
-                  words.add(key)
-                  spoil()
-                }
+              if (mention) mention.isCall = true
+              if (mention && key === 'eval' && zone === '') {
+                words.add(key)
+                spoil()
               }
-              if (variables !== null && (called !== null ? watches(key) : members.has(key))) {
+              if (variables && (mention ? watches(key) : !isTagged && members.has(key))) {
+                spoil()
                 call = {
-                  key, mention: called, start: from, dot, open, links: [...links], lead, zone, guarded, isSuper, isTagged,
-                  inGenerator, variables, end: 0, chainEnd: 0
+                  key, mention, start: from, dot, open, links: [...links], lead, zone, isSuper, inGenerator, variables, end,
+                  chainEnd: end
                 }
                 calls.push(call)
                 chain.push(call)
-                spoil()
               }
-            } else if (!isTagged) {
-              news--
             }
-            const parameters = called !== null && key === 'async' ? /** @type {string[]} */ ([]) : null
             callee = null
             key = ''
             isSuper = false
@@ -4179,13 +4156,13 @@ function rewriting(fn, options, methods, isClass = false) {
               next(true)
               yield expression(LIST, parameters)
             }
-            if (call !== null) call.end = end
+            if (call) call.end = end
             next(false)
-            if (parameters !== null && called !== null && (value === '=>' || (isTop && value === '{'))) {
+            if (mention && parameters && (value === '=>' || (isTop && value === '{'))) {
               // `async` was no name that is called.
-              if (call !== null) calls.splice(count, 1)
+              if (call) calls.splice(count, 1)
               const mentions = /** @type {Mention[]} */ (free.get('async'))
-              mentions.splice(mentions.indexOf(called), 1)
+              mentions.splice(mentions.indexOf(mention), 1)
               yield arrow(from, open, parameters, count, true, isTop)
               isClosed = true
             }
@@ -4200,8 +4177,8 @@ function rewriting(fn, options, methods, isClass = false) {
         break
       }
 
-      for (let call; (call = chain.pop()) !== undefined;) call.chainEnd = before
-      for (let at; (at = awaits.pop()) !== undefined;) {
+      for (let call; (call = chain.pop());) call.chainEnd = before
+      for (let at; (at = awaits.pop());) {
         replace(at, at + 5, '')
         enclose(at, before, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
         opened.add(at)
@@ -4221,12 +4198,10 @@ function rewriting(fn, options, methods, isClass = false) {
     }
   }
 
-  /** @param {string} word @param {number} from */
+  /** A word that may mean what is around the function. @param {string} word @param {number} from */
   function lexicalWord(word, from) {
     if (word !== 'this') hazards++
-    if (!isOurs) return
-    lexical.push({ start: from, end, word })
-    words.add(word)
+    if (isOurs) use(word, from, end)
   }
 
   /** From its backtick to the last of its parts. @returns {Generator<any, any, any>} */
@@ -4286,7 +4261,7 @@ function rewriting(fn, options, methods, isClass = false) {
     if (value === '(') {
       const open = start
       const isOwn = isTop && (!isClass || made.has(key))
-      if (isOwn && isAccessor) throw refusal(fn, 'an accessor cannot be a generator; make it a method')
+      if (isOwn && isAccessor) throw refusal('an accessor cannot be a generator; make it a method')
       if (isOwn && methods && key === 'constructor') throw constructing()
       isMember ||= isOwn
       if (isOwn && isClass) {
@@ -4312,7 +4287,7 @@ function rewriting(fn, options, methods, isClass = false) {
       yield expression(ELEMENT)
       leave()
     } else { // the key is the name of a variable too
-      use(key, from, to, '', true).isShorthand = true
+      use(key, from, to, '', true).prefix = `${key}: `
       names?.push(key)
       if (value === '=') {
         next(true)
@@ -4330,20 +4305,19 @@ function rewriting(fn, options, methods, isClass = false) {
    * @returns {() => void} leaves it
    */
   function enter(inside, from, arrow = false, async = false, generator = false) {
-    const outer = /** @type {const} */ ([zone, loop, within, guarded, inAsync, inGenerator, isOurs])
+    const outer = /** @type {const} */ ([zone, within, guarded, inAsync, inGenerator, isOurs])
     spoil()
-    ;[zone, loop, within, guarded, inAsync, inGenerator] = [inside, null, false, false, async, generator]
+    ;[zone, within, guarded, inAsync, inGenerator] = [inside, false, false, async, generator]
     isOurs &&= arrow
     if (inside === PARAMETERS) {
-      if (async && generator) throw refusal(fn, 'an async generator cannot be driven; write one that yields promises')
+      if (async && generator) throw refusal('an async generator cannot be driven; write one that yields promises')
       ;[isOurs, isArrow, isAsync, isGenerator] = [true, arrow, async, generator]
     }
     openBlock(from)
     block.top = block
-    block.isBody = inside === PARAMETERS
     return () => {
       closeBlock()
-      ;[zone, loop, within, guarded, inAsync, inGenerator, isOurs] = outer
+      ;[zone, within, guarded, inAsync, inGenerator, isOurs] = outer
     }
   }
 
@@ -4369,18 +4343,24 @@ function rewriting(fn, options, methods, isClass = false) {
   /** Parameters and body. @param {boolean} isOwn @returns {Generator<any, any, any>} */
   function* rest(isOwn) {
     const from = start
-    /** @type {string[]} */
-    const names = []
-    next(true)
-    yield expression(LIST, names)
+    const names = yield patterns(block)
     parametersAre(isOwn, from, end, names)
     next(false)
     yield body(isOwn)
   }
 
+  /** What is declared behind a word or a parenthesis. @param {Block} where @param {string} [extent] @returns {Generator<any, any, any>} */
+  function* patterns(where, extent) {
+    /** @type {string[]} */
+    const names = []
+    next(true)
+    yield expression(extent, names)
+    for (const key of names) declare(key, where)
+    return names
+  }
+
   /** @param {boolean} isOwn @param {number} from @param {number} to @param {string[]} names */
   function parametersAre(isOwn, from, to, names) {
-    for (const key of names) declare(key)
     if (isOwn) [parameters, parametersEnd, parameterNames] = [from, to, names]
   }
 
@@ -4393,6 +4373,7 @@ function rewriting(fn, options, methods, isClass = false) {
   function* arrow(from, open, names, count, async, isTop) {
     const hasArrow = value === '=>' // or it is a method
     const leave = enter(isTop ? PARAMETERS : 'a nested arrow function', from, hasArrow, hasArrow && async)
+    for (const key of names) declare(key)
     for (const call of calls.slice(count)) call.zone = zone
     parametersAre(isTop, open, before, names)
     if (hasArrow) next(true)
@@ -4482,13 +4463,8 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** What `var`, `let` or `const` declares. @param {string} [extent] @returns {Generator<any, any, any>} */
   function* declaration(extent) {
-    const where = value === 'var' ? block.top : block
-    /** @type {string[]} */
-    const names = []
     hazards++
-    next(true)
-    yield expression(extent, names)
-    for (const key of names) declare(key, where)
+    yield patterns(value === 'var' ? block.top : block, extent)
   }
 
   const isDeclaring = () => {
@@ -4499,9 +4475,8 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** What leaves the innermost loop hands back the rest of the budget first. @param {number} from @param {number} to */
   function exit(from, to) {
-    if (loop === null) return
-    loop.exits.push({ from, to })
-    if (guarded) loop.hasCalls = true // it may stay in the loop after all
+    exits.push({ from, to })
+    hasCalls ||= guarded // it may stay in the loop after all
   }
 
   /** A label called `yield` */
@@ -4526,9 +4501,6 @@ function rewriting(fn, options, methods, isClass = false) {
         next(true)
         return isReturn
       }
-      case ';':
-        next(true)
-        return
       case 'if': {
         yield condition()
         const isReturn = yield statement(false)
@@ -4553,13 +4525,9 @@ function rewriting(fn, options, methods, isClass = false) {
         yield condition()
         yield statement(false) // its body reads as a block with labels
         return
-      case 'case':
+      case 'case': case 'default':
         next(true)
         yield expression()
-        next(true)
-        return
-      case 'default':
-        next(true)
         next(true)
         return
       case 'try': {
@@ -4571,10 +4539,7 @@ function rewriting(fn, options, methods, isClass = false) {
           openBlock()
           next(false)
           if (value === '(') {
-            const names = /** @type {string[]} */ ([])
-            next(true)
-            yield expression(LIST, names)
-            for (const key of names) declare(key)
+            yield patterns(block)
             next(true)
           }
           yield statement(false)
@@ -4603,7 +4568,7 @@ function rewriting(fn, options, methods, isClass = false) {
         const read = []
         next(true)
         if (!newline && !/^[;}]?$/.test(value)) {
-          for (let lead = word; ; lead = '') {
+          for (let lead = guarded ? '' : word; ; lead = '') {
             yield expression(PIECE, null, lead)
             read.push({ at: start, by: value, hazards })
             if (!/^[?:,]$/.test(value)) break
@@ -4621,14 +4586,14 @@ function rewriting(fn, options, methods, isClass = false) {
         yield expression()
         exit(from, endStatement())
         return
-      case 'break': case 'continue': {
+      case 'break': case 'continue': case 'debugger': {
         let isExit = false
         next(true)
         if (isName && !newline) {
           renameLabel()
-          if (loop !== null && !loop.inner.includes(value)) {
-            isExit = word === 'break' || !loop.labels.includes(value)
-            if (!isExit) loop.again.push({ from: start, to: end })
+          if (!innerLabels.includes(value)) {
+            isExit = word === 'break' || !loopLabels.includes(value)
+            if (!isExit) again.push({ from: start, to: end })
           }
           next(true)
         }
@@ -4636,10 +4601,6 @@ function rewriting(fn, options, methods, isClass = false) {
         if (isExit) exit(from, to)
         return
       }
-      case 'debugger':
-        next(true)
-        endStatement()
-        return
     }
     if (value === 'let' ? isList && isDeclaring() : isDeclaring()) {
       yield declaration()
@@ -4651,7 +4612,7 @@ function rewriting(fn, options, methods, isClass = false) {
       if (ahead.value === ':') {
         renameLabel()
         labels.push(value)
-        loop?.inner.push(value)
+        innerLabels.push(value)
         next(false)
         next(true)
         yield statement(false, labels, first)
@@ -4666,7 +4627,7 @@ function rewriting(fn, options, methods, isClass = false) {
     }
     const isCall = yield expression()
     const to = endStatement()
-    if (to <= from) throw new SyntaxError('cannot read the source')
+    if (to <= from) next(true) // at last there is nothing to read
     if (zone !== '') return
     if (!isCall) {
       if (isList) listed.add(from)
@@ -4719,12 +4680,10 @@ function rewriting(fn, options, methods, isClass = false) {
     const word = value
     const from = start
     const isDo = word === 'do'
-    const outer = loop
     spoil()
     openBlock()
-    const mine = loop = zone === '' ? {
-      labels, inner: /** @type {string[]} */ ([]), isPlain: false, hasCalls: false, exits: /** @type {Span[]} */ ([]), again: /** @type {Span[]} */ ([])
-    } : null
+    isPlain = hasCalls = false
+    ;[loopLabels, innerLabels, exits, again] = [labels, [], [], []]
     next(isDo)
     let inner = null
     if (isDo) {
@@ -4761,9 +4720,10 @@ function rewriting(fn, options, methods, isClass = false) {
     next(true)
     inner ??= yield branch()
     const to = isDo && value === ';' ? endStatement() : before
-    loop = outer
+    const isChunked = budgeted && !within && !isPlain && of === 0
+    isPlain = true // what is around it
     closeBlock()
-    if (mine === null) return
+    if (zone !== '') return
     hasLoops = true
     const passing = point()
     if (isAwait) {
@@ -4778,7 +4738,7 @@ function rewriting(fn, options, methods, isClass = false) {
       const [before, after] = isDeclared ? ['', ''] : ['(', ')']
       enclose(inner.from, inner.to, BODY_EDGE,
         () => ` { ${before}${edited(open, of)} = ${iterator}.value${after}; ${passing} `, ' }')
-    } else if (budgeted && !within && !mine.isPlain && of === 0) {
+    } else if (isChunked) {
       // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
       // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
       //
@@ -4791,14 +4751,14 @@ function rewriting(fn, options, methods, isClass = false) {
       // Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and
       // the budget is -1 meanwhile, so that a chunk that ends by an error has used it up. A round whose point was the
       // yield is not counted again.
-      const count = variable(mine.hasCalls ? 'goes' : 'left')
+      const count = variable(hasCalls ? 'goes' : 'left')
       const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
-      const check = mine.hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
+      const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
       const keep = `if (${left} < 0) ${left} = ${count};`
       let begin = `${count} = ${isDo ? refilled : left}; `
       let before = `${left} = -1; `
       let after = `if (${count} > 0) { ${keep} break } yield; ${count} = ${refilled};`
-      if (mine.hasCalls) {
+      if (hasCalls) {
         begin = ''
         before = isDo ? `${count} = true; ` : ''
         after = `if (${count}) break; yield;${isDo ? '' : ` ${left} = ${refilled};`}`
@@ -4812,8 +4772,8 @@ function rewriting(fn, options, methods, isClass = false) {
         enclose(open, close, BODY_EDGE, isDo ? '(' : `${check} && (`, isDo ? `) && ${check}` : ')')
       }
       insert(to, -STATEMENT_EDGE, first, `${(inner.isBlock && !isDo) || source[to - 1] === ';' ? '' : ';'} ${after} } }`)
-      for (const label of mine.again) replace(label.from, label.to, '', BODY_EDGE)
-      if (!mine.hasCalls) for (const { from, to } of mine.exits) enclose(from, to, STATEMENT_EDGE, `{ ${keep} `, ' }')
+      for (const label of again) replace(label.from, label.to, '', BODY_EDGE)
+      if (!hasCalls) for (const { from, to } of exits) enclose(from, to, STATEMENT_EDGE, `{ ${keep} `, ' }')
     } else if (inner.isBlock) {
       insert(inner.from + 1, BODY_EDGE, inner.to, ` ${passing}`)
     } else {
@@ -4844,13 +4804,14 @@ function rewriting(fn, options, methods, isClass = false) {
 
   readNested(whole())
   entryPoint = point()
-  const ownArguments = (free.get('arguments') ?? []).filter(({ isOurs, within }) => isArrow && isOurs && !within)
-  if (evaluate === undefined) {
-    if (words.has('super') && home === undefined && methods === undefined) {
-      throw refusal(fn, 'super needs the object of the method, { home }, or the whole, { methods: [...] }')
+  const mentionsOf = (/** @type {string} */ key) => (free.get(key) ?? []).filter(({ isOurs }) => isOurs)
+  const ownArguments = isArrow ? mentionsOf('arguments').filter(({ isHidden }) => !isHidden) : []
+  if (!evaluate) {
+    if (free.has('super') && !home && !methods) {
+      throw refusal('super needs the object of the method, { home }, or the whole, { methods: [...] }')
     }
-    if (isArrow && (ownArguments.length > 0 || words.has('new.target') || (words.has('this') && !('this' in options)))) {
-      throw refusal(fn, 'an arrow function has the this and arguments of the code around it; give { this: value }, ' +
+    if (isArrow && (ownArguments.length > 0 || free.has('new.target') || (free.has('this') && !('this' in options)))) {
+      throw refusal('an arrow function has the this and arguments of the code around it; give { this: value }, ' +
         'or { evaluate: s => eval(s) } from there')
     }
   }
@@ -4884,7 +4845,7 @@ function rewriting(fn, options, methods, isClass = false) {
     if (bindings.has(key)) continue
     const callee = table.get(key)?.callee
     if (callee !== undefined) bindings.set(key, callee[known]?.original ?? callee)
-    else if (!(key in globalThis) && key !== 'arguments' && key !== 'yield') lost.push(key)
+    else if (!(key in globalThis) && !OWN_WORDS.includes(key)) lost.push(key)
   }
 
   /** Optional links that are written already. @type {Set<number>} */
@@ -4908,7 +4869,7 @@ function rewriting(fn, options, methods, isClass = false) {
     const hidden = /^[^=]*?\(?([^()=]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/[\s,]+/) ?? []
     for (const key of hidden) {
       if (free.has(key) && !(key in scope) && !table.has(key) && !(key in globalThis)) {
-        throw refusal(fn, `a variable ${key} is hidden by the parameter of evaluate; rename that`)
+        throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
       }
     }
   }
@@ -4918,17 +4879,17 @@ function rewriting(fn, options, methods, isClass = false) {
     const { key, mention, start, end, dot, lead, links, chainEnd, zone } = call
     const isAlone = chainEnd === end
     const isAwaited = isAlone && (lead === 'await' ||
-      (lead === 'return' && isAsync && !call.guarded && returnEnds.has(chainEnd)))
+      (lead === 'return' && isAsync && returnEnds.has(chainEnd)))
     const way = isAwaited ? 'awaited' : 'call'
     let begin = start
     if (mention !== null) {
-      const found = mention.isDeclared || mention.within ? undefined : table.get(key)
+      const found = mention.isHidden ? undefined : table.get(key)
       if (found === undefined) return
       const { isOwn, callee, get } = found
       if (zone !== '') {
         if (isOwn || call.inGenerator) return
         const before = source.slice(0, start).split(/\r\n?|[\n\u2028\u2029]/)
-        throw new SyntaxError(`${labelOf(fn)}: ${key}() is called in ${zone} (line ${before.length}, column ` +
+        throw new SyntaxError(`${label}: ${key}() is called in ${zone} (line ${before.length}, column ` +
           `${before[before.length - 1].length + 1}), where no yield can stand; move the call into the function itself`)
       }
       const isRaw = isGenerator && isAlone && (lead === 'yield' || lead === 'yield*')
@@ -4952,7 +4913,7 @@ function rewriting(fn, options, methods, isClass = false) {
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
     } else {
-      if (zone !== '' || call.isTagged || !members.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
+      if (zone !== '' || !members.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
       const enter = (/** @type {any} */ member) => memberWay(member, way)
       begin = delegateMember(call, name(isAwaited ? 'awaited' : 'member', enter))
     }
@@ -5021,24 +4982,23 @@ function rewriting(fn, options, methods, isClass = false) {
   /** Words that would mean something else in a generator. */
   function replaceWords() {
     if (isArrow) {
-      const isProxied = words.has('super') && evaluate !== undefined && home === undefined && methods === undefined
-      const texts = new Map([['this', `${name('this')}()`], ['new.target', `${name('target')}()`]])
-      if (words.has('this') && 'this' in options) bindings.set(name('this'), () => options.this)
-      else if (words.has('this') || isProxied) helpers.push(`const ${name('this')} = () => this;`)
-      if (words.has('new.target')) helpers.push(`const ${name('target')} = () => new.target;`)
+      const isProxied = free.has('super') && evaluate && !home && !methods
+      const around = `${name('this')}()`
+      const target = `${name('target')}()`
+      for (const mention of mentionsOf('this')) write(mention, around)
+      for (const mention of mentionsOf('new.target')) write(mention, target)
+      if ('this' in options) bindings.set(name('this'), () => options.this)
+      else if (free.has('this') || isProxied) helpers.push(`const ${name('this')} = () => this;`)
+      if (free.has('new.target')) helpers.push(`const ${name('target')} = () => new.target;`)
       if (isProxied) {
-        texts.set('super', name('super'))
-        for (const open of superCalls) replace(open, open + 1, `.call(${name('this')}(), `)
+        for (const mention of mentionsOf('super')) write(mention, name('super'))
+        for (const open of superCalls) replace(open, open + 1, `.call(${around}, `)
         helpers.push(`const ${name('super')} = new Proxy({}, { get: (_, key) => super[key], ` +
           'set: (_, key, value) => { super[key] = value; return true } });')
       }
-      for (const { start, end, word } of lexical) {
-        const text = texts.get(word)
-        if (text !== undefined) replace(start, end, text)
-      }
-      replaceByAccess('arguments', ownArguments, 'arguments', 'arguments', ownArguments.some(isTarget) ? 'arguments = value' : '')
+      replaceByAccess(ownArguments, 'arguments', 'arguments', ownArguments.some(isTarget) ? 'arguments = value' : '')
     }
-    replaceByAccess('yield', isGenerator ? [] : (free.get('yield') ?? []).filter(({ isOurs }) => isOurs), 'free', 'yield', 'yield = value')
+    if (!isGenerator) replaceByAccess(mentionsOf('yield'), 'free', 'yield', 'yield = value')
     if (isConstant) replaceName()
   }
 
@@ -5048,19 +5008,19 @@ function rewriting(fn, options, methods, isClass = false) {
       !edits.some(({ at, to }) => at === start && to === end))
     if (!mentions.some(mention => isTarget(mention) || mention.isElement)) return
     bindings.delete(ownName)
-    replaceByAccess(ownName, mentions, 'name', name('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
+    replaceByAccess(mentions, 'name', name('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
   }
 
   /**
    * Names that cannot be written where they stand are reached through an object.
    *
-   * @param {string} written @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set
+   * @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set
    */
-  function replaceByAccess(written, mentions, key, get, set) {
+  function replaceByAccess(mentions, key, get, set) {
     if (mentions.length === 0) return
     for (const mention of mentions) {
       const text = `${name(key)}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
-      write(mention, written, mention.isCall ? `(0, ${text})` : text)
+      write(mention, mention.isCall ? `(0, ${text})` : text)
     }
     helpers.push(`const ${name(key)} = ${name('access', access)}(() => ${get}, value => { ${set} }, ` +
       `() => typeof ${get} === 'undefined' ? undefined : ${get});`)
@@ -5099,11 +5059,12 @@ function rewriting(fn, options, methods, isClass = false) {
     const self = name('self')
     const going = `return ${name('run', run)}(${self}`
     const isPlain = /^[\w\s$(),]*$/.test(source.slice(parameters, parametersEnd)) && budgeted && !isGenerator &&
-      !isAsync && [...words].every(word => word === 'this' && !isArrow) &&
+      !isAsync && words.size === 0 &&
+      !OWN_WORDS.some((word, i) => (i > 0 || isArrow) && free.has(word)) &&
       new Set(parameterNames).size === parameterNames.length
     if (!isPlain) return `function (...args) { ${going}.apply(this, args)) }`
     const list = parameterNames.join(', ')
-    const given = words.has('this') ? `.call(this${list && `, ${list}`})` : `(${list})`
+    const given = free.has('this') ? `.call(this${list && `, ${list}`})` : `(${list})`
     const head = `function (${list}) {`
     if (!hasLoops && !variables?.has(name('result'))) {
       const plain = name('plain')
@@ -5142,10 +5103,25 @@ function rewriting(fn, options, methods, isClass = false) {
     edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
   }
 
+  /** Evaluates a function, where the caller says or in the global scope. @param {string} text @returns {any} */
+  function evaluated(text) {
+    const source = `(${text})\n//# sourceURL=preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+    let result
+    try {
+      result = evaluate ? evaluate(source) : (0, eval)(source)
+    } catch (error) {
+      if (!(error instanceof EvalError)) throw error
+      throw new EvalError(`${label}: the Content-Security-Policy forbids eval (script-src without 'unsafe-eval', or ` +
+        "require-trusted-types-for 'script'); write a generator with a yield in its loops", { cause: error })
+    }
+    if (typeof result !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
+    return result
+  }
+
   /** @returns {any} the generator function */
   function link() {
     // In the body of a `with`, and in a method, it needs an object to be a method of.
-    const isMethod = words.has('with') || (words.has('super') && home !== undefined)
+    const isMethod = words.has('with') || (free.has('super') && home !== undefined)
     const begin = entry()
     sortEdits()
     const head = isGuarded ? [...parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
@@ -5156,11 +5132,10 @@ function rewriting(fn, options, methods, isClass = false) {
     // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
     const list = `(${[...bindings.keys()]})`
     const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
-      `(${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
+      `${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
       `${helpers.join(' ')} ` +
       `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
-      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } })`,
-      fn, evaluate)
+      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } }`)
     /** @param {(boolean | undefined)[]} modes that are tried @returns {any} */
     const attempt = ([isStrict, ...others]) => {
       try {
@@ -5168,7 +5143,7 @@ function rewriting(fn, options, methods, isClass = false) {
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
         if (others.length > 0) return attempt(others)
-        throw new SyntaxError(`${labelOf(fn)}: ${error.message}; super and private names need { methods: [...] }, or ` +
+        throw new SyntaxError(`${label}: ${error.message}; super and private names need { methods: [...] }, or ` +
           '{ evaluate } from inside', { cause: error })
       }
     }
@@ -5195,13 +5170,13 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
+    for (const [key, parts] of made) if (parts.length === 0) throw noMethod(key, fn.name)
     sortEdits()
     const text = edited(0, source.length)
     const name = JSON.stringify(fn.name) // an anonymous class has the name of what it is assigned to
-    const result = evaluated(`((${[...bindings.keys()]}) => { ${helpers.join(' ')} ` +
-      `return ${isNamed ? text : `{ ${name}: ${text} }[${name}]`} })`, fn, evaluate)(...bindings.values())
+    const result = evaluated(`(${[...bindings.keys()]}) => { ${helpers.join(' ')} ` +
+      `return ${isNamed ? text : `{ ${name}: ${text} }[${name}]`} }`)(...bindings.values())
     for (const [key, parts] of made) {
-      if (parts.length === 0) throw noMethod(key, fn.name)
       for (const { isStatic, async, from, open, to } of parts) {
         const holder = isStatic ? result : result.prototype
         if (!Object.hasOwn(holder, key)) continue // private
