@@ -3351,14 +3351,14 @@ export const rt = new Scheduler()
 // is guessed. The grammar is read by generators that yield the parts they consist of, so that nesting is bounded by
 // memory. Each begins at the first token of its part, and ends at the first behind it.
 
-// A name is the first group; names with a number sign, numbers, strings and punctuators are none.
 const TOKEN = new RegExp([
-  /#?((?!\d)(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+)/, // white space and ASCII apart, all is part of a name
+  /#?(?!\d)(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
   /0[box]\w+|0[0-7]+\b/, // 017 is an octal integer, and 017.x its property; 09.5 is a decimal number
   /(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?[\d_]+)?n?/,
   /"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'/,
   /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]/ // a?.5:b is a conditional
 ].map(({ source }) => source).join('|'), 'iy')
+const NAME = /^[^\0-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
 const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
@@ -3511,43 +3511,34 @@ async function* boxed(iterable) {
   for await (const value of iterable) yield { value }
 }
 
-/** A `for await` loop, whose iterator is the engine's own. */
-class AsyncSteps {
-  /** @param {any} iterable */
-  constructor(iterable) {
-    this.steps = boxed(iterable)
+/** A `for await` loop, whose iterator is the engine's own. @param {any} iterable */
+function asyncSteps(iterable) {
+  const steps = boxed(iterable)
+  let hasFailed = false
+  return {
     /** Whether the body runs: then to leave is to close. */
-    this.isOpen = false
-    this.hasFailed = false
+    isOpen: false,
     /** @type {any} */
-    this.value = undefined
-  }
-
-  next() {
-    this.isOpen = false
-    return this.steps.next()
-  }
-
-  /** @param {any} step @returns {boolean} whether there is one more */
-  take({ done, value }) {
-    if (done) return false
-    this.value = value.value
-    return this.isOpen = true
-  }
-
-  /** @param {any} error of the body */
-  fail(error) {
-    this.hasFailed = true
-    return error
-  }
-
-  leave() {
-    return this.steps.return()
-  }
-
-  /** The body's error is the one that counts. @param {any} error */
-  suppress(error) {
-    if (!this.hasFailed) throw error
+    value: undefined,
+    next() {
+      this.isOpen = false
+      return steps.next()
+    },
+    /** @param {any} step @returns {boolean} whether there is one more */
+    take({ done, value }) {
+      this.value = value?.value
+      return this.isOpen = !done
+    },
+    /** @param {any} error of the body */
+    fail(error) {
+      hasFailed = true
+      return error
+    },
+    leave: () => steps.return(undefined),
+    /** The body's error is the one that counts. @param {any} error */
+    suppress(error) {
+      if (!hasFailed) throw error
+    }
   }
 }
 
@@ -3804,8 +3795,8 @@ function rewriting(fn, options, methods, isClass = false) {
   let guardsStart = 0
   /** @type {number[]} */
   const guardEnds = []
-  /** @type {{ from: number, question: number, colon: number, to: number, isFirst: boolean } | null} */
-  let conditional = null
+  /** Guards by a conditional, if the function returns one. @type {(isFresh: string) => string} */
+  let conditional = () => ''
   /** Of the last `if`. */
   let isBranchReturn = false
   /** Of the last return: what is between its question marks, colons and commas. @type {{ at: number, by: string, hazards: number }[]} */
@@ -3856,17 +3847,21 @@ function rewriting(fn, options, methods, isClass = false) {
     return pattern.lastIndex
   }
 
+  function afterSpace() {
+    let at = skip(SPACE, end)
+    while (source.startsWith('-->', at) && LINE_END.test(source.slice(end, at))) at = skip(SPACE, skip(REST_OF_LINE, at))
+    return at
+  }
+
   /** @param {boolean} isOperand whether a slash begins a regular expression */
   function next(isOperand) {
     before = end
-    start = skip(SPACE, end)
+    start = afterSpace()
     newline = start > end && LINE_END.test(source.slice(end, start))
-    while (newline && source.startsWith('-->', start)) start = skip(SPACE, skip(REST_OF_LINE, start))
-    TOKEN.lastIndex = start
-    const found = TOKEN.exec(source)
-    if (found === null && value === '') throw new SyntaxError('cannot read the source')
-    value = found === null ? '' : found[0]
-    isName = found !== null && found[1] === value
+    const last = value
+    value = source.slice(start, skip(TOKEN, start))
+    if (last === '' && value === '') throw new SyntaxError('cannot read the source')
+    isName = NAME.test(value)
     if (isOperand && value[0] === '/') value = source.slice(start, skip(REGULAR_EXPRESSION, start))
     end = start + value.length
   }
@@ -4139,10 +4134,10 @@ function rewriting(fn, options, methods, isClass = false) {
               }
               if (variables && (mention ? watches(key) : !isTagged && members.has(key))) {
                 spoil()
-                call = {
+                call = /** @type {Call} */ ({
                   key, mention, start: from, dot, open, links: [...links], lead, zone, isSuper, inGenerator, variables, end,
                   chainEnd: end
-                }
+                })
                 calls.push(call)
                 chain.push(call)
               }
@@ -4407,7 +4402,7 @@ function rewriting(fn, options, methods, isClass = false) {
       while (/^['"]/.test(value)) {
         const ahead = peek().value
         if (CONTINUES.test(ahead) || /^[.([`]/.test(ahead)) break
-        isStrict ||= value.length === 12 && value.includes('use strict')
+        isStrict ||= /^.use strict.$/.test(value)
         next(false)
         prologueEnd = endStatement()
       }
@@ -4607,18 +4602,18 @@ function rewriting(fn, options, methods, isClass = false) {
       endStatement()
       return
     }
-    if (isName) {
+    if (isName && source[afterSpace()] === ':') {
+      renameLabel()
+      labels.push(value)
+      innerLabels.push(value)
+      next(false)
+      next(true)
+      yield statement(false, labels, first)
+      return
+    }
+    if (value === 'async') {
       const ahead = peek()
-      if (ahead.value === ':') {
-        renameLabel()
-        labels.push(value)
-        innerLabels.push(value)
-        next(false)
-        next(true)
-        yield statement(false, labels, first)
-        return
-      }
-      if (value === 'async' && ahead.value === 'function' && !ahead.newline) {
+      if (ahead.value === 'function' && !ahead.newline) {
         next(false)
         yield routine(true, true)
         next(true)
@@ -4656,8 +4651,15 @@ function rewriting(fn, options, methods, isClass = false) {
         const [test, first, second] = pieces
         if (pieces.length === 3 && test.by === '?' && first.by === ':' && test.hazards === count) {
           const isFirst = first.hazards === count
+          const to = returnEnd
           if (isFirst || first.hazards === second.hazards) {
-            conditional = { from, question: test.at, colon: first.at, to: returnEnd, isFirst }
+            conditional = isFresh => {
+              if (to > firstUse) return ''
+              const condition = source.slice(from, test.at)
+              enclose(from, test.at, BODY_EDGE, isFirst ? ` ${isFresh} && (` : ` !(${isFresh}) || (`, ')')
+              return isFirst ? `if (${condition}) return (${source.slice(test.at + 1, first.at)});`
+                : `if (!(${condition})) return (${source.slice(first.at + 1, to)});`
+            }
           }
         }
         return
@@ -4695,23 +4697,22 @@ function rewriting(fn, options, methods, isClass = false) {
     const open = end
     let isTested = true
     let isDeclared = false
-    let cut = 0
-    let of = 0
-    let ofEnd = 0
+    let isOf = false
+    let middle = 0 // where `of`, `in` or the first semicolon starts
+    let middleEnd = 0
     let testEnd = 0
     next(true)
     if (word === 'for') {
       isDeclared = isDeclaring()
       yield isDeclared ? declaration(HEAD) : expression(HEAD, [], isAwait ? 'await' : '')
-      if (value === ';') {
-        cut = end
+      isOf = value !== ';'
+      middle = start
+      middleEnd = end
+      if (!isOf) {
         next(true)
         isTested = value !== ';'
         yield expression()
         testEnd = start
-      } else {
-        of = start
-        ofEnd = end
       }
       next(true)
     }
@@ -4720,7 +4721,7 @@ function rewriting(fn, options, methods, isClass = false) {
     next(true)
     inner ??= yield branch()
     const to = isDo && value === ';' ? endStatement() : before
-    const isChunked = budgeted && !within && !isPlain && of === 0
+    const isChunked = budgeted && !within && !isPlain && !isOf
     isPlain = true // what is around it
     closeBlock()
     if (zone !== '') return
@@ -4730,14 +4731,14 @@ function rewriting(fn, options, methods, isClass = false) {
       // Each step is a yielded promise; the labels stay with the loop.
       const iterator = name('iterator')
       const error = name('error')
-      const make = name('iterate', (/** @type {any} */ iterable) => new AsyncSteps(iterable))
-      enclose(first, to, STATEMENT_EDGE, () => `{ const ${iterator} = ${make}(${edited(ofEnd, close)}); try { `,
+      const make = name('iterate', asyncSteps)
+      enclose(first, to, STATEMENT_EDGE, () => `{ const ${iterator} = ${make}(${edited(middleEnd, close)}); try { `,
         ` } catch (${error}) { throw ${iterator}.fail(${error}) } finally { if (${iterator}.isOpen) ` +
         `try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
       replace(from, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
       const [before, after] = isDeclared ? ['', ''] : ['(', ')']
       enclose(inner.from, inner.to, BODY_EDGE,
-        () => ` { ${before}${edited(open, of)} = ${iterator}.value${after}; ${passing} `, ' }')
+        () => ` { ${before}${edited(open, middle)} = ${iterator}.value${after}; ${passing} `, ' }')
     } else if (isChunked) {
       // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
       // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
@@ -4765,7 +4766,7 @@ function rewriting(fn, options, methods, isClass = false) {
       }
       insert(first, STATEMENT_EDGE, to, `{ ${isDo ? `${passing} ` : ''}${begin}`)
       if (word === 'for') {
-        insert(cut, STATEMENT_EDGE, to, `;) { ${before}for (; ${check}${isTested ? ' && (' : ''}`)
+        insert(middleEnd, STATEMENT_EDGE, to, `;) { ${before}for (; ${check}${isTested ? ' && (' : ''}`)
         if (isTested) insert(testEnd, -STATEMENT_EDGE, from, ')')
       } else {
         insert(from, STATEMENT_EDGE, to - 1, `for (;;) { ${before}`)
@@ -5038,20 +5039,14 @@ function rewriting(fn, options, methods, isClass = false) {
   function guard() {
     const isFresh = `${name('skips')} !== ${name('calls', nested)}`
     const ends = guardEnds.filter(end => end <= firstUse)
-    const end = ends[ends.length - 1] ?? 0
-    const last = conditional !== null && conditional.to <= firstUse ? conditional : null
-    if (end === 0 && last === null) return ''
+    const end = ends[ends.length - 1]
+    const last = conditional(isFresh)
+    if (!end && !last) return ''
     isGuarded = true
     entryPoint = `if (${isFresh}) { ${entryPoint}`
-    if (end === 0) entryPoint += ' }'
-    else insert(end, -BODY_EDGE, 0, ' }')
-    const text = `${source.slice(guardsStart, end || guardsStart)}; `
-    if (last === null) return text
-    const { from, question, colon, to, isFirst } = last
-    const test = source.slice(from, question)
-    enclose(from, question, BODY_EDGE, isFirst ? ` ${isFresh} && (` : ` !(${isFresh}) || (`, ')')
-    return text + (isFirst ? `if (${test}) return (${source.slice(question + 1, colon)});`
-      : `if (!(${test})) return (${source.slice(colon + 1, to)});`)
+    if (end) insert(end, -BODY_EDGE, 0, ' }')
+    else entryPoint += ' }'
+    return `${source.slice(guardsStart, end ?? guardsStart)}; ${last}`
   }
 
   /** A function that begins a call, and does without a generator where it can. */
@@ -5080,19 +5075,11 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** The edited text. @param {number} from @param {number} to @returns {string} */
   function edited(from, to) {
-    let low = 0
-    let high = edits.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const { at, rank } = edits[middle]
-      if (at < from || (at === from && rank < 0)) low = middle + 1
-      else high = middle
-    }
+    const begin = from
     let result = ''
-    for (; low < edits.length; low++) {
-      const { at, to: next, rank, text } = edits[low]
+    for (const { at, to: next, rank, text } of edits) {
       if (at > to || (at === to && rank > 0)) break
-      if (at < from) continue // inside of what has been moved
+      if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
       result += source.slice(from, at) + (typeof text === 'string' ? text : text())
       from = next
     }
@@ -5224,16 +5211,17 @@ const explaining = (inner, fn, lost) => /** @this {any} @param {any[]} args @ret
   } catch (error) {
     const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
     if (!name) throw error
-    throw new ReferenceError(`${name} is not defined: ${labelOf(fn)} evaluates the source anew, away from the ` +
-      `variables around it; hand them in, { evaluate: s => eval(s) } for all, { scope: { ${name} } } for values, ` +
-      `{ calls: { ${name} } } for preemptible functions`, { cause: error })
+    throw new ReferenceError(`${name} is not defined: ${labelOf(fn)} evaluates the source anew; hand in ` +
+      `{ evaluate: s => eval(s) } for all variables, { scope: { ${name} } } for values, { calls: { ${name} } } for ` +
+      'preemptible functions',
+    { cause: error })
   }
 }
 
 /** @param {string} option @param {string} key */
 function refuseKey(option, key) {
   TOKEN.lastIndex = 0
-  if (TOKEN.exec(key)?.[1] !== key) {
+  if (!NAME.test(key) || !TOKEN.test(key) || TOKEN.lastIndex !== key.length) {
     throw new TypeError(`${option} has a key that is not a name: ${describe(key)}`)
   }
 }
@@ -5245,14 +5233,13 @@ function preemptifyMethods(target, { methods, ...options }) {
   }
   if (typeof target === 'function') return rewriting(target, options, methods, true)
   if (!isObject(target)) throw wrongType('fn', 'a class or an object with methods', target)
-  const result = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
-  const made = methods.map(name => {
-    const descriptor = Object.getOwnPropertyDescriptor(target, name)
-    const { value } = descriptor ?? {}
-    if (typeof value !== 'function') throw noMethod(name, 'the object')
-    const members = methods.filter(key => !isGeneratorFunction(target[key])) // those stay what is iterated
-    return { ...descriptor, value: rewriting(value, { ...options, home: result }, members) }
+  const home = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
+  const members = methods.filter(key => !isGeneratorFunction(target[key])) // those stay what is iterated
+  const made = methods.map(key => {
+    const method = Object.getOwnPropertyDescriptor(target, key)?.value
+    if (typeof method !== 'function') throw noMethod(key, 'the object')
+    return rewriting(method, { ...options, home }, members)
   })
-  methods.forEach((name, i) => Object.defineProperty(result, name, made[i]))
-  return result
+  methods.forEach((key, i) => Object.defineProperty(home, key, { value: made[i] }))
+  return home
 }
