@@ -3375,6 +3375,7 @@ const LIST = ''
 const ELEMENT = ','
 const PIECE = ',?' // of a conditional
 const HEAD = 'in' // of a for loop
+const TOP = '=>' // the function itself
 
 /** @param {string} text of a name @returns {string} without escapes */
 const unescaped = text => text.includes('\\')
@@ -3387,7 +3388,7 @@ function readNested(whole) {
   const stack = [whole]
   /** @type {any} */
   let result
-  while (stack.length > 0) {
+  while (stack.length) {
     const { done, value } = /** @type {IteratorResult<any>} */ (stack[stack.length - 1].next(result))
     if (done) stack.pop()
     else stack.push(value)
@@ -3452,6 +3453,8 @@ function startCall(generator) {
 }
 
 const PARAMETERS = 'its parameters'
+/** @type {any[]} */
+const NONE = []
 /** Names that come with a function. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 
@@ -3471,7 +3474,7 @@ function wayTo(callee, get, way, name) {
   /** @type {Function | undefined} */
   let found
   return /** @this {any} @param {any[]} args */ function (...args) {
-    if (found === undefined) {
+    if (!found) {
       const late = get()
       if (late === undefined) {
         throw new ReferenceError(`${name} is not defined, nor in calls`)
@@ -3633,8 +3636,8 @@ export function preemptify(fn, options = {}) {
  * @property {string} key the name
  * @property {Mention | null} mention null for a member
  * @property {number} start of the chain that the call is part of
- * @property {number} chainEnd
- * @property {{ at: number, next: string }[]} links where the chain has `?.`, as far as the call, and what follows
+ * @property {{ end: number }} chain
+ * @property {Link[]} links where the chain has `?.`, as far as the call, and what follows
  * @property {number} dot before the member
  * @property {number} open
  * @property {number} end
@@ -3646,6 +3649,7 @@ export function preemptify(fn, options = {}) {
  */
 
 /** @typedef {{ from: number, to: number }} Span */
+/** @typedef {{ at: number, next: string }} Link */
 
 /** What declares names: a function, a block, a class. @typedef {{ outer: any, top: any, from: number, names: Set<string> }} Block */
 
@@ -3702,7 +3706,7 @@ function rewriting(fn, options, methods, isClass = false) {
     enlist(key, () => callees[key], value)
     members.add(key)
   }
-  const mayCome = (/** @type {string} */ key) => callees !== undefined && evaluate === undefined && !(key in globalThis)
+  const mayCome = (/** @type {string} */ key) => !evaluate && callees && !(key in globalThis)
   const watches = (/** @type {string} */ key) => key === fn.name || table.has(key) || mayCome(key)
 
   // what the text refers to
@@ -3720,7 +3724,7 @@ function rewriting(fn, options, methods, isClass = false) {
    */
   const name = (key, value) => {
     let text = names.get(key)
-    if (text === undefined) {
+    if (!text) {
       text = `$${key}`
       while (taken.includes(text)) text += '_'
       names.set(key, text)
@@ -3896,7 +3900,7 @@ function rewriting(fn, options, methods, isClass = false) {
           write(mention, name(key === 'yield' ? key : 'local'))
         }
       }
-      if (mentions.length === 0) free.delete(key)
+      if (!mentions.length) free.delete(key)
     }
     block = block.outer
   }
@@ -3932,19 +3936,16 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /**
    * @param {string} extent @param {string[] | null} [names] takes the names that are declared, if this is a pattern or a list of them
-   * @param {string} [lead] what stands before it @param {boolean} [isTop] whether it is the function itself
+   * @param {string} [lead] what stands before it
    * @returns {Generator<any, any, any>} whether it is but a chain of members and calls that ends with a call
    */
-  function* expression(extent = LIST, names = null, lead = '', isTop = false) {
+  function* expression(extent = LIST, names = null, lead = '') {
+    const isTop = extent === TOP
     let isChain = true
     let isFresh = true // at the beginning of an element
-    /** @type {number[]} */
-    const awaits = []
-    /** @type {{ at: number, next: string }[]} */
-    const links = []
-    /** @type {Call[]} */
-    const chain = []
     for (;;) {
+      /** Where it is awaited. @type {number[]} */
+      let awaits = NONE
       let news = 0
       let isClosed = false // takes no operators
       let from = start
@@ -3962,7 +3963,7 @@ function rewriting(fn, options, methods, isClass = false) {
           case 'await':
             if (!inAsync) break prefixes
             spoil()
-            if (zone === '') awaits.push(start)
+            if (zone === '') awaits = [start, ...awaits]
             isChain = isFresh = false
             break
           case 'yield':
@@ -3999,7 +4000,10 @@ function rewriting(fn, options, methods, isClass = false) {
       let dot = 0
       let isBase = false // super
       let isSuper = false // a member of it
-      links.length = 0
+      /** Where it has `?.`, and what follows. @type {Link[]} */
+      let links = NONE
+      /** @type {{ end: number } | null} */
+      let chain = null // if it has calls that may be delegated
       if (!isClosed) {
         switch (value) {
           case ')': case ']': case '}': case ';': case ':': case '': return false
@@ -4010,8 +4014,8 @@ function rewriting(fn, options, methods, isClass = false) {
             yield expression(LIST, parameters)
             next(false)
             if (value === '=>' || (isTop && value === '{')) {
-              yield arrow(from, from, parameters, count, false, isTop)
               isClosed = true
+              yield arrow(from, from, parameters, count, false, isTop)
             }
             break
           }
@@ -4065,7 +4069,7 @@ function rewriting(fn, options, methods, isClass = false) {
             } else if (isAsync && !newline && value === 'function') {
               yield routine(false, true, isTop)
               next(false)
-            } else if (isAsync && !newline && isName && !CONTINUES.test(value) && !(lead === 'await' && value === 'of')) {
+            } else if (isAsync && !newline && isName && !CONTINUES.test(value) && (value !== 'of' || peek().value === '=>')) {
               const at = start
               key = unescaped(value)
               use(key, start, end)
@@ -4073,7 +4077,7 @@ function rewriting(fn, options, methods, isClass = false) {
               yield arrow(from, at, [key], calls.length, true, isTop)
               isClosed = true
             } else {
-              callee = use(key, from, to, lead, isFresh && names !== null)
+              callee = use(key, from, to, lead, isFresh && !!names)
               if (isFresh) names?.push(key)
               if (value === '=>') {
                 yield arrow(from, from, [key], calls.length, false, isTop)
@@ -4089,13 +4093,13 @@ function rewriting(fn, options, methods, isClass = false) {
         const at = start
         switch (value) {
           case '?.':
-            links.push({ at, next: '' })
+            links = [...links, { at, next: '' }]
           // falls through
           case '.':
             isSuper = isBase
             isBase = false
             next(false)
-            if (links.length > 0) links[links.length - 1].next ||= value
+            for (const link of links) link.next ||= value
             if (/^[([`]/.test(value)) continue
             dot = at
             key = unescaped(value)
@@ -4135,11 +4139,10 @@ function rewriting(fn, options, methods, isClass = false) {
               if (variables && (mention ? watches(key) : !isTagged && members.has(key))) {
                 spoil()
                 call = /** @type {Call} */ ({
-                  key, mention, start: from, dot, open, links: [...links], lead, zone, isSuper, inGenerator, variables, end,
-                  chainEnd: end
+                  key, mention, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end,
+                  chain: chain ??= { end: 0 }
                 })
                 calls.push(call)
-                chain.push(call)
               }
             }
             callee = null
@@ -4172,8 +4175,8 @@ function rewriting(fn, options, methods, isClass = false) {
         break
       }
 
-      for (let call; (call = chain.pop());) call.chainEnd = before
-      for (let at; (at = awaits.pop());) {
+      if (chain) chain.end = before
+      for (const at of awaits) {
         replace(at, at + 5, '')
         enclose(at, before, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
         opened.add(at)
@@ -4704,7 +4707,7 @@ function rewriting(fn, options, methods, isClass = false) {
     next(true)
     if (word === 'for') {
       isDeclared = isDeclaring()
-      yield isDeclared ? declaration(HEAD) : expression(HEAD, [], isAwait ? 'await' : '')
+      yield isDeclared ? declaration(HEAD) : expression(HEAD, [])
       isOf = value !== ';'
       middle = start
       middleEnd = end
@@ -4797,7 +4800,7 @@ function rewriting(fn, options, methods, isClass = false) {
     } else if (first === 'function' || first === '(' || second === '=>' ||
       (first === 'async' && (second === '(' || second === 'function' || peek(2).value === '=>'))) {
       isOurs = true
-      yield expression(LIST, null, '', true)
+      yield expression(TOP)
     } else {
       yield member(false, null, true)
     }
@@ -4811,7 +4814,7 @@ function rewriting(fn, options, methods, isClass = false) {
     if (free.has('super') && !home && !methods) {
       throw refusal('super needs the object of the method, { home }, or the whole, { methods: [...] }')
     }
-    if (isArrow && (ownArguments.length > 0 || free.has('new.target') || (free.has('this') && !('this' in options)))) {
+    if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
       throw refusal('an arrow function has the this and arguments of the code around it; give { this: value }, ' +
         'or { evaluate: s => eval(s) } from there')
     }
@@ -4826,7 +4829,7 @@ function rewriting(fn, options, methods, isClass = false) {
   /** Whether its name is one that cannot be assigned to, as that of a function expression. */
   let isConstant = false
   let isVisible = false
-  if (evaluate !== undefined) {
+  if (evaluate) {
     refuseHidden()
     try {
       isVisible = free.has(ownName) && fn === evaluate(`typeof ${ownName} === 'undefined' ? undefined : ${ownName}`)
@@ -4839,13 +4842,13 @@ function rewriting(fn, options, methods, isClass = false) {
   }
   /** @type {string[]} */
   const lost = []
-  for (const [key, mentions] of evaluate === undefined ? free : []) {
+  for (const [key, mentions] of evaluate ? [] : free) {
     if (mayCome(key) && !table.has(key) && !bindings.has(key) && mentions.some(({ isCall }) => isCall)) {
       enlist(key, () => callees[key])
     }
     if (bindings.has(key)) continue
     const callee = table.get(key)?.callee
-    if (callee !== undefined) bindings.set(key, callee[known]?.original ?? callee)
+    if (callee) bindings.set(key, callee[known]?.original ?? callee)
     else if (!(key in globalThis) && !OWN_WORDS.includes(key)) lost.push(key)
   }
 
@@ -4862,7 +4865,7 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** What stands before the body. @param {Set<string> | null} variables */
   function entrance(variables) {
-    return `${variables !== null && variables.size > 0 ? `let ${[...variables].join(', ')}; ` : ''}${entryPoint}`
+    return `${variables?.size ? `let ${[...variables].join(', ')}; ` : ''}${entryPoint}`
   }
 
   /** `s => eval(s)` hides a variable called s. */
@@ -4877,15 +4880,16 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** Makes a call of a preemptible function one that may yield. @param {Call} call */
   function delegate(call) {
-    const { key, mention, start, end, dot, lead, links, chainEnd, zone } = call
+    const { key, mention, start, end, dot, lead, links, zone } = call
+    const chainEnd = call.chain.end
     const isAlone = chainEnd === end
     const isAwaited = isAlone && (lead === 'await' ||
       (lead === 'return' && isAsync && returnEnds.has(chainEnd)))
     const way = isAwaited ? 'awaited' : 'call'
     let begin = start
-    if (mention !== null) {
-      const found = mention.isHidden ? undefined : table.get(key)
-      if (found === undefined) return
+    if (mention) {
+      const found = !mention.isHidden && table.get(key)
+      if (!found) return
       const { isOwn, callee, get } = found
       if (zone !== '') {
         if (isOwn || call.inGenerator) return
@@ -4931,7 +4935,7 @@ function rewriting(fn, options, methods, isClass = false) {
    *
    * @param {Call} call @param {string} member @returns {number} where it begins
    */
-  function delegateMember({ start, end, open, dot, links, chainEnd, isSuper }, member) {
+  function delegateMember({ start, end, open, dot, links, chain, isSuper }, member) {
     const object = variable('object')
     let begin = start
     let callAt = -1
@@ -4941,8 +4945,8 @@ function rewriting(fn, options, methods, isClass = false) {
         continue
       }
       if (!linked.has(at)) {
-        enclose(begin, chainEnd, EXPRESSION_EDGE, `((${object} = `, ')')
-        insert(at, STATEMENT_EDGE, chainEnd, ') == null ? undefined : ')
+        enclose(begin, chain.end, EXPRESSION_EDGE, `((${object} = `, ')')
+        insert(at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
         replace(at, at + 2, next === '[' ? object : `${object}.`)
       }
       linked.add(at)
@@ -4956,7 +4960,7 @@ function rewriting(fn, options, methods, isClass = false) {
       insert(begin, EXPRESSION_EDGE, end, assigning + opening)
       replace(open, open + 1, calling)
     } else {
-      enclose(begin, chainEnd, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
+      enclose(begin, chain.end, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
       replace(callAt, open + 1, `) == null ? undefined : ${assigning}${name('callee')}${calling}`)
       begin = callAt
     }
@@ -5018,7 +5022,7 @@ function rewriting(fn, options, methods, isClass = false) {
    * @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set
    */
   function replaceByAccess(mentions, key, get, set) {
-    if (mentions.length === 0) return
+    if (!mentions.length) return
     for (const mention of mentions) {
       const text = `${name(key)}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
       write(mention, mention.isCall ? `(0, ${text})` : text)
@@ -5108,7 +5112,7 @@ function rewriting(fn, options, methods, isClass = false) {
   /** @returns {any} the generator function */
   function link() {
     // In the body of a `with`, and in a method, it needs an object to be a method of.
-    const isMethod = words.has('with') || (free.has('super') && home !== undefined)
+    const isMethod = words.has('with') || (free.has('super') && home)
     const begin = entry()
     sortEdits()
     const head = isGuarded ? [...parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
@@ -5119,7 +5123,7 @@ function rewriting(fn, options, methods, isClass = false) {
     // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
     const list = `(${[...bindings.keys()]})`
     const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
-      `${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
+      `${helpers.length ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
       `${helpers.join(' ')} ` +
       `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
       `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } }`)
@@ -5129,16 +5133,16 @@ function rewriting(fn, options, methods, isClass = false) {
         return build(isStrict)
       } catch (error) {
         if (!(error instanceof SyntaxError)) throw error
-        if (others.length > 0) return attempt(others)
+        if (others.length) return attempt(others)
         throw new SyntaxError(`${label}: ${error.message}; super and private names need { methods: [...] }, or ` +
           '{ evaluate } from inside', { cause: error })
       }
     }
     const made = attempt(strict !== undefined ? [strict] : evaluate ? [false] : modes())(...bindings.values())
-    if (isMethod) Object.setPrototypeOf(made.holder, home === undefined ? insideWith : Object.getPrototypeOf(home))
+    if (isMethod) Object.setPrototypeOf(made.holder, home ? Object.getPrototypeOf(home) : insideWith)
     describeAs(fn, made.inner, '')
     self = isAsync ? adopting(made.inner) : made.inner
-    if (lost.length > 0) self = explaining(self, fn, lost)
+    if (lost.length) self = explaining(self, fn, lost)
     describeAs(fn, self, `function* ${rest}`)
     return register(self, fn, isAsync, self === made.inner ? made.enter : wayInto(self))
   }
