@@ -3363,7 +3363,7 @@ const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
 const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
 const REST_OF_LINE = /.*/y
-const LINE_END = /[\n\r\u2028\u2029]/
+const LINE_END = /\r\n?|[\n\u2028\u2029]/
 
 /** What goes on with an expression, behind an operand. */
 const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+](?![-+])|!=|in$|instanceof$)/
@@ -3509,14 +3509,12 @@ const access = (get, set, typed) => ({
 /** What `await` waits for. @param {any} value */
 const waitFor = value => Promise.resolve(value)
 
-/** The values of a `for await`, each in a box: an async generator would await what it yields. @param {any} iterable */
-async function* boxed(iterable) {
-  for await (const value of iterable) yield { value }
-}
-
 /** A `for await` loop, whose iterator is the engine's own. @param {any} iterable */
 function asyncSteps(iterable) {
-  const steps = boxed(iterable)
+  // Each value is in a box: an async generator would await what it yields.
+  const steps = (async function* () {
+    for await (const value of iterable) yield { value }
+  })()
   let hasFailed = false
   return {
     /** Whether the body runs: then to leave is to close. */
@@ -3563,9 +3561,6 @@ let compilations = 0
 /** @param {string} key @param {any} value */
 const notPreemptible = (key, value) =>
   wrongType(`calls.${key}`, 'what preemptify returned, or a generator function', value)
-/** @param {any} fn */
-const labelOf = fn => `preemptify(${fn.name || 'an anonymous function'})`
-
 /**
  * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
  * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
@@ -3662,7 +3657,7 @@ export function preemptify(fn, options = {}) {
  */
 function rewriting(fn, options, methods, isClass = false) {
   const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
-  const label = labelOf(fn)
+  const label = `preemptify(${fn.name || 'an anonymous function'})`
   const refusal = (/** @type {string} */ reason) => new TypeError(`${label}: ${reason}`)
   const source = Function.prototype.toString.call(fn)
   // Valid source ends like that in no other way: a comment has its own end behind it.
@@ -4893,7 +4888,7 @@ function rewriting(fn, options, methods, isClass = false) {
       const { isOwn, callee, get } = found
       if (zone !== '') {
         if (isOwn || call.inGenerator) return
-        const before = source.slice(0, start).split(/\r\n?|[\n\u2028\u2029]/)
+        const before = source.slice(0, start).split(LINE_END)
         throw new SyntaxError(`${label}: ${key}() is called in ${zone} (line ${before.length}, column ` +
           `${before[before.length - 1].length + 1}), where no yield can stand; move the call into the function itself`)
       }
@@ -4974,7 +4969,7 @@ function rewriting(fn, options, methods, isClass = false) {
    */
   function memberWay(member, way) {
     if (typeof member !== 'function') {
-      return () => { throw new TypeError('the member that is called is not a function') }
+      return () => { throw new TypeError('the member is not a function') }
     }
     if (isGeneratorFunction(member)) return member[known]?.[way] ?? wayInto(member)
     for (const { get } of table.values()) {
@@ -5142,7 +5137,7 @@ function rewriting(fn, options, methods, isClass = false) {
     if (isMethod) Object.setPrototypeOf(made.holder, home ? Object.getPrototypeOf(home) : insideWith)
     describeAs(fn, made.inner, '')
     self = isAsync ? adopting(made.inner) : made.inner
-    if (lost.length) self = explaining(self, fn, lost)
+    if (lost.length) self = explaining(self, label, lost)
     describeAs(fn, self, `function* ${rest}`)
     return register(self, fn, isAsync, self === made.inner ? made.enter : wayInto(self))
   }
@@ -5208,14 +5203,14 @@ const adopting = inner => /** @this {any} @param {any[]} args @returns {any} */ 
   return isObject(result) ? yield new Promise(resolve => resolve(result)) : result
 }
 
-/** Says why a variable is missed. @param {any} inner @param {any} fn @param {string[]} lost */
-const explaining = (inner, fn, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+/** Says why a variable is missed. @param {any} inner @param {string} label @param {string[]} lost */
+const explaining = (inner, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
   try {
     return yield* Reflect.apply(inner, this, args)
   } catch (error) {
     const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
     if (!name) throw error
-    throw new ReferenceError(`${name} is not defined: ${labelOf(fn)} evaluates the source anew; hand in ` +
+    throw new ReferenceError(`${name} is not defined: ${label} evaluates the source anew; hand in ` +
       `{ evaluate: s => eval(s) } for all variables, { scope: { ${name} } } for values, { calls: { ${name} } } for ` +
       'preemptible functions',
     { cause: error })
