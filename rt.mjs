@@ -4131,7 +4131,7 @@ function rewriting(fn, options, methods, isClass = false) {
                 words.add(key)
                 spoil()
               }
-              if (variables && (mention ? watches(key) : !isTagged && members.has(key))) {
+              if (variables && !parameters && (mention ? watches(key) : !isTagged && members.has(key))) {
                 spoil()
                 call = /** @type {Call} */ ({
                   key, mention, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end,
@@ -4153,7 +4153,6 @@ function rewriting(fn, options, methods, isClass = false) {
             next(false)
             if (mention && parameters && (value === '=>' || (isTop && value === '{'))) {
               // `async` was no name that is called.
-              if (call) calls.splice(count, 1)
               const mentions = /** @type {Mention[]} */ (free.get('async'))
               mentions.splice(mentions.indexOf(mention), 1)
               yield arrow(from, open, parameters, count, true, isTop)
@@ -4176,8 +4175,7 @@ function rewriting(fn, options, methods, isClass = false) {
         enclose(at, before, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
         opened.add(at)
       }
-      if (isClosed ? value !== ',' : !CONTINUES.test(value)) return isChain && isCall
-      if (extent.includes(value)) return isChain && isCall
+      if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) return isChain && isCall
       isChain = false
       isFresh = value === ','
       lead = ''
@@ -4441,8 +4439,7 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** @returns {number} where the statement ends */
   function endStatement() {
-    if (value !== ';') return before
-    next(true)
+    if (value === ';') next(true)
     return before
   }
 
@@ -4807,11 +4804,11 @@ function rewriting(fn, options, methods, isClass = false) {
   const ownArguments = isArrow ? mentionsOf('arguments').filter(({ isHidden }) => !isHidden) : []
   if (!evaluate) {
     if (free.has('super') && !home && !methods) {
-      throw refusal('super needs the object of the method, { home }, or the whole, { methods: [...] }')
+      throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
     }
     if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
-      throw refusal('an arrow function has the this and arguments of the code around it; give { this: value }, ' +
-        'or { evaluate: s => eval(s) } from there')
+      throw refusal('this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
+        '{ evaluate: s => eval(s) }')
     }
   }
 
