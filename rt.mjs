@@ -3346,10 +3346,11 @@ export const rt = new Scheduler()
 
 // ------------------------------------------------------------------------------------------- 8 preemptify
 
-// The source of a function is read once, and edited where it has been read. It comes from a function, so it is valid:
-// whether a slash divides, a brace opens a block, or a line ends a statement follows from where it stands, and nothing
-// is guessed. The grammar is read by generators that yield the parts they consist of, so that nesting is bounded by
-// memory. Each begins at the first token of its part, and ends at the first behind it.
+// The source of a function is read once, and edited where it has been read; what depends on all of it, as on what a
+// name means, comes after. The source comes from a function, so it is valid: whether a slash divides, a brace opens a
+// block, or a line ends a statement follows from where it stands, and nothing is guessed. The grammar is read by
+// generators that yield those of its parts, so that nesting is bounded by memory. Each begins at the first token of
+// its part and, unless said otherwise, ends at the first behind it.
 
 const TOKEN = new RegExp([
   /#?(?!\d)(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
@@ -3646,7 +3647,11 @@ export function preemptify(fn, options = {}) {
 /** @typedef {{ from: number, to: number }} Span */
 /** @typedef {{ at: number, next: string }} Link */
 
-/** What declares names: a function, a block, a class. @typedef {{ outer: any, top: any, from: number, names: Set<string> }} Block */
+/**
+ * What declares names: a block, a class, or a function, which is the `top` of what is in it.
+ *
+ * @typedef {{ outer: any, top: any, from: number, names: Set<string> }} Block
+ */
 
 /**
  * One function on its way from its source to a generator function; or the methods of a class.
@@ -3798,7 +3803,11 @@ function rewriting(fn, options, methods, isClass = false) {
   let conditional = () => ''
   /** Of the last `if`. */
   let isBranchReturn = false
-  /** Of the last return: what is between its question marks, colons and commas. @type {{ at: number, by: string, hazards: number }[]} */
+  /**
+   * Of the last return: what its question marks, colons and commas part, where and by which of them it ends.
+   *
+   * @type {{ at: number, by: string, hazards: number }[]}
+   */
   let pieces = []
   let returnEnd = 0
 
@@ -3848,7 +3857,9 @@ function rewriting(fn, options, methods, isClass = false) {
 
   function afterSpace() {
     let at = skip(SPACE, end)
-    while (source.startsWith('-->', at) && LINE_END.test(source.slice(end, at))) at = skip(SPACE, skip(REST_OF_LINE, at))
+    while (source.startsWith('-->', at) && LINE_END.test(source.slice(end, at))) {
+      at = skip(SPACE, skip(REST_OF_LINE, at))
+    }
     return at
   }
 
@@ -3906,7 +3917,12 @@ function rewriting(fn, options, methods, isClass = false) {
     if (zone === '' && parameterNames.includes(key)) firstUse = -1
   }
 
-  /** @param {string} key @param {number} from @param {number} to @param {string} [lead] @param {boolean} [isElement] @returns {Mention} */
+  /**
+   * Notes the use of a name.
+   *
+   * @param {string} key @param {number} from @param {number} to @param {string} [lead] @param {boolean} [isElement]
+   * @returns {Mention}
+   */
   function use(key, from, to, lead = '', isElement = false) {
     if (key === 'arguments' || key === 'yield') {
       words.add(key)
@@ -3930,7 +3946,8 @@ function rewriting(fn, options, methods, isClass = false) {
   // -------------------------------------------------------------------------------------------- expressions
 
   /**
-   * @param {string} extent @param {string[] | null} [names] takes the names that are declared, if this is a pattern or a list of them
+   * @param {string} [extent] @param {string[] | null} [names] takes what is declared, if this is a pattern or a list of
+   *   them
    * @param {string} [lead] what stands before it
    * @returns {Generator<any, any, any>} whether it is but a chain of members and calls that ends with a call
    */
@@ -4064,7 +4081,8 @@ function rewriting(fn, options, methods, isClass = false) {
             } else if (isAsync && !newline && value === 'function') {
               yield routine(false, true, isTop)
               next(false)
-            } else if (isAsync && !newline && isName && !CONTINUES.test(value) && (value !== 'of' || peek().value === '=>')) {
+            } else if (isAsync && !newline && isName && !CONTINUES.test(value) &&
+              (value !== 'of' || peek().value === '=>')) {
               const at = start
               key = unescaped(value)
               use(key, start, end)
@@ -4208,7 +4226,8 @@ function rewriting(fn, options, methods, isClass = false) {
   /**
    * A member of an object literal, a pattern or a class.
    *
-   * @param {boolean} isInClass @param {string[] | null} names @param {boolean} [isTop] whether it is, or may be, a function to rewrite
+   * @param {boolean} isInClass @param {string[] | null} names takes what is declared, if this is a pattern
+   * @param {boolean} [isTop] whether it is, or may be, a function to rewrite
    * @returns {Generator<any, any, any>}
    */
   function* member(isInClass, names, isTop = false) {
@@ -4224,7 +4243,8 @@ function rewriting(fn, options, methods, isClass = false) {
     for (; MODIFIERS.has(value); next(false)) {
       const ahead = peek()
       const isGetSet = value[1] === 'e'
-      if (/^[(,}=:;]?$/.test(ahead.value) || (value === 'async' && ahead.newline) || (ahead.value === '*' && isGetSet)) break
+      const isKey = /^[(,}=:;]?$/.test(ahead.value) || (isGetSet ? ahead.value === '*' : value === 'async' && ahead.newline)
+      if (isKey) break
       isAccessor ||= isGetSet
       async ||= value === 'async'
       isStatic ||= value === 'static'
@@ -4312,7 +4332,11 @@ function rewriting(fn, options, methods, isClass = false) {
     }
   }
 
-  /** A function from that word on. @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>} */
+  /**
+   * A function, from that word to its last brace.
+   *
+   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>}
+   */
   function* routine(isDeclaration, async, isTop = false) {
     next(false)
     const generator = value === '*'
@@ -4340,7 +4364,11 @@ function rewriting(fn, options, methods, isClass = false) {
     yield body(isOwn)
   }
 
-  /** What is declared behind a word or a parenthesis. @param {Block} where @param {string} [extent] @returns {Generator<any, any, any>} */
+  /**
+   * What is declared behind a word or a parenthesis.
+   *
+   * @param {Block} where @param {string} [extent] @returns {Generator<any, any, any>}
+   */
   function* patterns(where, extent) {
     /** @type {string[]} */
     const names = []
@@ -4358,8 +4386,9 @@ function rewriting(fn, options, methods, isClass = false) {
   /**
    * From its arrow on, or from the brace of a method that looked like one.
    *
-   * @param {number} from @param {number} open where its parameters start @param {string[]} names @param {number} count of the calls before it
-   * @param {boolean} async @param {boolean} isTop @returns {Generator<any, any, any>}
+   * @param {number} from @param {number} open where its parameters start @param {string[]} names
+   * @param {number} count of the calls before it @param {boolean} async @param {boolean} isTop
+   * @returns {Generator<any, any, any>}
    */
   function* arrow(from, open, names, count, async, isTop) {
     const hasArrow = value === '=>' // or it is a method
@@ -4411,7 +4440,11 @@ function rewriting(fn, options, methods, isClass = false) {
     if (isOwn) bodyEnd = end
   }
 
-  /** From that word to its last brace. @param {boolean} isDeclaration @param {boolean} [isTop] @returns {Generator<any, any, any>} */
+  /**
+   * A class, from that word to its last brace.
+   *
+   * @param {boolean} isDeclaration @param {boolean} [isTop] @returns {Generator<any, any, any>}
+   */
   function* classRest(isDeclaration, isTop = false) {
     spoil()
     next(false)
@@ -4475,7 +4508,8 @@ function rewriting(fn, options, methods, isClass = false) {
   }
 
   /**
-   * @param {boolean} isList whether it stands where declarations may @param {string[]} [labels] @param {number} [first] where they start
+   * @param {boolean} isList whether it stands where declarations may
+   * @param {string[]} [labels] @param {number} [first] where they start
    * @returns {Generator<any, any, any>} whether it surely ends with a return
    */
   function* statement(isList, labels = [], first = start) {
@@ -4630,8 +4664,8 @@ function rewriting(fn, options, methods, isClass = false) {
   }
 
   /**
-   * The statements that the function begins with may end it before it needs to be a generator: `if (...) return ...`, and
-   * one that is `return ... ? ... : ...`.
+   * The statements that the function begins with may end it before it needs to be a generator: `if (...) return ...`,
+   * and one that is `return ... ? ... : ...`.
    *
    * @returns {Generator<any, any, any>}
    */
@@ -4767,7 +4801,8 @@ function rewriting(fn, options, methods, isClass = false) {
         insert(from, STATEMENT_EDGE, to - 1, `for (;;) { ${before}`)
         enclose(open, close, BODY_EDGE, isDo ? '(' : `${check} && (`, isDo ? `) && ${check}` : ')')
       }
-      insert(to, -STATEMENT_EDGE, first, `${(inner.isBlock && !isDo) || source[to - 1] === ';' ? '' : ';'} ${after} } }`)
+      const semicolon = (inner.isBlock && !isDo) || source[to - 1] === ';' ? '' : ';'
+      insert(to, -STATEMENT_EDGE, first, `${semicolon} ${after} } }`)
       for (const label of again) replace(label.from, label.to, '', BODY_EDGE)
       if (!hasCalls) for (const { from, to } of exits) enclose(from, to, STATEMENT_EDGE, `{ ${keep} `, ' }')
     } else if (inner.isBlock) {
@@ -5088,7 +5123,8 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** Evaluates a function, where the caller says or in the global scope. @param {string} text @returns {any} */
   function evaluated(text) {
-    const source = `(${text})\n//# sourceURL=preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+    const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+    const source = `(${text})\n//# sourceURL=${url}`
     let result
     try {
       result = evaluate ? evaluate(source) : (0, eval)(source)
