@@ -3843,8 +3843,6 @@ function rewriting(fn, options, methods, isClass = false) {
   let start = 0
   let end = 0
   let isName = false
-  /** Whether a line ended before it. */
-  let newline = false
   /** Where the token before it ended. */
   let before = 0
 
@@ -3867,7 +3865,6 @@ function rewriting(fn, options, methods, isClass = false) {
   function next(isOperand) {
     before = end
     start = afterSpace()
-    newline = start > end && LINE_END.test(source.slice(end, start))
     const last = value
     value = source.slice(start, skip(TOKEN, start))
     if (last === '' && value === '') throw new SyntaxError('cannot read the source')
@@ -3876,12 +3873,15 @@ function rewriting(fn, options, methods, isClass = false) {
     end = start + value.length
   }
 
+  /** Whether a line ended before the token. */
+  const isOnNewLine = () => LINE_END.test(source.slice(before, start))
+
   /** A token ahead. @param {number} [count] */
   function peek(count = 1) {
-    const here = /** @type {const} */ ([value, start, end, isName, newline, before])
+    const here = /** @type {const} */ ([value, start, end, isName, before])
     while (count-- > 0) next(false)
-    const ahead = { value, start, isName, newline }
-    ;[value, start, end, isName, newline, before] = here
+    const ahead = { value, start, isName, newline: isOnNewLine() }
+    ;[value, start, end, isName, before] = here
     return ahead
   }
 
@@ -3984,10 +3984,10 @@ function rewriting(fn, options, methods, isClass = false) {
             isChain = isFresh = false
             lead = value
             next(true)
-            if (value === '*' && !newline) {
+            if (value === '*' && !isOnNewLine()) {
               lead = 'yield*'
               next(true)
-            } else if (newline || /^(?:[)\]},;:]?|in)$/.test(value)) {
+            } else if (isOnNewLine() || /^(?:[)\]},;:]?|in)$/.test(value)) {
               isClosed = true
               break prefixes
             }
@@ -4078,10 +4078,10 @@ function rewriting(fn, options, methods, isClass = false) {
             next(false)
             if (!isWord) {
               key = ''
-            } else if (isAsync && !newline && value === 'function') {
+            } else if (isAsync && !isOnNewLine() && value === 'function') {
               yield routine(false, true, isTop)
               next(false)
-            } else if (isAsync && !newline && isName && !CONTINUES.test(value) &&
+            } else if (isAsync && !isOnNewLine() && isName && !CONTINUES.test(value) &&
               (value !== 'of' || peek().value === '=>')) {
               const at = start
               key = unescaped(value)
@@ -4179,7 +4179,7 @@ function rewriting(fn, options, methods, isClass = false) {
             continue
           }
           case '++': case '--':
-            if (newline) break members
+            if (isOnNewLine()) break members
             hazards++
             isChain = false
             next(false)
@@ -4591,7 +4591,7 @@ function rewriting(fn, options, methods, isClass = false) {
         /** @type {typeof pieces} */
         const read = []
         next(true)
-        if (!newline && !/^[;}]?$/.test(value)) {
+        if (!isOnNewLine() && !/^[;}]?$/.test(value)) {
           for (let lead = guarded ? '' : word; ; lead = '') {
             yield expression(PIECE, null, lead)
             read.push({ at: start, by: value, hazards })
@@ -4613,7 +4613,7 @@ function rewriting(fn, options, methods, isClass = false) {
       case 'break': case 'continue': case 'debugger': {
         let isExit = false
         next(true)
-        if (isName && !newline) {
+        if (isName && !isOnNewLine()) {
           renameLabel()
           if (!innerLabels.includes(value)) {
             isExit = word === 'break' || !loopLabels.includes(value)
