@@ -3368,7 +3368,7 @@ const LINE_END = /\r\n?|[\n\u2028\u2029]/
 
 /** What goes on with an expression, behind an operand. */
 const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+](?![-+])|!=|in$|instanceof$)/
-const ASSIGNS = /^=$|[^=!<>]=$|[<>]{2}=|^(?:\+\+|--|of|in)$/
+const ASSIGNS = /^=$|[^=!<>]=$|[<>]{2}=|^(?:\+\+|--)$/
 const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
 
 // What an expression ends at, besides what cannot go on with it.
@@ -4071,6 +4071,7 @@ function rewriting(fn, options, methods, isClass = false) {
             next(false)
             break
           default: {
+            const at = start
             const to = end
             const isWord = isName
             const isAsync = value === 'async'
@@ -4083,14 +4084,14 @@ function rewriting(fn, options, methods, isClass = false) {
               next(false)
             } else if (isAsync && !isOnNewLine() && isName && !CONTINUES.test(value) &&
               (value !== 'of' || peek().value === '=>')) {
-              const at = start
+              const open = start
               key = unescaped(value)
               use(key, start, end)
               next(false)
-              yield arrow(from, at, [key], calls.length, true, isTop)
+              yield arrow(from, open, [key], calls.length, true, isTop)
               isClosed = true
             } else {
-              callee = use(key, from, to, lead, isFresh && !!names)
+              callee = use(key, at, to, lead, isFresh && names !== null && /^[,\]}]$/.test(value))
               if (isFresh) names?.push(key)
               if (value === '=>') {
                 yield arrow(from, from, [key], calls.length, false, isTop)
