@@ -3897,1986 +3897,56 @@ export const rt = new Scheduler()
 
 // ------------------------------------------------------------------------------------------- 8 preemptify
 
-// Source text is read token by token, in one pass and without recursion: what encloses a token stands on a stack of
-// frames, so that nesting is bounded by memory, and what may come next is one of the expectations below. Whether a
-// slash divides, a brace opens a block, or a line ends a statement follows from them; nothing is guessed. The source
-// comes from a function, so it is valid.
+// The source of a function is read once, and edited where it has been read; what depends on all of it, as on what a
+// name means, comes after. The source comes from a function, so it is valid: whether a slash divides, a brace opens a
+// block, or a line ends a statement follows from where it stands, and nothing is guessed. The grammar is read by
+// generators that yield those of its parts, so that nesting is bounded by memory. Each begins at the first token of
+// its part and, unless said otherwise, ends at the first behind it.
 
-// What a token is.
-const NAME = 1 // keywords too: many of them are names, depending on where they stand
-const PRIVATE = 2
-const LITERAL = 3 // a number or a regular expression
-const STRING = 4
-const TEMPLATE = 5 // up to a hole or to the end
-const PUNCTUATOR = 6
-const END = 7
+const TOKEN = new RegExp([
+  /#?(?!\d)(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
+  /0[box]\w+|0[0-7]+\b/, // 017 is an octal integer, and 017.x its property; 09.5 is a decimal number
+  /(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?[\d_]+)?n?/,
+  /"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'/,
+  /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]/ // a?.5:b is a conditional
+].map(({ source }) => source).join('|'), 'iy')
+const NAME = /^[^\0-#%-@[\]^`{-~]/
+const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
+const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
+const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
+const REST_OF_LINE = /.*/y
+const LINE_END = /\r\n?|[\n\u2028\u2029]/
 
-const PUNCTUATORS = new Set(('{ } ( ) [ ] . ; , < > <= >= == != === !== + - * / % ** ++ -- << >> >>> & | ^ ! ~ ' +
-  '&& || ?? ? ?. : = += -= *= /= %= **= <<= >>= >>>= &= |= ^= &&= ||= ??= => @').split(' '))
-
-const isDigit = (/** @type {number} */ code) => code >= 48/*0*/ && code <= 57/*9*/
-const isLineEnd = (/** @type {number} */ code) => code === 10 || code === 13 || code === 0x2028 || code === 0x2029
-const isSpace = (/** @type {number} */ code) => code === 32 || (code >= 9 && code <= 13) || code === 160 ||
-  (code >= 0x1680 && (code === 0x1680 || (code >= 0x2000 && code <= 0x200a) || code === 0x2028 || code === 0x2029 ||
-    code === 0x202f || code === 0x205f || code === 0x3000 || code === 0xfeff))
-const isNamePart = (/** @type {number} */ code) => (code >= 97/*a*/ && code <= 122/*z*/) ||
-  (code >= 65/*A*/ && code <= 90/*Z*/) || isDigit(code) || code === 95/*_*/ || code === 36/*$*/ || code === 92/*\*/ || (code >= 128 && !isSpace(code))
-
-class Tokens {
-  /** @param {string} source @param {number} [at] */
-  constructor(source, at = 0) {
-    this.source = source
-    this.type = 0
-    this.value = ''
-    this.start = at
-    this.end = at
-    /** Whether a line ended before it. */
-    this.newline = true
-    /** Where the token before it ended. */
-    this.before = at
-    this.escaped = false
-  }
-
-  /** @param {boolean} operand whether a slash begins a regular expression */
-  next(operand) {
-    const { source } = this
-    this.before = this.end
-    this.newline = this.end === 0
-    this.escaped = false
-    const at = this.start = this.skip()
-    if (at >= source.length) {
-      this.type = END
-      this.value = ''
-      this.end = at
-      return
-    }
-    const code = source.charCodeAt(at)
-    if (isDigit(code) || (code === 46/*.*/ && isDigit(source.charCodeAt(at + 1)))) return this.number(at)
-    if (isNamePart(code)) return this.name(at, NAME)
-    switch (code) {
-      case 35/*#*/: return this.name(at + 1, PRIVATE)
-      case 34/*"*/: case 39/*'*/: return this.string(at, code)
-      case 96/*`*/: return this.template()
-      case 47/*/*/: if (operand) return this.regularExpression(at)
-    }
-    let end = at + 1
-    if (code === 46/*.*/) {
-      if (source.startsWith('...', at)) end += 2
-    } else {
-      while (end < source.length && PUNCTUATORS.has(source.slice(at, end + 1))) end++
-      // `a?.5:b` is a conditional
-      if (source.startsWith('?.', at) && end - at === 2 && isDigit(source.charCodeAt(end))) end--
-    }
-    this.finish(PUNCTUATOR, end)
-  }
-
-  /** @param {number} type @param {number} end */
-  finish(type, end) {
-    this.type = type
-    this.end = end
-    this.value = this.source.slice(this.start, end)
-  }
-
-  /** @returns {number} where the next token starts, past white space and comments */
-  skip() {
-    const { source } = this
-    let at = this.end
-    for (;;) {
-      const code = source.charCodeAt(at)
-      if (code === 32) {
-        at++
-      } else if (code === 47/*/*/ && source.charCodeAt(at + 1) === 47) {
-        at = this.lineEnd(at)
-      } else if (code === 47 && source.charCodeAt(at + 1) === 42/***/) {
-        const end = source.indexOf('*/', at + 2) + 2
-        for (; !this.newline && at < end; at++) this.newline = isLineEnd(source.charCodeAt(at))
-        at = end
-      } else if (isLineEnd(code)) {
-        this.newline = true
-        at++
-      } else if (isSpace(code)) {
-        at++
-      } else if ((code === 60/*<*/ && source.startsWith('<!--', at)) ||
-        (code === 45/*-*/ && this.newline && source.startsWith('-->', at))) {
-        at = this.lineEnd(at) // of a script: HTML's comments (Annex B.1.1)
-      } else {
-        return at
-      }
-    }
-  }
-
-  /** @param {number} at @returns {number} */
-  lineEnd(at) {
-    while (at < this.source.length && !isLineEnd(this.source.charCodeAt(at))) at++
-    return at
-  }
-
-  /** @param {number} at @param {number} type */
-  name(at, type) {
-    const { source } = this
-    let code
-    while (isNamePart(code = source.charCodeAt(at))) {
-      at++
-      if (code !== 92/*\*/) continue
-      this.escaped = true
-      if (source.charCodeAt(at + 1) === 123/*{*/) at = source.indexOf('}', at) + 1
-    }
-    this.finish(type, at)
-    if (!this.escaped) return
-    this.value = this.value.replace(/\\u(?:\{(\w+)\}|(\w{4}))/g, (_, braced, four) =>
-      String.fromCodePoint(parseInt(braced ?? four, 16)))
-  }
-
-  /** @param {number} at */
-  number(at) {
-    const { source } = this
-    const radix = source.charCodeAt(at + 1) | 32
-    const isPrefixed = source.charCodeAt(at) === 48 && (radix === 120/*x*/ || radix === 111/*o*/ || radix === 98/*b*/)
-    const start = at
-    const digits = () => { while (isNamePart(source.charCodeAt(at))) at++ }
-    const isExponent = () => at > start && (source.charCodeAt(at - 1) | 32) === 101/*e*/ &&
-      (source.charCodeAt(at) === 43/*+*/ || source.charCodeAt(at) === 45/*-*/)
-    digits()
-    if (!isPrefixed) {
-      // 017 is an octal integer, and 017.x its property; 09.5 is a decimal number.
-      const isOctal = source.charCodeAt(start) === 48 && at - start > 1 &&
-        [...source.slice(start + 1, at)].every(digit => digit >= '0' && digit <= '7')
-      if (isExponent()) {
-        at++
-        digits()
-      } else if (source.charCodeAt(at) === 46/*.*/ && !isOctal && !/[en]/i.test(source.slice(start, at))) {
-        at++
-        digits()
-        if (isExponent()) {
-          at++
-          digits()
-        }
-      }
-    }
-    this.finish(LITERAL, at)
-  }
-
-  /** @param {number} at @param {number} quote */
-  string(at, quote) {
-    const { source } = this
-    let code
-    for (at++; at < source.length && (code = source.charCodeAt(at)) !== quote; at++) if (code === 92/*\*/) at++
-    this.finish(STRING, at + 1)
-  }
-
-  /** From a backtick, or from the brace that closes a hole, to the next hole or to the end. */
-  template() {
-    const { source } = this
-    let at = this.start + 1
-    let code
-    while (at < source.length && (code = source.charCodeAt(at)) !== 96/*`*/) {
-      if (code === 36/*$*/ && source.charCodeAt(at + 1) === 123/*{*/) break
-      at += code === 92/*\*/ ? 2 : 1
-    }
-    this.type = TEMPLATE
-    this.value = code === 96 ? '`' : '${'
-    this.end = at + this.value.length
-  }
-
-  /** @param {number} at */
-  regularExpression(at) {
-    const { source } = this
-    let inClass = false
-    for (at++; at < source.length; at++) {
-      const code = source.charCodeAt(at)
-      if (code === 92/*\*/) at++
-      else if (code === 91/*[*/) inClass = true
-      else if (code === 93/*]*/) inClass = false
-      else if (code === 47/*/*/ && !inClass) break
-    }
-    for (at++; isNamePart(source.charCodeAt(at));) at++
-    this.finish(LITERAL, at)
-  }
-}
-
-// What may come next.
-const STATEMENT = 1
-const OPERAND = 2
-const OPERATOR = 3 // an operand has been read
-const ENDED = 4 // a statement has ended, unless the next token is its else, while, catch or finally
-const RESTRICTED = 5 // what follows return and yield on the same line, if anything
-const JUMP = 6 // the label of break and continue
-const HEAD = 7 // a parenthesis, after the keyword of a statement
-const DO_END = 8 // the semicolon that do-while may have
-const BINDING = 9 // a name to declare, or a pattern
-const PROPERTY = 10 // a key, or the end of an object literal or a class body
-const AFTER_KEY = 11
-const MEMBER = 12 // a name after a dot
-const AFTER_FUNCTION = 13 // name and parameters
-const BODY = 14 // the brace of a function
-const ARROW_BODY = 15
-const AFTER_CLASS = 16 // name, heritage, body
-
-// What encloses a token. Statements:
-const TOP = 0
-const BLOCK = 1
-const SWITCH = 2
-const CASE = 3
-const IF = 4
-const LOOP = 5
-const DO = 6
-const WITH = 7
-const LABEL = 8
-const TRY = 9
-const EXPRESSION = 10 // and return, throw
-const DECLARATION = 11
-// Parts of expressions:
-const GROUP = 12 // parentheses around an expression, or around an arrow function's parameters
-const ARGUMENTS = 13
-const PARAMETERS = 14
-const CONDITION = 15 // of if, while, switch, with
-const FOR_HEAD = 16
-const CATCH_HEAD = 17
-const BRACKETS = 18 // an array literal, a pattern, or a computed member
-const COMPUTED_KEY = 19
-const OBJECT = 20
-const CLASS = 21
-const FIELD = 22
-const HOLE = 23 // of a template
-const TERNARY = 24 // between ? and :
-const FUNCTION = 25
-const ARROW = 26
-const AWAIT = 27
-const HERITAGE = 28
-
-// What declares a name.
-const UNDECLARED = 0
-const VAR = 1
-const LEXICAL = 2
-const PARAMETER = 3
-
-const OPERATOR_WORDS = new Set(['in', 'instanceof'])
-const ASSIGNMENTS = new Set('= += -= *= /= %= **= <<= >>= >>>= &= |= ^= &&= ||= ??= ++ -- of in'.split(' '))
+/** What goes on with an expression, behind an operand. */
+const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+](?![-+])|!=|in$|instanceof$)/
+const ASSIGNS = /^=$|[^=!<>]=$|[<>]{2}=|^(?:\+\+|--)$/
 const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
 
-/** Names that are declared here. */
-class Scope {
-  /** @param {Scope | null} parent @param {Routine} routine @param {boolean} isFunction */
-  constructor(parent, routine, isFunction) {
-    this.parent = parent
-    this.routine = routine
-    /** Where `var` declares. @type {Scope} */
-    this.top = isFunction || parent === null ? this : parent.top
-    /** @type {Set<string> | null} */
-    this.names = null
-    /** Parentheses: what is declared if an arrow follows. @type {string[]} */
-    this.candidates = []
-  }
+// What an expression ends at, besides what cannot go on with it.
+const LIST = ''
+const ELEMENT = ','
+const PIECE = ',?' // of a conditional
+const HEAD = 'in' // of a for loop
+const TOP = '=>' // the function itself
 
-  /** @param {string} name */
-  declare(name) {
-    (this.names ??= new Set()).add(name)
-  }
+/** @param {string} text of a name @returns {string} without escapes */
+const unescaped = text => text.includes('\\')
+  ? text.replace(/\\u(?:\{0*([\da-f]{1,5})\}|([\da-f]{4}))/gi, (_, braced, four) =>
+    String.fromCodePoint(parseInt(braced ?? four, 16)))
+  : text
 
-  /** The scope around it that declares a name. @param {string} name @returns {Scope | null} */
-  find(name) {
-    /** @type {Scope | null} */
-    let scope = this
-    while (scope !== null && !scope.names?.has(name)) scope = scope.parent
-    return scope
+/** Runs a generator that yields the generators of its parts, and is sent what they return. @param {any} whole */
+function readNested(whole) {
+  const stack = [whole]
+  /** @type {any} */
+  let result
+  while (stack.length) {
+    const { done, value } = /** @type {IteratorResult<any>} */ (stack[stack.length - 1].next(result))
+    if (done) stack.pop()
+    else stack.push(value)
+    result = done ? value : undefined
   }
 }
-
-/**
- * A use of a name that the rewriting cares for.
- *
- * @typedef {object} Mention
- * @property {string} name
- * @property {number} start
- * @property {number} end
- * @property {string} zone empty in the function's own code, otherwise what it is inside of
- * @property {Routine} routine
- * @property {Scope} scope where it is used
- * @property {Scope | null} declared the scope that declares it, if one inside the source does
- * @property {boolean} isCall
- * @property {boolean} isShorthand `{ name }`
- * @property {boolean} isTyped after `typeof`, which is no error where there is no such variable
- * @property {boolean} isElement of a literal or a list, which may be a pattern
- * @property {boolean} within whether a `with` may answer for it
- */
-
-/**
- * A call of a watched name, or of a watched member.
- *
- * @typedef {object} Call
- * @property {Mention | null} mention the name
- * @property {number} start of the chain that the call is part of
- * @property {number} chainEnd
- * @property {number[]} optionals where the chain has `?.`, as far as the call
- * @property {number} dot before the member
- * @property {number} open
- * @property {number} end
- * @property {string} zone
- * @property {string} lead what stands before the chain: return, yield, yield*, await
- * @property {boolean} guarded inside a `try`
- * @property {Routine} routine
- * @property {boolean} isSuper
- * @property {boolean} isTagged a template
- */
-
-/** A function, or what has its own `this`: a field, a static block. */
-class Routine {
-  /** @param {Routine | null} outer @param {boolean} isArrow */
-  constructor(outer, isArrow) {
-    this.outer = outer
-    this.isArrow = isArrow
-    this.isAsync = false
-    this.isGenerator = false
-    /** Whose `this` it has. @type {Routine} */
-    this.home = isArrow && outer !== null ? outer.home : this
-  }
-}
-
-/** What encloses a token, and how far the present operand has come. */
-class Frame {
-  /** @param {number} kind @param {Frame | null} parent @param {Scope} scope @param {Routine} routine @param {string} zone */
-  constructor(kind, parent, scope, routine, zone) {
-    this.kind = kind
-    this.parent = parent
-    this.scope = scope
-    this.routine = routine
-    /** Empty where a yield of the function itself may stand, otherwise the name of what this is inside of. */
-    this.zone = zone
-    /** @type {Loop | null} */
-    this.loop = parent === null ? null : parent.loop
-    /** Inside the body of a `with`, where any name may be a property. @type {boolean} */
-    this.within = parent !== null && parent.within
-    /** Inside a `try`. @type {boolean} */
-    this.guarded = parent !== null && parent.guarded
-    /** What its names are: UNDECLARED, or declared by VAR, LEXICAL, PARAMETER. */
-    this.declares = UNDECLARED
-    /** The parentheses of which this is a pattern, if an arrow follows them. @type {Scope | null} */
-    this.cover = null
-    /** Where the next token begins an element, which may be a pattern. */
-    this.fresh = true
-    /** Where it began. */
-    this.start = 0
-    /** Which statement: `if`, `return`, ...; whether a function is a declaration. */
-    this.word = ''
-    /** A statement of a single token. */
-    this.tokens = 0
-    /** Whether all of the statement, so far, is one chain of members and calls. */
-    this.isChain = true
-    // the present operand
-    this.chain = 0
-    this.news = 0
-    /** Whether it ends with a call. */
-    this.called = false
-    /** The name that it is, as long as it is no more. @type {Mention | string | null} */
-    this.callee = null
-    /** The member that it ends with. */
-    this.member = ''
-    this.dot = 0
-    /** Whether that is a member of super. */
-    this.isSuper = false
-    this.superStart = -1
-    /** What stands before it: return, yield, yield*, await. */
-    this.lead = ''
-    /** Where it has `?.`. @type {number[] | null} */
-    this.optionals = null
-    /** Its calls of watched names. @type {Call[] | null} */
-    this.chainCalls = null
-    /** @type {any} what the frame is about: a loop, a key, a call, an await */
-    this.about = null
-  }
-}
-
-/**
- * A loop of the function itself. Positions are 0 as long as they are not known.
- *
- * @param {string} word for, while, do @param {string[]} labels @param {number} first where its labels start
- * @param {number} start @param {boolean} within whether it is inside of a `with`
- */
-const makeLoop = (word, labels, first, start, within) => ({
-  word, labels, first, start, within, end: 0,
-  /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
-  isPlain: false,
-  hasCalls: false,
-  isAwait: false,
-  /** The inside of the parentheses. */
-  open: 0,
-  close: 0,
-  /** @type {number[]} */
-  semicolons: [],
-  /** Where `of` or `in` starts and ends. */
-  ofStart: 0,
-  of: 0,
-  declares: false,
-  body: 0,
-  bodyEnd: 0,
-  isBlock: false,
-  /** Statements that leave it. @type {{ start: number, end: number }[]} */
-  exits: [],
-  /** Labels of `continue` that mean it. @type {{ start: number, end: number }[]} */
-  again: []
-})
-/** @typedef {ReturnType<typeof makeLoop>} Loop */
-
-/** @typedef {{ start: number, end: number, isList: boolean, within: boolean, guarded: boolean }} Statement */
-
-/**
- * @typedef {object} Guard a statement that may be the last one
- * @property {number} start
- * @property {number} end
- * @property {boolean} isReturn
- * @property {number} open of the condition
- * @property {number} close
- * @property {number} returned where the return ends that is the last statement of the branch
- */
-
-/** @typedef {ReturnType<typeof readSource>} Reading */
-
-/**
- * Reads the source of one function, and notes where it may yield and where it must.
- *
- * @param {string} source
- * @param {number} start what to expect: OPERAND for an expression, PROPERTY for a method
- * @param {(name: string) => boolean} watches whether every mention of a name is wanted
- * @param {(name: string) => boolean} watchesMember whether calls of members of that name are wanted
- */
-function readSource(source, start, watches, watchesMember) {
-  const tokens = new Tokens(source)
-
-  // the function itself
-  let own = /** @type {Routine | null} */ (null)
-  let isClass = /** @type {boolean} */ (false)
-  /** The key and modifiers of a method. */
-  let element = /** @type {any} */ (null)
-  let parameters = 0
-  let parametersEnd = 0
-  let body = 0
-  let bodyEnd = 0
-  let hasBlock = /** @type {boolean} */ (true)
-  let prologueEnd = 0
-  let inPrologue = false
-  let isStrict = /** @type {boolean} */ (false)
-  /** Whether the parameters are plain names. */
-  let isSimple = /** @type {boolean} */ (true)
-  /** @type {string[]} */
-  const parameterNames = []
-  /** What its body declares. @type {Set<string>} */
-  const bodyNames = new Set()
-  let ownName = ''
-
-  // what it does; for the function's own code only, unless said otherwise
-  /** @type {Loop[]} */
-  const loops = []
-  /** @type {Statement[]} */
-  const callStatements = []
-  /** Where expression statements begin that stand in a list. @type {number[]} */
-  const listed = []
-  /** @type {{ start: number, operand: number, end: number }[]} */
-  const awaits = []
-  /** @type {Statement[]} */
-  const returns = []
-  /** Calls of watched names, nested functions' too. @type {Call[]} */
-  const called = []
-  /** Words of an arrow function that mean what is around it. @type {{ start: number, end: number, word: string }[]} */
-  const lexical = []
-  let usesThis = /** @type {boolean} */ (false)
-  let usesSuper = /** @type {boolean} */ (false)
-  /** Where calls of its members have their arguments. @type {number[]} */
-  const superCalls = []
-  let usesEval = /** @type {boolean} */ (false)
-  let usesWith = /** @type {boolean} */ (false)
-  /**
-   * The statements it begins with, as long as they are `if (...) return ...`, and one that is `return ... ? ... : ...`.
-   *
-   * @type {Guard[]}
-   */
-  const guards = []
-  let mayGuard = true
-  /** Where something stands that such a statement must not hold, or its condition. @type {number[]} */
-  const hazards = []
-  /** @type {number[]} */
-  const assignments = []
-  /** Elements of a class. @type {any[]} */
-  const elements = []
-  /** Names written with escapes. @type {Set<string>} */
-  const escaped = new Set()
-
-  // where the reading stands
-  const outside = new Routine(null, false)
-  const outermost = new Scope(null, outside, true)
-  let here = new Frame(start === PROPERTY ? OBJECT : TOP, null, outermost, outside, 'its head')
-  const bottom = here
-  let expect = start
-  let hasEnded = false
-  /** Whether the operand read last takes no operators: a bare yield, an arrow function with a block. */
-  let closed = false
-  /** The name read last, as long as it may turn out to be a parameter. @type {Mention | string | null} */
-  let pending = null
-  /** Parentheses read last, as long as an arrow may follow. @type {Frame | null} */
-  let pendingParentheses = null
-  /** Where a bare name starts that is the whole operand so far. */
-  let bare = -1
-  let star = -1
-  /** Where an `async` stands whose parameter has just been read. */
-  let asyncParameter = -1
-  /** Labels called `yield`. @type {{ start: number, end: number, routine: Routine }[]} */
-  const yieldLabels = []
-  /** Names that are used, and where. @type {string[]} */
-  const used = []
-  /** @type {Scope[]} */
-  const usedIn = []
-  /** @type {number[]} */
-  const usedAt = []
-  /** @type {Mention[]} */
-  const mentions = []
-  /** Variables called `yield`. @type {Mention[]} */
-  const yields = []
-  // the token before
-  let last = ''
-  let lastType = 0
-  let lastStart = 0
-
-  if (start === PROPERTY) here.about = newElement(0)
-  while (!hasEnded) {
-    tokens.next(closed || (expect !== OPERATOR && expect !== AFTER_KEY && expect !== MEMBER))
-    if (tokens.escaped) escaped.add(tokens.value)
-    while (!hasEnded && !step()) {
-      if (tokens.type === END && here.kind === TOP && expect === OPERATOR) hasEnded = true
-    }
-    last = tokens.value
-    lastType = tokens.type
-    lastStart = tokens.start
-  }
-  return {
-    own, isClass, element, parameters, parametersEnd, body, bodyEnd, hasBlock, prologueEnd, isStrict, isSimple,
-    parameterNames, ownName, loops, callStatements, listed, awaits, returns, calls: called, lexical, usesThis,
-    usesSuper, superCalls, usesEval, usesWith, guards, hazards, assignments, elements, escaped, yields,
-    yieldLabels, usesBody, bodyNames, free: resolve()
-  }
-
-  /** @returns {boolean} whether the token is used up; otherwise it means something under the new expectation */
-  function step() {
-    switch (expect) {
-      case STATEMENT: return statement()
-      case OPERAND: return operand()
-      case OPERATOR: return operator()
-      case ENDED: return afterStatement()
-      case RESTRICTED: return restricted()
-      case JUMP: return jump()
-      case HEAD: return head()
-      case DO_END: return doEnd()
-      case BINDING: return binding()
-      case PROPERTY: return property()
-      case AFTER_KEY: return afterKey()
-      case MEMBER: return member()
-      case AFTER_FUNCTION: return afterFunction()
-      case BODY: return functionBody()
-      case ARROW_BODY: return arrowBody()
-      default: return afterClass()
-    }
-  }
-
-  /** @param {number} kind @returns {Frame} */
-  function push(kind) {
-    const frame = here
-    const inner = new Frame(kind, frame, frame.scope, frame.routine, frame.zone)
-    inner.start = tokens.start
-    return here = inner
-  }
-
-  function pop() {
-    const frame = here
-    here = /** @type {Frame} */ (frame.parent)
-    return frame
-  }
-
-  /** @param {Frame} frame @param {boolean} isFunction */
-  function openScope(frame, isFunction) {
-    frame.scope = new Scope(frame.scope, frame.routine, isFunction)
-  }
-
-  /** Whether a keyword stands here. @param {string} word */
-  function is(word) {
-    return tokens.value === word && tokens.type !== STRING && !tokens.escaped
-  }
-
-  // -------------------------------------------------------------------------------------------- statements
-
-  function statement() {
-    const frame = here
-    const { type, value } = tokens
-    if (frame.kind === LOOP || frame.kind === DO) {
-      frame.about.body = tokens.start
-      frame.about.isBlock = value === '{' && type === PUNCTUATOR
-    }
-    if (type !== STRING) inPrologue = false
-    if (mayGuard && frame.zone === '' && own !== null && value !== '}') beginGuard()
-    if (type === PUNCTUATOR) {
-      if (value === '{') {
-        if (frame.kind === SWITCH && frame.word === '') {
-          frame.word = 'open'
-          return true
-        }
-        openScope(push(BLOCK), false)
-        return true
-      }
-      if (value === '}') return closeBlock()
-      if (value === ';') {
-        expect = ENDED
-        return true
-      }
-    } else if (type === NAME && !tokens.escaped) {
-      switch (value) {
-        case 'if': return begin(IF, HEAD)
-        case 'with':
-          usesWith ||= frame.zone === ''
-          return begin(WITH, HEAD)
-        case 'switch':
-          begin(SWITCH, HEAD)
-          openScope(here, false)
-          return true
-        case 'try':
-          begin(TRY, STATEMENT)
-          here.guarded = true
-          return true
-        case 'for': return beginLoop('for')
-        case 'while': return beginLoop('while')
-        case 'do': return beginLoop('do')
-        case 'case':
-        case 'default':
-          push(CASE)
-          closed = value === 'default'
-          expect = closed ? OPERATOR : OPERAND
-          return true
-        case 'var':
-        case 'const':
-          hazard(tokens.start)
-          begin(DECLARATION, BINDING)
-          here.declares = value === 'var' ? VAR : LEXICAL
-          return true
-        case 'function': return beginFunction('declaration', tokens.start)
-        case 'class': return beginClass('declaration')
-        case 'return': return begin(EXPRESSION, RESTRICTED)
-        case 'throw': return begin(EXPRESSION, OPERAND)
-        case 'break':
-        case 'continue': return begin(EXPRESSION, JUMP)
-        case 'debugger':
-          closed = true
-          return begin(EXPRESSION, OPERATOR)
-      }
-    }
-    push(EXPRESSION)
-    expect = OPERAND
-    return false
-  }
-
-  /** The statements that the body begins with. */
-  function beginGuard() {
-    const frame = here
-    const { value, start } = tokens
-    if (frame.about === own && frame.kind === BLOCK) {
-      if (inPrologue) return
-      const isReturn = value === 'return'
-      mayGuard = isReturn || value === 'if'
-      if (mayGuard) guards.push({ start, end: 0, isReturn, open: 0, close: 0, returned: 0 })
-      return
-    }
-    const guard = guards[guards.length - 1]
-    if (guard !== undefined && !guard.isReturn) guard.returned = 0
-  }
-
-  /** @param {number} kind @param {number} next what to expect */
-  function begin(kind, next) {
-    push(kind).word = kind === SWITCH || kind === IF || kind === TRY ? '' : tokens.value
-    expect = next
-    return true
-  }
-
-  /** @param {string} word */
-  function beginLoop(word) {
-    /** @type {string[]} */
-    const labels = []
-    let first = tokens.start
-    for (let frame = here; frame.kind === LABEL; frame = /** @type {Frame} */ (frame.parent)) {
-      labels.push(frame.word)
-      first = frame.start
-    }
-    if (here.loop !== null) here.loop.isPlain = true
-    hazard(tokens.start)
-    const frame = push(word === 'do' ? DO : LOOP)
-    frame.about = makeLoop(word, labels, first, tokens.start, frame.within)
-    frame.loop = frame.zone === '' ? frame.about : null
-    if (word === 'for') openScope(frame, false)
-    expect = word === 'do' ? STATEMENT : HEAD
-    return true
-  }
-
-  /** @param {number} start */
-  function hazard(start) {
-    if (mayGuard && here.zone === '') hazards.push(start)
-  }
-
-  /** Whether a statement stands where declarations may. @param {Frame} frame */
-  function standsInList(frame) {
-    let parent = /** @type {Frame} */ (frame.parent)
-    return parent.kind === BLOCK || parent.kind === SWITCH
-  }
-
-  function head() {
-    const frame = here
-    if (tokens.value === 'await') {
-      frame.about.isAwait = true
-      return true
-    }
-    if (tokens.value === '{') { // of a catch without a parameter
-      expect = STATEMENT
-      return false
-    }
-    if (frame.about !== null) frame.about.open = tokens.end
-    const { kind } = frame
-    const inner = push(kind === TRY ? CATCH_HEAD : kind === LOOP && frame.about.word === 'for' ? FOR_HEAD : CONDITION)
-    if (kind === TRY) inner.declares = LEXICAL
-    expect = kind === TRY ? BINDING : OPERAND
-    return true
-  }
-
-  /** The statement before this token has ended, and perhaps those around it. */
-  function afterStatement() {
-    for (;;) {
-      const frame = here
-      switch (frame.kind) {
-        case BLOCK: case SWITCH: case TOP:
-          if (mayGuard && frame.about === own && guards.length > 0) {
-            guards[guards.length - 1].end = tokens.before
-          }
-          expect = STATEMENT
-          return false
-        case IF:
-          if (frame.word === '' && is('else')) {
-            if (frame.zone === '') hazards.push(tokens.start)
-            frame.word = 'else'
-            expect = STATEMENT
-            return true
-          }
-          break
-        case TRY: {
-          const { scope } = /** @type {Frame} */ (frame.parent)
-          frame.scope = scope
-          if (is('catch')) {
-            openScope(frame, false)
-            expect = HEAD
-            return true
-          }
-          if (is('finally')) {
-            expect = STATEMENT
-            return true
-          }
-          break
-        }
-        case DO:
-          frame.about.bodyEnd = tokens.before
-          expect = HEAD
-          frame.word = 'while'
-          return true
-        case LOOP:
-          frame.about.bodyEnd = tokens.before
-          endLoop(tokens.before)
-          break
-      }
-      pop()
-    }
-  }
-
-  function doEnd() {
-    const hasSemicolon = tokens.value === ';'
-    endLoop(hasSemicolon ? tokens.end : tokens.before)
-    pop()
-    expect = ENDED
-    return hasSemicolon
-  }
-
-  /** @param {number} end */
-  function endLoop(end) {
-    const frame = here
-    frame.about.end = end
-    if (frame.zone === '') loops.push(frame.about)
-  }
-
-  function jump() {
-    const frame = here
-    expect = OPERATOR
-    closed = true
-    if (tokens.type !== NAME || tokens.newline) return false
-    if (tokens.value === 'yield') yieldLabels.push({ start: tokens.start, end: tokens.end, routine: frame.routine })
-    const { loop } = frame
-    if (loop === null) return true
-    for (let outer = frame; ; outer = /** @type {Frame} */ (outer.parent)) {
-      if (outer.kind === LABEL && outer.word === tokens.value) {
-        if (outer.loop !== loop) frame.about = loop // it leaves the innermost loop, or goes on with it
-        break
-      }
-    }
-    if (frame.word === 'continue' && loop.labels.includes(tokens.value)) {
-      loop.again.push({ start: tokens.start, end: tokens.end })
-      frame.about = null
-    }
-    return true
-  }
-
-  /** A statement that is an expression, or begins as one, has ended. @param {number} end */
-  function endStatement(end) {
-    const frame = here
-    if (frame.kind === FIELD) {
-      pop()
-      expect = PROPERTY
-      here.about = newElement(0)
-      return
-    }
-    if (frame.kind !== EXPRESSION && frame.kind !== DECLARATION) {
-      throw new SyntaxError(`cannot read the source at ${tokens.start}: ${tokens.value}`)
-    }
-    if (frame.kind === EXPRESSION) {
-      if (inPrologue && frame.word === '' && frame.tokens === 2 && lastType === STRING) {
-        if (frame.zone === '' && /** @type {Frame} */ (frame.parent).about === own) {
-          prologueEnd = end
-          const text = source.slice(frame.start + 1, frame.start + 11)
-          if (text === 'use strict' && last.length === 12) isStrict = true
-        }
-      } else {
-        inPrologue = false
-      }
-      if (frame.zone === '') noteStatement(frame, end)
-    }
-    pop()
-    expect = ENDED
-  }
-
-  /** @param {Frame} frame @param {number} end */
-  function noteStatement(frame, end) {
-    const { start, word, loop, guarded } = frame
-    const isList = standsInList(frame)
-    if (word === '') {
-      if (isList) listed.push(start)
-      if (!frame.isChain || !frame.called) return
-      hazard(start)
-      callStatements.push({ start, end, isList, within: frame.within, guarded })
-      if (loop !== null) loop.isPlain = true
-      return
-    }
-    if (mayGuard && word === 'return') {
-      const { parent } = frame
-      const outer = parent?.kind === BLOCK ? parent.parent : parent
-      const guard = guards[guards.length - 1]
-      if (outer?.kind === IF && outer.parent?.about === own && guard !== undefined) guard.returned = end
-    }
-    if (word === 'return') returns.push({ start, end: tokens.before, isList, within: frame.within, guarded })
-    if (loop === null) return
-    if (word !== 'return' && word !== 'throw' && frame.about === null) return
-    loop.exits.push({ start, end })
-    if (guarded) loop.hasCalls = true // it may stay in the loop after all
-  }
-
-  // -------------------------------------------------------------------------------------------- expressions
-
-  function operand() {
-    const frame = here
-    const { type, value, start } = tokens
-    frame.tokens++
-    if (type === NAME) return wordOperand()
-    if (type === PUNCTUATOR) {
-      switch (value) {
-        case '(': {
-          beginOperand(start)
-          frame.fresh = false
-          const inner = push(GROUP)
-          openScope(inner, false)
-          inner.cover = inner.scope
-          inner.about = { calls: called.length }
-          return true
-        }
-        case '[':
-        case '{': {
-          beginOperand(start)
-          const cover = frame.fresh ? frame.cover : null
-          frame.fresh = false
-          const inner = push(value === '[' ? BRACKETS : OBJECT)
-          inner.cover = cover
-          if (value === '{') {
-            inner.about = newElement(0)
-            expect = PROPERTY
-          }
-          return true
-        }
-        case ')': case ']': case '}': case ';':
-          expect = OPERATOR
-          frame.callee = null
-          return false
-        case ',':
-          frame.fresh = true
-          return true
-        case '.': // new.target
-          frame.news--
-          lexicalWord(lastStart, 'new.target')
-          expect = MEMBER
-          return true
-        case '...': return true
-        default:
-          if (mayGuard && (value === '++' || value === '--')) assignments.push(start)
-          frame.fresh = false
-          frame.isChain = false
-          return true
-      }
-    }
-    beginOperand(start)
-    frame.fresh = false
-    expect = OPERATOR
-    if (type === TEMPLATE && value === '${') {
-      push(HOLE)
-      expect = OPERAND
-    }
-    return true
-  }
-
-  /** @param {number} start */
-  function beginOperand(start) {
-    const frame = here
-    if (frame.news === 0) frame.chain = start
-    frame.called = false
-    frame.callee = null
-    frame.member = ''
-    frame.optionals = null
-    frame.chainCalls = null
-    frame.lead = lastType === NAME && (last === 'return' || last === 'yield' || last === 'await') ? last
-      : lastStart === star ? 'yield*' : ''
-    bare = -1
-  }
-
-  function wordOperand() {
-    const frame = here
-    const { value, start, end } = tokens
-    if (!tokens.escaped) {
-      switch (value) {
-        case 'function': return beginFunction('expression', start)
-        case 'class': return beginClass('expression')
-        case 'new':
-          if (frame.news === 0) beginOperand(start)
-          frame.news++
-          frame.fresh = false
-          if (frame.loop !== null) frame.loop.hasCalls = true
-          return true
-        case 'typeof': case 'void': case 'delete':
-          frame.isChain = false
-          frame.fresh = false
-          return true
-        case 'await':
-          if (!frame.routine.isAsync) break
-          hazard(start)
-          frame.isChain = false
-          frame.fresh = false
-          if (frame.loop !== null) frame.loop.isPlain = true
-          push(AWAIT).about = { start, operand: end, end: 0 }
-          return true
-        case 'yield':
-          if (!frame.routine.isGenerator) break
-          hazard(start)
-          frame.isChain = false
-          frame.fresh = false
-          if (frame.loop !== null) frame.loop.isPlain = true
-          expect = RESTRICTED
-          return true
-        case 'var':
-        case 'const':
-          if (frame.kind !== FOR_HEAD) break
-          frame.declares = value === 'var' ? VAR : LEXICAL
-          frame.about = true
-          expect = BINDING
-          return true
-        case 'this': case 'super': case 'null': case 'true': case 'false': case 'import':
-          beginOperand(start)
-          frame.fresh = false
-          if (value === 'this' || value === 'super') lexicalWord(start, value)
-          frame.superStart = value === 'super' ? start : -1
-          expect = OPERATOR
-          return true
-      }
-    }
-    beginOperand(start)
-    bare = start
-    expect = OPERATOR
-    const mention = watches(value) ? makeMention() : null
-    frame.callee = mention ?? value
-    pending = mention ?? value
-    return true
-  }
-
-  /** @param {string} [name] @param {number} [start] @param {number} [end] @returns {Mention} */
-  function makeMention(name = tokens.value, start = tokens.start, end = tokens.end) {
-    const frame = here
-    const mention = {
-      name, start, end, zone: frame.zone, routine: frame.routine,
-      scope: frame.scope, declared: /** @type {Scope | null} */ (null), isCall: false, isShorthand: false,
-      isTyped: last === 'typeof', within: frame.within,
-      isElement: frame.fresh && (frame.kind === BRACKETS || frame.kind === OBJECT)
-    }
-    if (name === 'yield' || name === 'arguments') yields.push(mention)
-    if (name === 'arguments') hazard(start)
-    return mention
-  }
-
-  /** @param {number} start @param {string} word */
-  function lexicalWord(start, word) {
-    const { home } = here.routine
-    if (word !== 'this') hazard(start)
-    if (home === outside) lexical.push({ start, end: tokens.end, word })
-    if (home !== outside && home !== own) return
-    if (word === 'this') usesThis = true
-    if (word === 'super') usesSuper = true
-  }
-
-  /** @param {Mention | string} name @param {Scope} scope @param {number} [start] */
-  function use(name, scope, start = 0) {
-    if (typeof name !== 'string') {
-      name.scope = scope
-      mentions.push(name)
-    } else if (name !== 'let' && name !== 'async') {
-      used.push(name)
-      usedIn.push(scope)
-      usedAt.push(start)
-    }
-  }
-
-  /** Whether a part uses what only the body declares. @param {number} from @param {number} to */
-  function usesBody(from, to) {
-    return mentions.some(({ name, start }) => start >= from && start < to && bodyNames.has(name)) ||
-      used.some((name, i) => usedAt[i] >= from && usedAt[i] < to && bodyNames.has(name))
-  }
-
-  /** The names that are declared elsewhere, with their mentions if they are watched. */
-  function resolve() {
-    /** @type {Map<string, Mention[]>} */
-    const free = new Map()
-    used.forEach((name, i) => {
-      if (!free.has(name) && usedIn[i].find(name) === null) free.set(name, [])
-    })
-    for (const mention of mentions) {
-      const { name } = mention
-      mention.declared = mention.scope.find(name)
-      if (mention.declared !== null) continue
-      const others = free.get(name)
-      if (others !== undefined) others.push(mention)
-      else free.set(name, [mention])
-    }
-    return free
-  }
-
-  /** The name read last is a use, unless it is a parameter of an arrow function. */
-  function useName() {
-    const pendingName = pending
-    const frame = here
-    if (pendingName === null) return
-    pending = null
-    if (frame.fresh && frame.cover !== null) {
-      frame.cover.candidates.push(typeof pendingName === 'string' ? pendingName : pendingName.name)
-    }
-    frame.fresh = false
-    use(pendingName, frame.scope, lastStart)
-  }
-
-  function operator() {
-    const { type, value, start } = tokens
-    let frame = here
-    const isClosed = closed
-    closed = false
-    const isBare = bare === lastStart && lastType === NAME
-    if (isBare && !isClosed) {
-      if (last === 'async' && type === NAME && !tokens.newline && !tokens.escaped &&
-        !OPERATOR_WORDS.has(value) && !(value === 'of' && frame.kind === FOR_HEAD &&
-          /** @type {Frame} */ (frame.parent).about.isAwait)) {
-        return afterAsync()
-      }
-      const mayBind = frame.kind === FOR_HEAD || (frame.kind === EXPRESSION && frame.word === '' && standsInList(frame))
-      if (last === 'let' && frame.tokens === 1 && mayBind && tokenBindsAfterLet()) {
-        pending = null
-        hazard(start)
-        if (frame.kind === EXPRESSION) frame.kind = DECLARATION
-        else frame.about = true
-        frame.declares = LEXICAL
-        expect = BINDING
-        return false
-      }
-    }
-    frame.tokens++
-    if (value === '=>' && type === PUNCTUATOR) return beginArrow()
-    useName()
-    pendingParentheses = null
-    const isLabel = isBare && frame.tokens === 2
-    if (!isClosed) {
-      if (type === PUNCTUATOR) {
-        switch (value) {
-          case '?.':
-            frame.optionals = [...frame.optionals ?? [], start]
-          // falls through
-          case '.':
-            frame.isSuper = last === 'super' && lastType === NAME && frame.superStart === lastStart
-            expect = MEMBER
-            return true
-          case '(': return beginArguments()
-          case '[':
-            push(BRACKETS).about = last === 'super' && frame.superStart === lastStart
-            frame.callee = null
-            frame.member = ''
-            frame.called = false
-            expect = OPERAND
-            return true
-          case '++': case '--':
-            if (tokens.newline) break
-            if (mayGuard) assignments.push(start)
-            frame.isChain = false
-            return true
-        }
-      } else if (type === TEMPLATE && !(frame.kind === HOLE && value === '}')) {
-        return beginTagged()
-      }
-    }
-    while (frame.kind === AWAIT) frame = endAwait()
-    endChain()
-    if (type === PUNCTUATOR) {
-      switch (value) {
-        case ')': return closeParenthesis()
-        case ']': return closeBracket()
-        case '}':
-          if (frame.kind === ARROW) endArrows()
-          frame = here
-          if (frame.kind === HOLE) return closeHole()
-          if (frame.kind === OBJECT) return closeObject()
-          endStatement(tokens.before)
-          return false
-        case ';':
-          endArrows()
-          if (here.kind === FOR_HEAD) {
-            const { parent } = here
-            here.declares = UNDECLARED
-            parent?.about.semicolons.push(start)
-            expect = OPERAND
-            return true
-          }
-          endStatement(tokens.end)
-          return true
-        case ',':
-          endArrows()
-          frame = here
-          if (mayGuard && frame.kind === EXPRESSION) {
-            const guard = guards[guards.length - 1]
-            if (guard?.start === frame.start) guard.isReturn = false
-          }
-          frame.fresh = true
-          frame.isChain = false
-          expect = frame.kind === OBJECT ? PROPERTY : frame.declares !== UNDECLARED ? BINDING : OPERAND
-          if (frame.kind === OBJECT) frame.about = newElement(0)
-          return true
-        case ':':
-          if (isLabel && frame.kind === EXPRESSION && frame.word === '') return beginLabel()
-          if (frame.kind === ARROW) endArrows()
-          frame = pop()
-          if (frame.kind === TERNARY && frame.about !== null) frame.about.close = start
-          expect = frame.kind === CASE ? STATEMENT : OPERAND
-          return true
-        case '{':
-          if (frame.kind === HERITAGE) {
-            pop()
-            expect = AFTER_CLASS
-            return false
-          }
-          break
-        case '?':
-          if (isClosed) break
-          frame.isChain = false
-          push(TERNARY).about = noteTernary(frame, start)
-          expect = OPERAND
-          return true
-        case '!': case '~': case '@': case '++': case '--': case '...':
-          break
-        default:
-          if (isClosed) break
-          if (frame.kind === PARAMETERS && frame.routine === own) isSimple = false // a default
-          if (mayGuard && ASSIGNMENTS.has(value)) assignments.push(start)
-          frame.isChain = false
-          frame.fresh = false
-          expect = OPERAND
-          return true
-      }
-    } else if (type === NAME && !tokens.escaped) {
-      if (frame.kind === FOR_HEAD && (value === 'of' || value === 'in') && !isClosed) {
-        frame.declares = UNDECLARED
-        const { about } = /** @type {Frame} */ (frame.parent)
-        about.ofStart = start
-        about.of = tokens.end
-        about.declares = frame.about === true
-        expect = OPERAND
-        return true
-      }
-      if (OPERATOR_WORDS.has(value) && !isClosed) {
-        frame.isChain = false
-        expect = OPERAND
-        return true
-      }
-    }
-    // Nothing that could go on: the statement ends with the token before.
-    endArrows()
-    if (here.kind === TOP) {
-      hasEnded = true
-      return true
-    }
-    endStatement(tokens.before)
-    return false
-  }
-
-  /** @param {Frame} frame @param {number} start @returns {Guard | null} the guard that it is the condition of */
-  function noteTernary(frame, start) {
-    const guard = guards[guards.length - 1]
-    if (!mayGuard || frame.kind !== EXPRESSION || guard?.start !== frame.start) return null
-    if (guard.open !== 0) guard.isReturn = false // chained: left as it is
-    guard.open = start
-    return guard
-  }
-
-  function tokenBindsAfterLet() {
-    const { type, value, escaped } = tokens
-    if (type === NAME) return escaped || !OPERATOR_WORDS.has(value)
-    return type === PUNCTUATOR && (value === '[' || value === '{')
-  }
-
-  /** `async` on the same line before a function or the parameter of an arrow function. */
-  function afterAsync() {
-    const frame = here
-    const asyncStart = lastStart
-    pending = null
-    if (!is('function')) {
-      asyncParameter = asyncStart
-      pending = watches(tokens.value) ? makeMention() : tokens.value
-      return true
-    }
-    let word = 'expression'
-    if (frame.kind === EXPRESSION && frame.tokens === 1 && frame.word === '') {
-      pop()
-      word = 'declaration'
-    }
-    beginFunction(word, asyncStart)
-    here.routine.isAsync = true
-    return true
-  }
-
-  function beginArguments() {
-    const frame = here
-    if (frame.loop !== null) frame.loop.hasCalls = true
-    const isAsync = bare === lastStart && last === 'async' && !tokens.newline && frame.news === 0
-    const call = noteCall()
-    const inner = push(ARGUMENTS)
-    inner.about = { call, calls: called.length, frame, isAsync, asyncStart: lastStart }
-    if (isAsync) {
-      openScope(inner, false)
-      inner.cover = inner.scope
-    }
-    expect = OPERAND
-    return true
-  }
-
-  function beginTagged() {
-    const frame = here
-    if (frame.loop !== null) frame.loop.hasCalls = true
-    const call = frame.news === 0 ? noteCall() : null
-    if (call !== null) call.end = tokens.end
-    if (tokens.value === '${') {
-      push(HOLE).about = call
-      expect = OPERAND
-    }
-    return true
-  }
-
-  /** @returns {any} the call that begins here, if it is one of those watched */
-  function noteCall() {
-    const frame = here
-    const { callee, member, news, dot, isSuper, optionals } = frame
-    frame.callee = null
-    frame.member = ''
-    frame.isSuper = false
-    if (isSuper && frame.routine.home === (own ?? outside).home) superCalls.push(tokens.start)
-    if (news > 0) {
-      frame.news--
-      frame.called = false
-      return null
-    }
-    frame.called = true
-    if (callee === 'eval' && frame.zone === '') {
-      hazard(tokens.start)
-      usesEval = true
-      if (frame.loop !== null) frame.loop.isPlain = true
-    }
-    const mention = typeof callee === 'object' ? callee : null
-    if (mention !== null) mention.isCall = true
-    else if (member === '' || !watchesMember(member)) return null
-    const call = {
-      mention, member, dot, isSuper, start: frame.chain, open: tokens.start, end: 0, zone: frame.zone, lead: frame.lead,
-      guarded: frame.guarded, routine: frame.routine, optionals: optionals ?? [], chainEnd: 0,
-      isTagged: tokens.type === TEMPLATE
-    }
-    ;(frame.chainCalls ??= []).push(call)
-    called.push(call)
-    hazard(call.start)
-    if (frame.loop !== null) frame.loop.isPlain = true
-    return call
-  }
-
-  /** What follows is no member, call or index: the operand is complete. */
-  function endChain() {
-    const frame = here
-    frame.news = 0
-    if (frame.chainCalls === null) return
-    for (const call of frame.chainCalls) call.chainEnd = tokens.before
-    frame.chainCalls = null
-  }
-
-  /** @returns {Frame} */
-  function endAwait() {
-    endChain()
-    const frame = pop()
-    const { about } = frame
-    about.end = tokens.before
-    if (frame.zone === '') awaits.push(about)
-    afterOperand(about.start)
-    return here
-  }
-
-  /** What was read last is an operand, which is no name. @param {number} start */
-  function afterOperand(start) {
-    const frame = here
-    if (frame.news === 0) frame.chain = start
-    frame.callee = null
-    frame.member = ''
-    frame.called = false
-    expect = OPERATOR
-  }
-
-  function member() {
-    const frame = here
-    const { type, value } = tokens
-    expect = OPERATOR
-    if (type === PUNCTUATOR || type === TEMPLATE) { // after ?.
-      bare = -1
-      return operator()
-    }
-    frame.callee = null
-    frame.called = false
-    frame.member = value
-    frame.dot = lastStart
-    bare = -1
-    const word = lexical[lexical.length - 1]
-    if (word !== undefined && word.word === 'new.target' && word.end === tokens.before) word.end = tokens.end
-    return true
-  }
-
-  function closeParenthesis() {
-    endArrows()
-    const frame = here
-    const { kind, about } = frame
-    switch (kind) {
-      case GROUP:
-        pendingParentheses = frame
-        here = /** @type {Frame} */ (frame.parent)
-        afterOperand(frame.start)
-        break
-      case ARGUMENTS:
-        if (about.call !== null) about.call.end = tokens.end
-        if (about.isAsync) pendingParentheses = frame
-        here = /** @type {Frame} */ (frame.parent)
-        expect = OPERATOR
-        break
-      case PARAMETERS:
-        pop()
-        if (here.routine === own) parametersEnd = tokens.end
-        expect = BODY
-        break
-      default: { // a head
-        pop()
-        const outer = here
-        if (outer.about !== null && outer.kind !== TRY) outer.about.close = tokens.start
-        if (mayGuard && own !== null && outer.kind === IF && outer.parent?.about === own) {
-          const guard = guards[guards.length - 1]
-          guard.open = frame.start + 1
-          guard.close = tokens.start
-        }
-        expect = outer.kind === DO ? DO_END : STATEMENT
-        if (outer.kind === WITH) outer.within = true
-      }
-    }
-    return true
-  }
-
-  function closeBracket() {
-    endArrows()
-    const frame = pop()
-    if (frame.kind === COMPUTED_KEY) {
-      here.about.keyEnd = tokens.end
-      expect = AFTER_KEY
-      return true
-    }
-    here.callee = null
-    here.member = ''
-    here.isSuper = frame.about === true
-    expect = OPERATOR
-    return true
-  }
-
-  function closeObject() {
-    pop()
-    here.callee = null
-    expect = OPERATOR
-    return true
-  }
-
-  function closeHole() {
-    tokens.template()
-    if (tokens.value === '${') {
-      expect = OPERAND
-      here.callee = null
-      return true
-    }
-    const { about } = pop()
-    if (about !== null) about.end = tokens.end
-    expect = OPERATOR
-    return true
-  }
-
-  function beginLabel() {
-    const frame = here
-    const { start } = frame
-    pending = null
-    if (last === 'yield') yields.pop() // no variable
-    if (last === 'yield') yieldLabels.push({ start, end: tokens.before, routine: frame.routine })
-    pop()
-    push(LABEL)
-    here.word = last
-    here.start = start
-    expect = STATEMENT
-    return true
-  }
-
-  function restricted() {
-    const frame = here
-    const { type, value } = tokens
-    const isYield = last === 'yield'
-    if (isYield && value === '*' && !tokens.newline) {
-      star = tokens.start
-      expect = OPERAND
-      return true
-    }
-    const isEnd = tokens.newline || type === END || (type === PUNCTUATOR && [')', ']', '}', ',', ';', ':'].includes(value)) ||
-      (isYield && type === NAME && value === 'in')
-    closed = isEnd
-    expect = isEnd ? OPERATOR : OPERAND
-    if (isEnd) {
-      frame.callee = null
-      frame.called = false
-    }
-    return false
-  }
-
-  // --------------------------------------------------------------------------------- bindings and properties
-
-  function binding() {
-    const frame = here
-    const { type, value } = tokens
-    const { declares } = frame
-    if (type === NAME) {
-      declare(frame, declares)
-      expect = OPERATOR
-      afterOperand(tokens.start)
-      bare = -1
-      return true
-    }
-    switch (value) {
-      case '{':
-      case '[': {
-        const inner = push(value === '{' ? OBJECT : BRACKETS)
-        inner.declares = declares
-        inner.about = newElement(0)
-        expect = value === '{' ? PROPERTY : BINDING
-        break
-      }
-      case ',':
-      case '...':
-        break
-      default: // the end of a list
-        expect = OPERATOR
-        return false
-    }
-    if (declares === PARAMETER && frame.routine === own && value !== ',') isSimple = false
-    return true
-  }
-
-  /** @param {Frame} frame @param {number} declares */
-  function declare(frame, declares) {
-    const { value } = tokens
-    const scope = declares === VAR ? frame.scope.top : frame.scope
-    scope.declare(value)
-    if (watches(value)) use(makeMention(), scope)
-    if (declares !== PARAMETER && frame.routine === own) bodyNames.add(value)
-    if (declares === PARAMETER && frame.routine === own) parameterNames.push(value)
-  }
-
-  function property() {
-    const frame = here
-    const { type, value } = tokens
-    const { about } = frame
-    if (type === PUNCTUATOR) {
-      switch (value) {
-        case '}':
-          if (frame.kind === CLASS) return closeClass()
-          return closeObject()
-        case ',':
-        case ';':
-          frame.about = newElement(0)
-          return true
-        case '...':
-          frame.fresh = true
-          expect = frame.declares === UNDECLARED ? OPERAND : BINDING
-          return true
-        case '*':
-          about.isGenerator = true
-          about.start ||= tokens.start
-          about.codeStart ||= tokens.start
-          return true
-        case '(': return beginMethod() // V8 leaves out the name of a static method that is called static
-        case '[':
-          about.start ||= tokens.start
-          about.codeStart ||= tokens.start
-          about.keyStart = tokens.start
-          about.isComputed = true
-          push(COMPUTED_KEY)
-          expect = OPERAND
-          return true
-      }
-    }
-    about.start ||= tokens.start
-    about.codeStart ||= tokens.start
-    about.key = value
-    about.keyType = type
-    about.keyStart = tokens.start
-    about.keyEnd = tokens.end
-    about.isEscaped = tokens.escaped
-    expect = AFTER_KEY
-    return true
-  }
-
-  function afterKey() {
-    const frame = here
-    const { type, value, newline } = tokens
-    const { about } = frame
-    const isModifier = about.keyType === NAME && !about.isComputed && !about.isEscaped && MODIFIERS.has(about.key)
-    if (type === PUNCTUATOR) {
-      switch (value) {
-        case '(': return beginMethod()
-        case ':':
-          frame.fresh = true
-          expect = frame.declares === UNDECLARED ? OPERAND : BINDING
-          return true
-        case '=':
-          if (frame.kind === CLASS) return beginField()
-          shorthand()
-          expect = OPERAND
-          return true
-        case ',':
-        case '}':
-          if (frame.kind === OBJECT) shorthand()
-          expect = OPERATOR
-          if (frame.kind === CLASS) {
-            frame.about = newElement(0)
-            expect = PROPERTY
-          }
-          return false
-        case ';':
-          frame.about = newElement(0)
-          expect = PROPERTY
-          return true
-        case '{':
-          if (isModifier && about.key === 'static') return beginStaticBlock()
-          break
-        case '*':
-          if (isModifier && (about.key === 'static' || (about.key === 'async' && !newline))) {
-            modify()
-            about.isGenerator = true
-            expect = PROPERTY
-            return true
-          }
-          break
-        case '[':
-          if (isModifier && !(about.key === 'async' && newline)) {
-            modify()
-            expect = PROPERTY
-            return false
-          }
-      }
-    } else if (isModifier && !(about.key === 'async' && newline)) {
-      modify()
-      expect = PROPERTY
-      return false
-    }
-    frame.about = newElement(0) // a field without a value, and a new line
-    expect = PROPERTY
-    return false
-  }
-
-  function modify() {
-    const { about } = here
-    if (about.key === 'static') {
-      about.isStatic = true
-      about.codeStart = 0
-    } else if (about.key === 'async') {
-      about.isAsync = true
-    } else {
-      about.accessor = about.key
-    }
-    about.key = ''
-  }
-
-  /** `{ name }` or `{ name = 1 }`: the key is the name of a variable too. */
-  function shorthand() {
-    const frame = here
-    const { key, keyStart, keyEnd } = frame.about
-    const mention = watches(key) ? makeMention(key, keyStart, keyEnd) : null
-    if (mention !== null) mention.isShorthand = true
-    frame.fresh = false
-    if (frame.declares !== UNDECLARED) {
-      const scope = frame.declares === VAR ? frame.scope.top : frame.scope
-      scope.declare(key)
-      if (mention !== null) use(mention, scope)
-      if (frame.declares !== PARAMETER && frame.routine === own) bodyNames.add(key)
-      if (frame.declares === PARAMETER && frame.routine === own) parameterNames.push(key)
-    } else if (frame.cover !== null) {
-      frame.cover.candidates.push(key)
-      use(mention ?? key, frame.scope, keyStart)
-    } else {
-      use(mention ?? key, frame.scope, keyStart)
-    }
-  }
-
-  // -------------------------------------------------------------------------------------- functions, classes
-
-  /**
-   * Code that is not the function's own, or is the function itself.
-   *
-   * @param {Frame} frame @param {Routine} routine @param {string} zone
-   */
-  function enter(frame, routine, zone) {
-    hazard(frame.start)
-    if (frame.loop !== null) frame.loop.isPlain = true
-    frame.loop = null
-    frame.within = frame.guarded = false
-    frame.routine = routine
-    frame.cover = null
-    frame.zone = zone
-    if (own === null && /** @type {Frame} */ (frame.parent) === bottom && !isClass) {
-      own = routine
-      frame.zone = 'its parameters'
-    }
-  }
-
-  /** @param {string} word @param {number} start */
-  function beginFunction(word, start) {
-    if (word === 'expression') beginOperand(start)
-    const outer = here
-    outer.fresh = false
-    const frame = push(FUNCTION)
-    frame.word = word
-    frame.start = start
-    enter(frame, new Routine(outer.routine, false), 'a nested function')
-    openScope(frame, true)
-    expect = AFTER_FUNCTION
-    return true
-  }
-
-  function afterFunction() {
-    const frame = here
-    if (tokens.value === '*' && tokens.type === PUNCTUATOR) {
-      frame.routine.isGenerator = true
-      return true
-    }
-    if (tokens.type === NAME) {
-      if (frame.routine === own) {
-        ownName = tokens.value
-      } else if (frame.word === 'declaration') {
-        const { scope } = /** @type {Frame} */ (frame.parent)
-        scope.declare(tokens.value)
-        scope.top.declare(tokens.value) // of sloppy code (Annex B.3.3)
-        if (watches(tokens.value)) use(makeMention(), scope)
-        if (/** @type {Frame} */ (frame.parent).routine === own) bodyNames.add(tokens.value)
-      } else {
-        frame.scope.declare(tokens.value)
-      }
-      return true
-    }
-    return beginParameters()
-  }
-
-  function beginParameters() {
-    const inner = push(PARAMETERS)
-    inner.declares = PARAMETER
-    if (inner.routine === own) parameters = tokens.start
-    expect = BINDING
-    return true
-  }
-
-  function beginMethod() {
-    const outer = here
-    const { about } = outer
-    const frame = push(FUNCTION)
-    frame.word = 'method'
-    frame.about = about
-    const routine = new Routine(outer.routine, false)
-    routine.isAsync = about.isAsync
-    routine.isGenerator = about.isGenerator
-    enter(frame, routine, 'a nested method')
-    if (routine === own) element = about
-    openScope(frame, true)
-    return beginParameters()
-  }
-
-  function functionBody() {
-    const frame = here
-    const isOwn = frame.routine === own
-    const inner = push(BLOCK)
-    inner.about = frame.routine
-    if (isOwn) {
-      inner.zone = ''
-      body = prologueEnd = tokens.end
-    }
-    inPrologue = true
-    expect = STATEMENT
-    return true
-  }
-
-  /** The brace that ends a block. */
-  function closeBlock() {
-    const block = pop()
-    const outer = here
-    inPrologue = false
-    expect = ENDED
-    if (block.kind === SWITCH || block.about === null) return true
-    // the body of a function
-    const { zone } = block
-    if (block.about === own && zone === '') {
-      bodyEnd = tokens.start
-      end()
-      return true
-    }
-    pop()
-    switch (outer.word) {
-      case 'declaration': return true
-      case 'method':
-      case 'static':
-        if (outer.about !== null) {
-          outer.about.end = tokens.end
-          if (here.kind === CLASS && /** @type {Frame} */ (here.parent) === bottom) elements.push(outer.about)
-        }
-        if (here.kind === CLASS) {
-          here.about = newElement(0)
-          expect = PROPERTY
-        } else {
-          expect = OPERATOR
-        }
-        return true
-      case 'arrow': closed = true
-      // falls through
-      default:
-        afterOperand(outer.start)
-        bare = -1
-        return true
-    }
-  }
-
-  function beginArrow() {
-    const outer = here
-    const pendingGroup = pendingParentheses
-    const pendingName = pending
-    const frame = push(ARROW)
-    frame.word = 'arrow'
-    const routine = new Routine(outer.routine, true)
-    pendingParentheses = pending = null
-    outer.fresh = false
-    outer.isChain = false
-    outer.called = false
-    bare = -1
-    if (pendingGroup !== null) {
-      const { scope, about, start, kind } = pendingGroup
-      frame.scope = scope
-      frame.start = start
-      scope.top = scope
-      if (kind === ARGUMENTS) {
-        routine.isAsync = true
-        frame.start = about.asyncStart
-        // `async` was no name that is called.
-        if (about.call !== null) called.splice(called.indexOf(about.call), 1)
-      }
-      enter(frame, routine, 'a nested arrow function')
-      for (let i = about.calls; i < called.length; i++) called[i].zone = frame.zone
-      scope.routine = routine
-      for (const name of scope.candidates) {
-        scope.declare(name)
-        if (routine === own) parameterNames.push(name)
-      }
-      if (routine === own) {
-        parameters = start
-        parametersEnd = tokens.before
-        isSimple = isSimpleGroup(start + 1, tokens.before)
-      }
-    } else {
-      const name = typeof pendingName === 'string' ? pendingName : /** @type {Mention} */ (pendingName).name
-      frame.start = lastStart
-      if (asyncParameter >= 0) {
-        routine.isAsync = true
-        frame.start = asyncParameter
-        asyncParameter = -1
-      }
-      enter(frame, routine, 'a nested arrow function')
-      openScope(frame, true)
-      frame.scope.declare(name)
-      if (typeof pendingName !== 'string') use(/** @type {Mention} */ (pendingName), frame.scope)
-      if (routine === own) {
-        parameters = lastStart
-        parametersEnd = tokens.before
-        parameterNames.push(name)
-      }
-    }
-    expect = ARROW_BODY
-    return true
-  }
-
-  /** Whether parentheses hold names and commas only. @param {number} start @param {number} end */
-  function isSimpleGroup(start, end) {
-    const tokens = new Tokens(source, start)
-    for (tokens.next(true); tokens.end < end; tokens.next(true)) {
-      if (tokens.type !== NAME && tokens.value !== ',') return false
-    }
-    return true
-  }
-
-  function arrowBody() {
-    const frame = here
-    const isOwn = frame.routine === own
-    if (tokens.type === PUNCTUATOR && tokens.value === '{') return functionBody()
-    if (isOwn) {
-      frame.zone = ''
-      body = prologueEnd = tokens.start
-      hasBlock = false
-    }
-    expect = OPERAND
-    return false
-  }
-
-  /** Arrow functions without a block end where their expression does. */
-  function endArrows() {
-    while (here.kind === ARROW || here.kind === AWAIT) {
-      if (here.kind === AWAIT) {
-        endAwait()
-        continue
-      }
-      endChain()
-      const frame = pop()
-      if (frame.routine === own) {
-        bodyEnd = tokens.before
-        end()
-      }
-      afterOperand(frame.start)
-      endChain()
-    }
-  }
-
-  /** The function itself has been read. */
-  function end() {
-    while (here !== bottom) pop()
-    hasEnded = true
-  }
-
-  /** @param {string} word */
-  function beginClass(word) {
-    if (word === 'expression') beginOperand(tokens.start)
-    const outer = here
-    outer.fresh = false
-    hazard(tokens.start)
-    if (outer.loop !== null) outer.loop.isPlain = true
-    if (outer === bottom && own === null) isClass = true
-    const frame = push(CLASS)
-    frame.word = word
-    frame.cover = null
-    openScope(frame, false)
-    expect = AFTER_CLASS
-    return true
-  }
-
-  function afterClass() {
-    const frame = here
-    if (tokens.type === NAME) {
-      if (is('extends')) {
-        push(HERITAGE)
-        expect = OPERAND
-        return true
-      }
-      if (frame.word === 'declaration') {
-        const { scope } = /** @type {Frame} */ (frame.parent)
-        scope.declare(tokens.value)
-        if (watches(tokens.value)) use(makeMention(), scope)
-        if (frame.routine === own) bodyNames.add(tokens.value)
-      }
-      frame.scope.declare(tokens.value)
-      if (isClass && frame.parent === bottom) ownName = tokens.value
-      return true
-    }
-    frame.about = newElement(0)
-    if (isClass && frame.parent === bottom) body = tokens.end
-    expect = PROPERTY
-    return true
-  }
-
-  function closeClass() {
-    const frame = pop()
-    if (isClass && here === bottom) {
-      bodyEnd = tokens.start
-      hasEnded = true
-      return true
-    }
-    if (frame.word === 'declaration') {
-      expect = ENDED
-    } else {
-      afterOperand(frame.start)
-    }
-    return true
-  }
-
-  function beginField() {
-    const outer = here
-    const frame = push(FIELD)
-    enter(frame, new Routine(outer.routine, false), 'a class field')
-    openScope(frame, true)
-    expect = OPERAND
-    return true
-  }
-
-  function beginStaticBlock() {
-    const outer = here
-    const frame = push(FUNCTION)
-    frame.word = 'static'
-    enter(frame, new Routine(outer.routine, false), 'a static block')
-    openScope(frame, true)
-    return functionBody()
-  }
-}
-
-/** An element of an object literal or a class. @param {number} start */
-const newElement = start => ({
-  start, codeStart: 0, end: 0, key: '', keyType: 0, keyStart: 0, keyEnd: 0, isComputed: false, isEscaped: false,
-  isStatic: false, isAsync: false, isGenerator: false, accessor: ''
-})
-
-// Rewriting: what the reading has found becomes edits of the source, and the edited source a generator function.
 
 /**
  * A change of the source. Where several meet, what ends comes before what begins, and what encloses is outside.
@@ -5917,12 +3987,12 @@ const nested = {
  * @param {any} generator
  */
 function run(generator) {
-  if (nested.depth < DEEPEST && budget.left > 1) return start(generator)
+  if (nested.depth < DEEPEST && budget.left > 1) return startCall(generator)
   nested.pending = generator
 }
 
 /** @param {any} generator */
-function start(generator) {
+function startCall(generator) {
   let step
   nested.depth++
   try {
@@ -5933,6 +4003,12 @@ function start(generator) {
   if (step.done) return step.value
   nested.pending = new Suspended(generator, step)
 }
+
+const PARAMETERS = 'its parameters'
+/** @type {any[]} */
+const NONE = []
+/** Names that come with a function. */
+const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 
 /** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
 const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
@@ -5950,10 +4026,10 @@ function wayTo(callee, get, way, name) {
   /** @type {Function | undefined} */
   let found
   return /** @this {any} @param {any[]} args */ function (...args) {
-    if (found === undefined) {
+    if (!found) {
       const late = get()
       if (late === undefined) {
-        throw new ReferenceError(`${name} is not defined: nor is it in the calls given to preemptify`)
+        throw new ReferenceError(`${name} is not defined, nor in calls`)
       }
       if (!isGeneratorFunction(late)) throw notPreemptible(name, late)
       found = wayTo(late, get, way, name)
@@ -5985,57 +4061,45 @@ const access = (get, set, typed) => ({
 /** What `await` waits for. @param {any} value */
 const waitFor = value => Promise.resolve(value)
 
-/** The values of a `for await`, each in a box: an async generator would await what it yields. @param {any} iterable */
-async function* boxed(iterable) {
-  for await (const value of iterable) yield { value }
-}
-
-/** A `for await` loop, whose iterator is the engine's own. */
-class AsyncSteps {
-  /** @param {any} iterable */
-  constructor(iterable) {
-    this.steps = boxed(iterable)
+/** A `for await` loop, whose iterator is the engine's own. @param {any} iterable */
+function asyncSteps(iterable) {
+  // Each value is in a box: an async generator would await what it yields.
+  const steps = (async function* () {
+    for await (const value of iterable) yield { value }
+  })()
+  let hasFailed = false
+  return {
     /** Whether the body runs: then to leave is to close. */
-    this.isOpen = false
-    this.hasFailed = false
+    isOpen: false,
     /** @type {any} */
-    this.value = undefined
-  }
-
-  next() {
-    this.isOpen = false
-    return this.steps.next()
-  }
-
-  /** @param {any} step @returns {boolean} whether there is one more */
-  take({ done, value }) {
-    if (done) return false
-    this.value = value.value
-    return this.isOpen = true
-  }
-
-  /** @param {any} error of the body */
-  fail(error) {
-    this.hasFailed = true
-    return error
-  }
-
-  leave() {
-    return this.steps.return()
-  }
-
-  /** The body's error is the one that counts. @param {any} error */
-  suppress(error) {
-    if (!this.hasFailed) throw error
+    value: undefined,
+    next() {
+      this.isOpen = false
+      return steps.next()
+    },
+    /** @param {any} step @returns {boolean} whether there is one more */
+    take({ done, value }) {
+      this.value = value?.value
+      return this.isOpen = !done
+    },
+    /** @param {any} error of the body */
+    fail(error) {
+      hasFailed = true
+      return error
+    },
+    leave: () => steps.return(undefined),
+    /** The body's error is the one that counts. @param {any} error */
+    suppress(error) {
+      if (!hasFailed) throw error
+    }
   }
 }
 
 /** @param {any} value */
 const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function'
 
-const GeneratorFunction = Object.getPrototypeOf(function* () {}).constructor
 /** @param {any} value */
-const isGeneratorFunction = value => value instanceof GeneratorFunction
+const isGeneratorFunction = value => generatorPrototype.constructor.isPrototypeOf(value)
 
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
 const known = Symbol('preemptible')
@@ -6046,14 +4110,9 @@ const rewritten = new WeakMap()
 /** How many have been compiled: every text has a name of its own in the debugger. */
 let compilations = 0
 
-/** @param {any} fn @param {string} reason */
-const refusal = (fn, reason) => new TypeError(`${labelOf(fn)}: ${reason}`)
 /** @param {string} key @param {any} value */
 const notPreemptible = (key, value) =>
   wrongType(`calls.${key}`, 'what preemptify returned, or a generator function', value)
-/** @param {any} fn */
-const labelOf = fn => `preemptify(${fn.name || 'an anonymous function'})`
-
 /**
  * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
  * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
@@ -6097,91 +4156,93 @@ export function preemptify(fn, options = {}) {
   const isDefault = Object.keys(options).length === 0
   const present = isDefault && rewritten.get(fn)
   if (present) return present
-  const result = rewriting(fn, sourceOf(fn), options).link()
+  const result = rewriting(fn, options)
   if (isDefault) rewritten.set(fn, result)
   return result
 }
 
-/** @param {any} fn @returns {string} */
-function sourceOf(fn) {
-  const source = Function.prototype.toString.call(fn)
-  const end = source.slice(source.lastIndexOf('{'))
-  // Engines differ in white space. Valid source ends like that in no other way: a comment has its own end behind it.
-  const isNative = end.length < 40 && [...end].filter(character => character.trim() !== '').join('') === '{[nativecode]}'
-  if (!isNative) return source
-  throw refusal(fn, 'a native, bound or proxied function has no source; give the function behind it, or write a ' +
-    'generator')
-}
-
 /**
- * @param {string} source @param {(name: string) => boolean} watches
- * @param {(name: string) => boolean} watchesMember
- */
-function read(source, watches, watchesMember) {
-  const tokens = new Tokens(source)
-  tokens.next(true)
-  const first = tokens.value
-  tokens.next(true)
-  const second = tokens.value
-  const isLone = first !== 'async' || tokens.newline
-  tokens.next(true)
-  const isExpression = first === 'function' || first === '(' || second === '=>' || (first === 'class' ? second !== '('
-    : !isLone && (second === 'function' || second === '(' || tokens.value === '=>'))
-  const reading = isExpression && readSource(source, OPERAND, watches, watchesMember)
-  return reading && (reading.own || reading.isClass) ? reading // otherwise a method that is called async
-    : readSource(source, PROPERTY, watches, watchesMember)
-}
-
-/**
- * Evaluates an arrow function, where the caller says or in the global scope.
+ * A use of a name.
  *
- * @param {string} text @param {any} fn @param {((source: string) => any) | undefined} evaluate @returns {any}
+ * @typedef {object} Mention
+ * @property {number} start
+ * @property {number} end
+ * @property {string} lead the token before it
+ * @property {string} after the token behind it
+ * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
+ * @property {boolean} isOurs whether `this` is that of the function to rewrite
+ * @property {boolean} isElement of a literal or a list, which may be a pattern
+ * @property {boolean} isCall
+ * @property {string} prefix what must stand before another text: the key, of `{ name }`
  */
-function evaluated(text, fn, evaluate) {
-  const source = `${text}\n//# sourceURL=preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
-  let result
-  try {
-    result = evaluate === undefined ? (0, eval)(source) : evaluate(source)
-  } catch (error) {
-    if (!(error instanceof EvalError)) throw error
-    throw new EvalError(`${labelOf(fn)}: the Content-Security-Policy of the page forbids eval (script-src without ` +
-      "'unsafe-eval', or require-trusted-types-for 'script'); allow it, or write a generator with a yield in its loops",
-    { cause: error })
-  }
-  if (typeof result !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
-  return result
-}
 
 /**
- * One function on its way from its source to a generator function.
+ * A call of a name that may be preemptible, or of such a member.
  *
- * @param {any} fn @param {string} source @param {any} options as of preemptify
- * @param {{ text: string, members: string[] }} [inside] the class that a method is part of
+ * @typedef {object} Call
+ * @property {string} key the name
+ * @property {Mention | null} mention null for a member
+ * @property {number} start of the chain that the call is part of
+ * @property {{ end: number }} chain
+ * @property {Link[]} links where the chain has `?.`, as far as the call, and what follows
+ * @property {number} dot before the member
+ * @property {number} open
+ * @property {number} end
+ * @property {string} zone
+ * @property {string} lead what stands before the chain: return, yield, yield*, await
+ * @property {boolean} inGenerator
+ * @property {boolean} isSuper
+ * @property {Set<string>} variables of the function around it
  */
-function rewriting(fn, source, options, inside) {
+
+/** @typedef {{ from: number, to: number }} Span */
+/** @typedef {{ at: number, next: string }} Link */
+
+/**
+ * What declares names: a block, a class, or a function, which is the `top` of what is in it.
+ *
+ * @typedef {{ outer: any, top: any, from: number, names: Set<string> }} Block
+ */
+
+/**
+ * One function on its way from its source to a generator function; or the methods of a class.
+ *
+ * @param {any} fn @param {any} options as of preemptify
+ * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
+ * @returns {any} the generator function, or the class
+ */
+function rewriting(fn, options, methods, isClass = false) {
   const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
+  const label = `preemptify(${fn.name || 'an anonymous function'})`
+  const refusal = (/** @type {string} */ reason) => new TypeError(`${label}: ${reason}`)
+  const source = Function.prototype.toString.call(fn)
+  // Valid source ends like that in no other way: a comment has its own end behind it.
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
+    throw refusal('a native, bound or proxied function has no source; give the one behind it, or a generator')
+  }
   record('scope', scope)
   if (callees !== undefined) record('calls', callees)
   if (evaluate !== undefined) callable('evaluate', evaluate)
-  if (strict !== undefined && typeof strict !== 'boolean') throw wrongType('strict', 'true or false', strict)
-  if (typeof budgeted !== 'boolean') throw wrongType('budgeted', 'true or false', budgeted)
+  for (const [key, value] of Object.entries({ strict, budgeted })) {
+    if (value !== undefined && typeof value !== 'boolean') throw wrongType(key, 'true or false', value)
+  }
   if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
 
   /**
    * What the names of preemptible functions stand for.
    *
-   * @type {Map<string, { isOwn: boolean, callee: any, get(): any }>}
+   * @type {Map<string, { isOwn?: boolean, callee: any, get(): any }>}
    */
   const table = new Map()
-  /** Members that may be preemptible. @type {Set<string>} */
-  const members = new Set(inside?.members)
-  /** What is in scope. @type {Map<string, any>} */
-  const values = new Map()
-  for (const key of Object.keys(scope)) {
+  /** @param {string} key @param {() => any} get @param {any} [callee] @param {boolean} [isOwn] */
+  const enlist = (key, get, callee, isOwn) => table.set(key, { isOwn, callee, get })
+  /** Members that may be preemptible. */
+  const members = new Set(methods)
+  /** What is in scope. */
+  const values = Object.entries(scope)
+  for (const [key, value] of values) {
     refuseKey('scope', key)
-    const value = scope[key]
-    values.set(key, value)
-    if (isGeneratorFunction(value)) table.set(key, { isOwn: false, callee: value, get: () => value })
+    if (isGeneratorFunction(value)) enlist(key, () => value, value)
     for (let holder = value; typeof holder === 'object' && holder !== null && holder !== Object.prototype;) {
       for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
         if (isGeneratorFunction(value)) members.add(member)
@@ -6192,49 +4253,19 @@ function rewriting(fn, source, options, inside) {
   for (const key of Object.keys(callees ?? {})) {
     refuseKey('calls', key)
     const { get, value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
-    if (get === undefined && value !== undefined && !isGeneratorFunction(value)) {
-      throw notPreemptible(key, value)
-    }
-    table.set(key, { isOwn: false, callee: value, get: () => callees[key] })
+    if (get === undefined && value !== undefined && !isGeneratorFunction(value)) throw notPreemptible(key, value)
+    enlist(key, () => callees[key], value)
     members.add(key)
   }
+  const mayCome = (/** @type {string} */ key) => !evaluate && callees && !(key in globalThis)
+  const watches = (/** @type {string} */ key) => key === fn.name || table.has(key) || mayCome(key)
 
-  const mayCome = (/** @type {string} */ key) => callees !== undefined && evaluate === undefined && !(key in globalThis)
-  const reading = read(source,
-    key => key === 'yield' || key === 'arguments' || key === fn.name || table.has(key) || mayCome(key),
-    key => members.has(key))
-  const { element, isClass, loops, guards, hazards, lexical, free, yields } = reading
-  const { usesEval, usesSuper, usesThis, usesWith } = reading
-  if (isClass || (inside && element?.key === 'constructor')) {
-    throw refusal(fn, 'a constructor cannot be a generator; name the methods to rewrite, { methods: [...] }')
-  }
-  if (reading.own === null) throw refusal(fn, 'its source is no function')
-  const { own } = reading
-  const { isArrow, isAsync, isGenerator } = own
-  if (element?.accessor) throw refusal(fn, 'an accessor cannot be a generator; make it a method, or write a generator')
-  if (isAsync && isGenerator) {
-    throw refusal(fn, 'an async generator cannot be driven; write a generator that yields promises')
-  }
-  const ownArguments = (free.get('arguments') ?? []).filter(({ routine, within }) =>
-    routine.home === own.home && !within)
-  if (evaluate === undefined) {
-    if (usesSuper && home === undefined && !inside) {
-      throw refusal(fn, 'super needs the object of the method: { home }; or rewrite the whole, { methods: [...] }')
-    }
-    if (isArrow && (ownArguments.length > 0 || lexical.some(({ word }) => word === 'new.target' ||
-      (word === 'this' && !('this' in options))))) {
-      throw refusal(fn, 'the this and arguments of an arrow function are those of the code around it; give ' +
-        '{ this: value }, or { evaluate: s => eval(s) } from there')
-    }
-  }
-
-  /** What the text refers to: parameters of the function that it is compiled in. @type {Map<string, any>} */
+  // what the text refers to
+  /** Parameters of the function that it is compiled in. @type {Map<string, any>} */
   const bindings = new Map()
   /** Declarations around it. @type {string[]} */
   const helpers = []
-  /** @type {any} */
-  let self = null
-  const taken = (inside?.text ?? source) + [...reading.escaped, ...Object.keys(scope)].join(' ')
+  const taken = source + unescaped(source) + Object.keys(scope)
   /** @type {Map<string, string>} */
   const names = new Map()
   /**
@@ -6244,7 +4275,7 @@ function rewriting(fn, source, options, inside) {
    */
   const name = (key, value) => {
     let text = names.get(key)
-    if (text === undefined) {
+    if (!text) {
       text = `$${key}`
       while (taken.includes(text)) text += '_'
       names.set(key, text)
@@ -6252,205 +4283,1221 @@ function rewriting(fn, source, options, inside) {
     if (value !== undefined) bindings.set(text, value)
     return text
   }
+  const left = `${name('budget', budget)}.left`
+  const point = () => !budgeted ? 'yield;' : within ? 'if (super.point) yield;' : `if (--${left} <= 0) yield;`
+  /** Those that the function declares, or null outside of it. @type {Set<string> | null} */
+  let variables = isClass ? null : new Set()
+  const variable = (/** @type {string} */ key) => {
+    variables?.add(name(key))
+    return name(key)
+  }
+
+  /** @type {Edit[]} */
+  const edits = []
+  /** @param {number} at @param {number} rank @param {number} other @param {Edit['text']} text */
+  const insert = (at, rank, other, text) => edits.push({ at, to: at, rank, other, text })
+  /** @param {number} from @param {number} to @param {number} rank @param {Edit['text']} before @param {string} after */
+  const enclose = (from, to, rank, before, after) => {
+    insert(from, rank, to, before)
+    insert(to, -rank, from, after)
+  }
+  /** @param {number} at @param {number} to @param {string} text */
+  const replace = (at, to, text, rank = REPLACES) => edits.push({ at, to, rank, other: to, text })
+  /** @param {Mention} mention @param {string} text */
+  const write = ({ start, end, prefix }, text) => replace(start, end, prefix + text)
+
+  // the function itself
+  let isArrow = true
+  let isAsync = false
+  let isGenerator = false
+  let ownName = ''
+  let parameters = 0
+  let parametersEnd = 0
+  /** @type {string[]} */
+  let parameterNames = []
+  let bodyStart = 0
+  let bodyEnd = 0
+  let isStrict = false
+  let isMember = false
+  let isGuarded = false
+  let entryPoint = ''
+  /** What stands in the way of a shorter entry: eval, arguments, with. @type {Set<string>} */
+  const words = new Set()
+  /** Where calls of members of super have their arguments. @type {number[]} */
+  const superCalls = []
+  /** @type {Call[]} */
+  const calls = []
+  /** Where returns end. @type {Set<number>} */
+  const returnEnds = new Set()
+  /** Where expression statements begin that stand in a list. @type {Set<number>} */
+  const listed = new Set()
+  /** Where a parenthesis of ours begins. @type {Set<number>} */
+  const opened = new Set()
+  let points = 1
+  let hasLoops = false
+  /** The methods of a class. @type {Map<string, any>} */
+  const made = new Map(methods?.map(key => [key, []]))
+  /** The names that are not declared inside. @type {Map<string, Mention[]>} */
+  const free = new Map()
+
+  const constructing = () =>
+    refusal('a constructor cannot be a generator; give { methods: [...] }')
+
+  // guards
+  let hazards = 0
+  /** Where a name is first used that only the body declares. */
+  let firstUse = Infinity
+  let guardsStart = 0
+  /** @type {number[]} */
+  const guardEnds = []
+  /** Guards by a conditional, if the function returns one. @type {(isFresh: string) => string} */
+  let conditional = () => ''
+  /** Of the last `if`. */
+  let isBranchReturn = false
+  /**
+   * Of the last return: what its question marks, colons and commas part, where and by which of them it ends.
+   *
+   * @type {{ at: number, by: string, hazards: number }[]}
+   */
+  let pieces = []
+  let returnEnd = 0
+
+  // where the reading stands
+  /** Empty where a yield of the function itself may stand, otherwise the name of what this is inside of. */
+  let zone = 'its head'
+  // the innermost loop, as long as it is one that may be cut into chunks
+  /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
+  let isPlain = true
+  let hasCalls = false
+  /** @type {string[]} */
+  let loopLabels = []
+  /** Labels inside of it. @type {string[]} */
+  let innerLabels = []
+  /** Statements that leave it. @type {Span[]} */
+  let exits = []
+  /** Labels of `continue` that mean it. @type {Span[]} */
+  let again = []
+  let within = false // the body of a `with`, where any name may be a property
+  let guarded = false // by a `try`
+  let inAsync = false
+  let inGenerator = false
+  /** Whether `this` is the function's. */
+  let isOurs = false
+  /** @type {Block} */
+  let block = { outer: null, top: null, from: 0, names: new Set() }
+  block.top = block
+
+  // -------------------------------------------------------------------------------------------------- tokens
+
+  // The token that the reading has come to.
+  let value = /** @type {any} */ ('')
+  let start = 0
+  let end = 0
+  let isName = false
+  /** Where the token before it ended. */
+  let before = 0
+
+  /** @param {RegExp} pattern @param {number} at @returns {number} */
+  function skip(pattern, at) {
+    pattern.lastIndex = at
+    pattern.test(source)
+    return pattern.lastIndex
+  }
+
+  function afterSpace() {
+    let at = skip(SPACE, end)
+    while (source.startsWith('-->', at) && LINE_END.test(source.slice(end, at))) {
+      at = skip(SPACE, skip(REST_OF_LINE, at))
+    }
+    return at
+  }
+
+  /** @param {boolean} isOperand whether a slash begins a regular expression */
+  function next(isOperand) {
+    before = end
+    start = afterSpace()
+    const last = value
+    value = source.slice(start, skip(TOKEN, start))
+    if (last === '' && value === '') throw new SyntaxError('cannot read the source')
+    isName = NAME.test(value)
+    if (isOperand && value[0] === '/') value = source.slice(start, skip(REGULAR_EXPRESSION, start))
+    end = start + value.length
+  }
+
+  /** Whether a line ended before the token. */
+  const isOnNewLine = () => LINE_END.test(source.slice(before, start))
+
+  /** A token ahead. @param {number} [count] */
+  function peek(count = 1) {
+    const here = /** @type {const} */ ([value, start, end, isName, before])
+    while (count-- > 0) next(false)
+    const ahead = { value, start, isName, newline: isOnNewLine() }
+    ;[value, start, end, isName, before] = here
+    return ahead
+  }
+
+  // -------------------------------------------------------------------------------------------------- names
+
+  /** @param {number} [from] */
+  function openBlock(from = start) {
+    block = { outer: block, top: block.top, from, names: new Set() }
+  }
+
+  /** What was declared in it is not what is meant by that name outside. */
+  function closeBlock() {
+    for (const key of block.names) {
+      const mentions = free.get(key) ?? []
+      for (let mention; (mention = mentions[mentions.length - 1]) && mention.start >= block.from;) {
+        mentions.pop()
+        mention.isHidden = true
+        if (zone === '' && block.top === block && !parameterNames.includes(key)) {
+          firstUse = Math.min(firstUse, mention.start)
+        }
+        if (isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
+          write(mention, name(key === 'yield' ? key : 'local'))
+        }
+      }
+      if (!mentions.length) free.delete(key)
+    }
+    block = block.outer
+  }
+
+  /** @param {string} key @param {Block} [where] */
+  function declare(key, where = block) {
+    where.names.add(key)
+    if (zone === '' && parameterNames.includes(key)) firstUse = -1
+  }
+
+  /**
+   * Notes the use of a name.
+   *
+   * @param {string} key @param {number} from @param {number} to @param {string} [lead] @param {boolean} [isElement]
+   * @returns {Mention}
+   */
+  function use(key, from, to, lead = '', isElement = false) {
+    if (key === 'arguments' || key === 'yield') {
+      words.add(key)
+      hazards++
+    }
+    const mention = {
+      start: from, end: to, lead, after: value, isHidden: within, isOurs, isElement, isCall: false, prefix: ''
+    }
+    const others = free.get(key)
+    if (others) others.push(mention)
+    else free.set(key, [mention])
+    return mention
+  }
+
+  /** Neither a chunk nor a guard may hold what stands here. */
+  function spoil() {
+    hazards++
+    isPlain = true
+  }
+
+  // -------------------------------------------------------------------------------------------- expressions
+
+  /**
+   * @param {string} [extent] @param {string[] | null} [names] takes what is declared, if this is a pattern or a list of
+   *   them
+   * @param {string} [lead] what stands before it
+   * @returns {Generator<any, any, any>} whether it is but a chain of members and calls that ends with a call
+   */
+  function* expression(extent = LIST, names = null, lead = '') {
+    const isTop = extent === TOP
+    let isChain = true
+    let isFresh = true // at the beginning of an element
+    for (;;) {
+      /** Where it is awaited. @type {number[]} */
+      let awaits = NONE
+      let news = 0
+      let isClosed = false // takes no operators
+      let from = start
+      prefixes: for (;;) {
+        switch (value) {
+          case ',':
+            isFresh = true
+            break
+          case '...': break
+          case 'new':
+            if (news++ === 0) from = start
+            isFresh = false
+            hasCalls = true
+            break
+          case 'await':
+            if (!inAsync) break prefixes
+            spoil()
+            if (zone === '') awaits = [start, ...awaits]
+            isChain = isFresh = false
+            break
+          case 'yield':
+            if (!inGenerator) break prefixes
+            spoil()
+            isChain = isFresh = false
+            lead = value
+            next(true)
+            if (value === '*' && !isOnNewLine()) {
+              lead = 'yield*'
+              next(true)
+            } else if (isOnNewLine() || /^(?:[)\]},;:]?|in)$/.test(value)) {
+              isClosed = true
+              break prefixes
+            }
+            continue
+          case '++': case '--':
+            hazards++
+          // falls through
+          case '+': case '-': case '!': case '~': case 'typeof': case 'void': case 'delete':
+            isChain = isFresh = false
+            break
+          default: break prefixes
+        }
+        lead = value
+        next(true)
+      }
+
+      if (news === 0) from = start
+      let isCall = false
+      /** @type {Mention | null} */
+      let callee = null
+      let key = '' // the name, or the last member
+      let dot = 0
+      let isBase = false // super
+      let isSuper = false // a member of it
+      /** Where it has `?.`, and what follows. @type {Link[]} */
+      let links = NONE
+      /** @type {{ end: number } | null} */
+      let chain = null // if it has calls that may be delegated
+      if (!isClosed) {
+        switch (value) {
+          case ')': case ']': case '}': case ';': case ':': case '': return false
+          case '(': {
+            const parameters = /** @type {string[]} */ ([])
+            const count = calls.length
+            next(true)
+            yield expression(LIST, parameters)
+            next(false)
+            if (value === '=>' || (isTop && value === '{')) {
+              isClosed = true
+              yield arrow(from, from, parameters, count, false, isTop)
+            }
+            break
+          }
+          case '[':
+            next(true)
+            yield expression(LIST, (isFresh && names) || [])
+            next(false)
+            break
+          case '{':
+            next(false)
+            while (value !== '}') {
+              if (value === ',') next(false)
+              else yield member(false, (isFresh && names) || [])
+            }
+            next(false)
+            break
+          case '`':
+            yield template()
+            next(false)
+            break
+          case 'function':
+            yield routine(false, false, isTop)
+            next(false)
+            break
+          case 'class':
+            yield classRest(false)
+            next(false)
+            break
+          case '.': // new.target
+            news--
+            next(false)
+            lexicalWord('new.target', before - 4)
+            next(false)
+            break
+          case 'this': case 'super':
+            isBase = value === 'super'
+            lexicalWord(value, start)
+            next(false)
+            break
+          case 'null': case 'true': case 'false': case 'import':
+            next(false)
+            break
+          default: {
+            const at = start
+            const to = end
+            const isWord = isName
+            const isAsync = value === 'async'
+            key = unescaped(value)
+            next(false)
+            if (!isWord) {
+              key = ''
+            } else if (isAsync && !isOnNewLine() && value === 'function') {
+              yield routine(false, true, isTop)
+              next(false)
+            } else if (isAsync && !isOnNewLine() && isName && !CONTINUES.test(value) &&
+              (value !== 'of' || peek().value === '=>')) {
+              const open = start
+              key = unescaped(value)
+              use(key, start, end)
+              next(false)
+              yield arrow(from, open, [key], calls.length, true, isTop)
+              isClosed = true
+            } else {
+              callee = use(key, at, to, lead, isFresh && names !== null && /^[,\]}]$/.test(value))
+              if (isFresh) names?.push(key)
+              if (value === '=>') {
+                yield arrow(from, from, [key], calls.length, false, isTop)
+                isClosed = true
+              }
+            }
+          }
+        }
+      }
+      isFresh = false
+
+      members: while (!isClosed) {
+        const at = start
+        switch (value) {
+          case '?.':
+            links = [...links, { at, next: '' }]
+          // falls through
+          case '.':
+            isSuper = isBase
+            isBase = false
+            next(false)
+            for (const link of links) link.next ||= value
+            if (/^[([`]/.test(value)) continue
+            dot = at
+            key = unescaped(value)
+            callee = null
+            isCall = false
+            next(false)
+            continue
+          case '[':
+            isSuper = isBase
+            isBase = false
+            next(true)
+            yield expression(LIST, [])
+            next(false)
+            callee = null
+            key = ''
+            isCall = false
+            continue
+          case '(': case '`': {
+            hasCalls = true
+            const open = start
+            const count = calls.length
+            const isTagged = value === '`'
+            const mention = callee
+            const parameters = callee && key === 'async' ? /** @type {string[]} */ ([]) : null
+            /** @type {Call | null} */
+            let call = null
+            isCall = news === 0
+            if (!isCall) {
+              if (!isTagged) news--
+            } else {
+              if (isSuper && isOurs) superCalls.push(open)
+              if (mention) mention.isCall = true
+              if (mention && key === 'eval' && zone === '') {
+                words.add(key)
+                spoil()
+              }
+              if (variables && !parameters && (mention ? watches(key) : !isTagged && members.has(key))) {
+                spoil()
+                call = /** @type {Call} */ ({
+                  key, mention, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end,
+                  chain: chain ??= { end: 0 }
+                })
+                calls.push(call)
+              }
+            }
+            callee = null
+            key = ''
+            isSuper = false
+            if (isTagged) {
+              yield template()
+            } else {
+              next(true)
+              yield expression(LIST, parameters)
+            }
+            if (call) call.end = end
+            next(false)
+            if (mention && parameters && (value === '=>' || (isTop && value === '{'))) {
+              // `async` was no name that is called.
+              const mentions = /** @type {Mention[]} */ (free.get('async'))
+              mentions.splice(mentions.indexOf(mention), 1)
+              yield arrow(from, open, parameters, count, true, isTop)
+              isClosed = true
+            }
+            continue
+          }
+          case '++': case '--':
+            if (isOnNewLine()) break members
+            hazards++
+            isChain = false
+            next(false)
+        }
+        break
+      }
+
+      if (chain) chain.end = before
+      for (const at of awaits) {
+        replace(at, at + 5, '')
+        enclose(at, before, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
+        opened.add(at)
+      }
+      if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) return isChain && isCall
+      isChain = false
+      isFresh = value === ','
+      lead = ''
+      if (value === '?') {
+        next(true)
+        yield expression()
+      } else if (ASSIGNS.test(value)) {
+        hazards++
+      }
+      next(true)
+    }
+  }
+
+  /** A word that may mean what is around the function. @param {string} word @param {number} from */
+  function lexicalWord(word, from) {
+    if (word !== 'this') hazards++
+    if (isOurs) use(word, from, end)
+  }
+
+  /** From its backtick to the last of its parts. @returns {Generator<any, any, any>} */
+  function* template() {
+    for (;;) {
+      end = skip(TEMPLATE, end)
+      if (source[end - 1] === '`') return
+      next(true)
+      yield expression()
+    }
+  }
+
+  /**
+   * A member of an object literal, a pattern or a class.
+   *
+   * @param {boolean} isInClass @param {string[] | null} names takes what is declared, if this is a pattern
+   * @param {boolean} [isTop] whether it is, or may be, a function to rewrite
+   * @returns {Generator<any, any, any>}
+   */
+  function* member(isInClass, names, isTop = false) {
+    if (value === '...') {
+      next(true)
+      yield expression(ELEMENT, names)
+      return
+    }
+    let codeStart = start
+    let isStatic = false
+    let async = false
+    let isAccessor = false
+    for (; MODIFIERS.has(value); next(false)) {
+      const ahead = peek()
+      const isGetSet = value[1] === 'e'
+      const isKey = /^[(,}=:;]?$/.test(ahead.value) || (isGetSet ? ahead.value === '*' : value === 'async' && ahead.newline)
+      if (isKey) break
+      isAccessor ||= isGetSet
+      async ||= value === 'async'
+      isStatic ||= value === 'static'
+      if (value === 'static') codeStart = ahead.start
+    }
+    if (isStatic && value === '{') {
+      const leave = enter('a static block', start)
+      yield body(false)
+      leave()
+      next(false)
+      return
+    }
+    const generator = value === '*'
+    if (generator) next(false)
+    const from = start
+    const isString = /^['"]/.test(value)
+    let key = isString ? value.slice(1, -1) : unescaped(value)
+    if (value === '[') {
+      key = ''
+      next(true)
+      yield expression()
+    }
+    if (value !== '(') next(false) // V8 leaves out the name of a static method that is called static
+    const to = before
+    if (value === '(') {
+      const open = start
+      const isOwn = isTop && (!isClass || made.has(key))
+      if (isOwn && isAccessor) throw refusal('an accessor cannot be a generator; make it a method')
+      if (isOwn && methods && key === 'constructor') throw constructing()
+      isMember ||= isOwn
+      if (isOwn && isClass) {
+        variables = new Set()
+        replace(codeStart, from, isStatic ? '*' : ';*') // after a field without a semicolon
+      }
+      const leave = enter(isOwn ? PARAMETERS : 'a nested method', open, false, async, generator)
+      yield rest(isOwn)
+      leave()
+      if (isOwn && isClass) {
+        variables = null
+        made.get(key).push({ isStatic, async, from, open, to: end })
+        if (generator) members.delete(key) // stays what is iterated
+      }
+      next(false)
+    } else if (value === ':') {
+      next(true)
+      yield expression(ELEMENT, names)
+    } else if (isInClass) {
+      if (value !== '=') return
+      const leave = enter('a class field', start)
+      next(true)
+      yield expression(ELEMENT)
+      leave()
+    } else { // the key is the name of a variable too
+      use(key, from, to, '', true).prefix = `${key}: `
+      names?.push(key)
+      if (value === '=') {
+        next(true)
+        yield expression(ELEMENT)
+      }
+    }
+  }
+
+  // -------------------------------------------------------------------------------------- functions, classes
+
+  /**
+   * Enters code that is not run where it stands, or the function itself.
+   *
+   * @param {string} inside @param {number} from @param {boolean} arrow @param {boolean} async @param {boolean} generator
+   * @returns {() => void} leaves it
+   */
+  function enter(inside, from, arrow = false, async = false, generator = false) {
+    const outer = /** @type {const} */ ([zone, within, guarded, inAsync, inGenerator, isOurs])
+    spoil()
+    ;[zone, within, guarded, inAsync, inGenerator] = [inside, false, false, async, generator]
+    isOurs &&= arrow
+    if (inside === PARAMETERS) {
+      if (async && generator) throw refusal('an async generator cannot be driven; write one that yields promises')
+      ;[isOurs, isArrow, isAsync, isGenerator] = [true, arrow, async, generator]
+    }
+    openBlock(from)
+    block.top = block
+    return () => {
+      closeBlock()
+      ;[zone, within, guarded, inAsync, inGenerator, isOurs] = outer
+    }
+  }
+
+  /**
+   * A function, from that word to its last brace.
+   *
+   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>}
+   */
+  function* routine(isDeclaration, async, isTop = false) {
+    next(false)
+    const generator = value === '*'
+    if (generator) next(false)
+    const key = isName ? unescaped(value) : ''
+    if (isDeclaration) {
+      use(key, start, end)
+      declare(key)
+      declare(key, block.top) // of sloppy code (Annex B.3.3)
+    }
+    if (isName) next(false)
+    const leave = enter(isTop ? PARAMETERS : 'a nested function', start, false, async, generator)
+    if (isTop) ownName = key
+    else if (!isDeclaration) declare(key)
+    yield rest(isTop)
+    leave()
+  }
+
+  /** Parameters and body. @param {boolean} isOwn @returns {Generator<any, any, any>} */
+  function* rest(isOwn) {
+    const from = start
+    const names = yield patterns(block)
+    parametersAre(isOwn, from, end, names)
+    next(false)
+    yield body(isOwn)
+  }
+
+  /**
+   * What is declared behind a word or a parenthesis.
+   *
+   * @param {Block} where @param {string} [extent] @returns {Generator<any, any, any>}
+   */
+  function* patterns(where, extent) {
+    /** @type {string[]} */
+    const names = []
+    next(true)
+    yield expression(extent, names)
+    for (const key of names) declare(key, where)
+    return names
+  }
+
+  /** @param {boolean} isOwn @param {number} from @param {number} to @param {string[]} names */
+  function parametersAre(isOwn, from, to, names) {
+    if (isOwn) [parameters, parametersEnd, parameterNames] = [from, to, names]
+  }
+
+  /**
+   * From its arrow on, or from the brace of a method that looked like one.
+   *
+   * @param {number} from @param {number} open where its parameters start @param {string[]} names
+   * @param {number} count of the calls before it @param {boolean} async @param {boolean} isTop
+   * @returns {Generator<any, any, any>}
+   */
+  function* arrow(from, open, names, count, async, isTop) {
+    const hasArrow = value === '=>' // or it is a method
+    const leave = enter(isTop ? PARAMETERS : 'a nested arrow function', from, hasArrow, hasArrow && async)
+    for (const key of names) declare(key)
+    for (const call of calls.slice(count)) call.zone = zone
+    parametersAre(isTop, open, before, names)
+    if (hasArrow) next(true)
+    if (value === '{') {
+      yield body(isTop)
+      next(true)
+    } else {
+      if (isTop) {
+        zone = ''
+        bodyStart = start
+        insert(start, BODY_EDGE, Infinity, () => ` ${entrance(variables)} return (`)
+      }
+      yield expression(ELEMENT)
+      if (isTop) {
+        bodyEnd = before
+        insert(before, -BODY_EDGE, -1, ') }')
+      }
+    }
+    leave()
+  }
+
+  /** Up to its last brace. @param {boolean} isOwn @returns {Generator<any, any, any>} */
+  function* body(isOwn) {
+    if (isOwn) {
+      zone = ''
+      bodyStart = end
+    }
+    next(true)
+    if (isOwn) {
+      let prologueEnd = bodyStart
+      while (/^['"]/.test(value)) {
+        const ahead = peek().value
+        if (CONTINUES.test(ahead) || /^[.([`]/.test(ahead)) break
+        isStrict ||= /^.use strict.$/.test(value)
+        next(false)
+        prologueEnd = endStatement()
+      }
+      const mine = variables
+      const gap = prologueEnd > bodyStart ? '; ' : ' '
+      insert(prologueEnd, BODY_EDGE, Infinity, () => gap + entrance(mine))
+      yield guardStatements()
+    }
+    while (value !== '}') yield statement(true)
+    if (isOwn) bodyEnd = end
+  }
+
+  /**
+   * A class, from that word to its last brace.
+   *
+   * @param {boolean} isDeclaration @param {boolean} [isTop] @returns {Generator<any, any, any>}
+   */
+  function* classRest(isDeclaration, isTop = false) {
+    spoil()
+    next(false)
+    const key = isName && value !== 'extends' ? unescaped(value) : ''
+    if (isDeclaration) declare(key)
+    openBlock()
+    if (key !== '') {
+      declare(key)
+      next(false)
+    }
+    if (isTop) ownName = key
+    if (value === 'extends') {
+      next(true)
+      yield expression(ELEMENT)
+    }
+    next(false)
+    while (value !== '}') {
+      if (value === ';') next(false)
+      else yield member(true, null, isTop)
+    }
+    closeBlock()
+  }
+
+  // --------------------------------------------------------------------------------------------- statements
+
+  /** @returns {number} where the statement ends */
+  function endStatement() {
+    if (value === ';') next(true)
+    return before
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* condition() {
+    next(false)
+    next(true)
+    yield expression()
+    next(true)
+  }
+
+  /** What `var`, `let` or `const` declares. @param {string} [extent] @returns {Generator<any, any, any>} */
+  function* declaration(extent) {
+    hazards++
+    yield patterns(value === 'var' ? block.top : block, extent)
+  }
+
+  const isDeclaring = () => {
+    if (value !== 'let') return value === 'var' || value === 'const'
+    const ahead = peek()
+    return ahead.isName ? !CONTINUES.test(ahead.value) : /^[[{]$/.test(ahead.value)
+  }
+
+  /** What leaves the innermost loop hands back the rest of the budget first. @param {number} from @param {number} to */
+  function exit(from, to) {
+    exits.push({ from, to })
+    hasCalls ||= guarded // it may stay in the loop after all
+  }
+
+  /** A label called `yield` */
+  function renameLabel() {
+    if (unescaped(value) === 'yield' && isOurs && !isGenerator) replace(start, end, name('yield'))
+  }
+
+  /**
+   * @param {boolean} isList whether it stands where declarations may
+   * @param {string[]} [labels] @param {number} [first] where they start
+   * @returns {Generator<any, any, any>} whether it surely ends with a return
+   */
+  function* statement(isList, labels = [], first = start) {
+    const word = value
+    const from = start
+    switch (word) {
+      case '{': {
+        let isReturn = false
+        openBlock()
+        next(true)
+        while (value !== '}') isReturn = yield statement(true)
+        closeBlock()
+        next(true)
+        return isReturn
+      }
+      case 'if': {
+        yield condition()
+        const isReturn = yield statement(false)
+        if (value === 'else') {
+          hazards++
+          next(true)
+          yield statement(false)
+        }
+        isBranchReturn = isReturn
+        return
+      }
+      case 'with': {
+        const outer = within
+        if (zone === '') words.add('with')
+        yield condition()
+        within = true
+        yield statement(false)
+        within = outer
+        return
+      }
+      case 'switch':
+        yield condition()
+        yield statement(false) // its body reads as a block with labels
+        return
+      case 'case': case 'default':
+        next(true)
+        yield expression()
+        next(true)
+        return
+      case 'try': {
+        const outer = guarded
+        guarded = true
+        next(true)
+        yield statement(false)
+        if (value === 'catch') {
+          openBlock()
+          next(false)
+          if (value === '(') {
+            yield patterns(block)
+            next(true)
+          }
+          yield statement(false)
+          closeBlock()
+        }
+        if (value === 'finally') {
+          next(true)
+          yield statement(false)
+        }
+        guarded = outer
+        return
+      }
+      case 'for': case 'while': case 'do':
+        yield loopStatement(labels, first)
+        return
+      case 'function':
+        yield routine(true, false)
+        next(true)
+        return
+      case 'class':
+        yield classRest(true)
+        next(true)
+        return
+      case 'return': {
+        /** @type {typeof pieces} */
+        const read = []
+        next(true)
+        if (!isOnNewLine() && !/^[;}]?$/.test(value)) {
+          for (let lead = guarded ? '' : word; ; lead = '') {
+            yield expression(PIECE, null, lead)
+            read.push({ at: start, by: value, hazards })
+            if (!/^[?:,]$/.test(value)) break
+            next(true)
+          }
+        }
+        pieces = read
+        returnEnd = before
+        returnEnds.add(before)
+        exit(from, endStatement())
+        return true
+      }
+      case 'throw':
+        next(true)
+        yield expression()
+        exit(from, endStatement())
+        return
+      case 'break': case 'continue': case 'debugger': {
+        let isExit = false
+        next(true)
+        if (isName && !isOnNewLine()) {
+          renameLabel()
+          if (!innerLabels.includes(value)) {
+            isExit = word === 'break' || !loopLabels.includes(value)
+            if (!isExit) again.push({ from: start, to: end })
+          }
+          next(true)
+        }
+        const to = endStatement()
+        if (isExit) exit(from, to)
+        return
+      }
+    }
+    if (value === 'let' ? isList && isDeclaring() : isDeclaring()) {
+      yield declaration()
+      endStatement()
+      return
+    }
+    if (isName && source[afterSpace()] === ':') {
+      renameLabel()
+      labels.push(value)
+      innerLabels.push(value)
+      next(false)
+      next(true)
+      yield statement(false, labels, first)
+      return
+    }
+    if (value === 'async') {
+      const ahead = peek()
+      if (ahead.value === 'function' && !ahead.newline) {
+        next(false)
+        yield routine(true, true)
+        next(true)
+        return
+      }
+    }
+    const isCall = yield expression()
+    const to = endStatement()
+    if (to <= from) next(true) // at last there is nothing to read
+    if (zone !== '') return
+    if (!isCall) {
+      if (isList) listed.add(from)
+      return
+    }
+    spoil()
+    points++
+    if (isList) insert(from, STATEMENT_EDGE, to, `${point()} `)
+    else enclose(from, to, STATEMENT_EDGE, `{ ${point()} `, ' }')
+  }
+
+  /**
+   * The statements that the function begins with may end it before it needs to be a generator: `if (...) return ...`,
+   * and one that is `return ... ? ... : ...`.
+   *
+   * @returns {Generator<any, any, any>}
+   */
+  function* guardStatements() {
+    guardsStart = start
+    while (value === 'if' || value === 'return') {
+      const isReturn = value === 'return'
+      const from = end
+      const count = hazards
+      yield statement(true)
+      if (isReturn) {
+        const [test, first, second] = pieces
+        if (pieces.length === 3 && test.by === '?' && first.by === ':' && test.hazards === count) {
+          const isFirst = first.hazards === count
+          const to = returnEnd
+          if (isFirst || first.hazards === second.hazards) {
+            conditional = isFresh => {
+              if (to > firstUse) return ''
+              const condition = source.slice(from, test.at)
+              enclose(from, test.at, BODY_EDGE, isFirst ? ` ${isFresh} && (` : ` !(${isFresh}) || (`, ')')
+              return isFirst ? `if (${condition}) return (${source.slice(test.at + 1, first.at)});`
+                : `if (!(${condition})) return (${source.slice(first.at + 1, to)});`
+            }
+          }
+        }
+        return
+      }
+      if (!isBranchReturn || hazards > count) return
+      guardEnds.push(before)
+    }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* branch() {
+    const from = start
+    const isBlock = value === '{'
+    yield statement(false)
+    return { from, to: before, isBlock }
+  }
+
+  /** @param {string[]} labels @param {number} first where they start @returns {Generator<any, any, any>} */
+  function* loopStatement(labels, first) {
+    const word = value
+    const from = start
+    const isDo = word === 'do'
+    spoil()
+    openBlock()
+    isPlain = hasCalls = false
+    ;[loopLabels, innerLabels, exits, again] = [labels, [], [], []]
+    next(isDo)
+    let inner = null
+    if (isDo) {
+      inner = yield branch()
+      next(false)
+    }
+    const isAwait = value === 'await'
+    if (isAwait) next(false)
+    const open = end
+    let isTested = true
+    let isDeclared = false
+    let isOf = false
+    let middle = 0 // where `of`, `in` or the first semicolon starts
+    let middleEnd = 0
+    let testEnd = 0
+    next(true)
+    if (word === 'for') {
+      isDeclared = isDeclaring()
+      yield isDeclared ? declaration(HEAD) : expression(HEAD, [])
+      isOf = value !== ';'
+      middle = start
+      middleEnd = end
+      if (!isOf) {
+        next(true)
+        isTested = value !== ';'
+        yield expression()
+        testEnd = start
+      }
+      next(true)
+    }
+    yield expression()
+    const close = start
+    next(true)
+    inner ??= yield branch()
+    const to = isDo && value === ';' ? endStatement() : before
+    const isChunked = budgeted && !within && !isPlain && !isOf
+    isPlain = true // what is around it
+    closeBlock()
+    if (zone !== '') return
+    hasLoops = true
+    const passing = point()
+    if (isAwait) {
+      // Each step is a yielded promise; the labels stay with the loop.
+      const iterator = name('iterator')
+      const error = name('error')
+      const make = name('iterate', asyncSteps)
+      enclose(first, to, STATEMENT_EDGE, () => `{ const ${iterator} = ${make}(${edited(middleEnd, close)}); try { `,
+        ` } catch (${error}) { throw ${iterator}.fail(${error}) } finally { if (${iterator}.isOpen) ` +
+        `try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
+      replace(from, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
+      const [before, after] = isDeclared ? ['', ''] : ['(', ')']
+      enclose(inner.from, inner.to, BODY_EDGE,
+        () => ` { ${before}${edited(open, middle)} = ${iterator}.value${after}; ${passing} `, ' }')
+    } else if (isChunked) {
+      // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
+      // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
+      //
+      //   for (init; test; update) body  ->  for (init;;) {
+      //                                        for (; there are points left && (test); update) body
+      //                                        if (it has ended) break
+      //                                        yield
+      //                                      }
+      //
+      // Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and
+      // the budget is -1 meanwhile, so that a chunk that ends by an error has used it up. A round whose point was the
+      // yield is not counted again.
+      const count = variable(hasCalls ? 'goes' : 'left')
+      const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
+      const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
+      const keep = `if (${left} < 0) ${left} = ${count};`
+      let begin = `${count} = ${isDo ? refilled : left}; `
+      let before = `${left} = -1; `
+      let after = `if (${count} > 0) { ${keep} break } yield; ${count} = ${refilled};`
+      if (hasCalls) {
+        begin = ''
+        before = isDo ? `${count} = true; ` : ''
+        after = `if (${count}) break; yield;${isDo ? '' : ` ${left} = ${refilled};`}`
+      }
+      insert(first, STATEMENT_EDGE, to, `{ ${isDo ? `${passing} ` : ''}${begin}`)
+      if (word === 'for') {
+        insert(middleEnd, STATEMENT_EDGE, to, `;) { ${before}for (; ${check}${isTested ? ' && (' : ''}`)
+        if (isTested) insert(testEnd, -STATEMENT_EDGE, from, ')')
+      } else {
+        insert(from, STATEMENT_EDGE, to - 1, `for (;;) { ${before}`)
+        enclose(open, close, BODY_EDGE, isDo ? '(' : `${check} && (`, isDo ? `) && ${check}` : ')')
+      }
+      const semicolon = (inner.isBlock && !isDo) || source[to - 1] === ';' ? '' : ';'
+      insert(to, -STATEMENT_EDGE, first, `${semicolon} ${after} } }`)
+      for (const label of again) replace(label.from, label.to, '', BODY_EDGE)
+      if (!hasCalls) for (const { from, to } of exits) enclose(from, to, STATEMENT_EDGE, `{ ${keep} `, ' }')
+    } else if (inner.isBlock) {
+      insert(inner.from + 1, BODY_EDGE, inner.to, ` ${passing}`)
+    } else {
+      enclose(inner.from, inner.to, BODY_EDGE, `{ ${passing} `, ' }')
+    }
+  }
+
+  // -------------------------------------------------------------------------------------------------- whole
+
+  /** @returns {Generator<any, any, any>} */
+  function* whole() {
+    next(true)
+    const first = value
+    const second = peek().value
+    if (first === 'class' && second !== '(') {
+      if (!isClass) throw constructing()
+      yield classRest(false, true)
+    } else if (isClass) {
+      throw wrongType('fn', 'a class or an object with methods', fn)
+    } else if (first === 'function' || first === '(' || second === '=>' ||
+      (first === 'async' && (second === '(' || second === 'function' || peek(2).value === '=>'))) {
+      isOurs = true
+      yield expression(TOP)
+    } else {
+      yield member(false, null, true)
+    }
+  }
+
+  readNested(whole())
+  entryPoint = point()
+  const mentionsOf = (/** @type {string} */ key) => (free.get(key) ?? []).filter(({ isOurs }) => isOurs)
+  const ownArguments = isArrow ? mentionsOf('arguments').filter(({ isHidden }) => !isHidden) : []
+  if (!evaluate) {
+    if (free.has('super') && !home && !methods) {
+      throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
+    }
+    if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
+      throw refusal('this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
+        '{ evaluate: s => eval(s) }')
+    }
+  }
 
   // What the names that it uses, and does not declare, shall mean.
-  for (const [key, value] of values) if (free.has(key) || usesEval || inside) bindings.set(key, value)
-  const ownName = reading.ownName || fn.name
+  for (const [key, value] of values) if (free.has(key) || words.has('eval') || isClass) bindings.set(key, value)
+  /** @type {any} */
+  let self = null
+  const isNamed = ownName !== ''
+  ownName ||= fn.name
   /** Whether its name is one that cannot be assigned to, as that of a function expression. */
   let isConstant = false
   let isVisible = false
-  if (evaluate !== undefined) {
+  if (evaluate) {
     refuseHidden()
     try {
       isVisible = free.has(ownName) && fn === evaluate(`typeof ${ownName} === 'undefined' ? undefined : ${ownName}`)
     } catch {} // not initialized yet
   }
-  if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || reading.ownName !== '')) {
-    table.set(ownName, { isOwn: true, callee: undefined, get: () => self })
+  if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || isNamed) && !isClass) {
+    enlist(ownName, () => self, undefined, true)
     isConstant = !isVisible
     if (isConstant) bindings.set(ownName, fn)
   }
   /** @type {string[]} */
   const lost = []
-  for (const [key, mentions] of evaluate === undefined ? free : []) {
+  for (const [key, mentions] of evaluate ? [] : free) {
     if (mayCome(key) && !table.has(key) && !bindings.has(key) && mentions.some(({ isCall }) => isCall)) {
-      table.set(key, { isOwn: false, callee: undefined, get: () => callees[key] })
+      enlist(key, () => callees[key])
     }
     if (bindings.has(key)) continue
     const callee = table.get(key)?.callee
-    if (callee !== undefined) bindings.set(key, callee[known]?.original ?? callee)
-    else if (!(key in globalThis) && key !== 'arguments' && key !== 'yield') lost.push(key)
+    if (callee) bindings.set(key, callee[known]?.original ?? callee)
+    else if (!(key in globalThis) && !OWN_WORDS.includes(key)) lost.push(key)
   }
 
-  /** @type {Edit[]} */
-  const edits = []
-  const insert = (/** @type {number} */ at, /** @type {number} */ rank, /** @type {number} */ other,
-    /** @type {Edit['text']} */ text) => edits.push({ at, to: at, rank, other, text })
-  const enclose = (/** @type {number} */ from, /** @type {number} */ to, /** @type {number} */ rank,
-    /** @type {Edit['text']} */ before, /** @type {string} */ after) => {
-    insert(from, rank, to, before)
-    insert(to, -rank, from, after)
-  }
-  const replace = (/** @type {number} */ at, /** @type {number} */ to, /** @type {string} */ text) =>
-    edits.push({ at, to, rank: REPLACES, other: to, text })
-
-  const left = `${name('budget', budget)}.left`
-  const pointAt = (/** @type {boolean} */ within) =>
-    !budgeted ? 'yield;' : within ? 'if (super.point) yield;' : `if (--${left} <= 0) yield;`
-  /** @type {Set<string>} */
-  const variables = new Set()
-  const variable = (/** @type {string} */ key) => {
-    variables.add(name(key))
-    return name(key)
-  }
-  for (const loop of loops) {
-    const { body, bodyEnd } = loop
-    const point = pointAt(loop.within)
-    if (loop.isAwait) steps(loop, point)
-    else if (budgeted && !loop.within && !loop.isPlain && loop.of === 0) chunks(loop)
-    else if (loop.isBlock) insert(body + 1, BODY_EDGE, bodyEnd, ` ${point}`)
-    else enclose(body, bodyEnd, BODY_EDGE, `{ ${point} `, ' }')
-  }
-  /** Where a statement begins with a parenthesis of ours. @type {Set<number>} */
-  const opened = new Set()
-  for (const { start, operand, end } of reading.awaits) {
-    replace(start, operand, '')
-    enclose(start, end, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
-    opened.add(start)
-  }
   /** Optional links that are written already. @type {Set<number>} */
   const linked = new Set()
-  for (const call of reading.calls) delegate(call)
-  for (const { start, end, isList, within } of reading.callStatements) {
-    if (isList) insert(start, STATEMENT_EDGE, end, `${pointAt(within)} `)
-    else enclose(start, end, STATEMENT_EDGE, `{ ${pointAt(within)} `, ' }')
-    opened.delete(start)
+  for (const call of calls) {
+    variables = call.variables
+    delegate(call)
   }
   // A line that begins with a parenthesis would go on with the line before it.
-  for (const start of reading.listed) if (opened.has(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
-  const delegates = variables.has(name('result')) || reading.awaits.length > 0
+  for (const start of opened) if (listed.has(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
   replaceWords()
-  let point = pointAt(false)
-  let isGuarded = false
+  return isClass ? linkClass() : link()
 
-  return { bindings, helpers, element, own, text, link }
+  /** What stands before the body. @param {Set<string> | null} variables */
+  function entrance(variables) {
+    return `${variables?.size ? `let ${[...variables].join(', ')}; ` : ''}${entryPoint}`
+  }
 
   /** `s => eval(s)` hides a variable called s. */
   function refuseHidden() {
-    /** @type {string[]} */
-    let parameters = []
-    try {
-      parameters = read(sourceOf(evaluate), () => false, () => false).parameterNames
-    } catch {} // eval itself, or something bound
-    for (const key of parameters) {
+    const hidden = /^[^=]*?\(?([^()=]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/[\s,]+/) ?? []
+    for (const key of hidden) {
       if (free.has(key) && !(key in scope) && !table.has(key) && !(key in globalThis)) {
-        throw refusal(fn, `it uses a variable ${key}, which is hidden by the parameter of evaluate; call that ` +
-          'otherwise')
+        throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
       }
     }
   }
 
-  /**
-   * A loop in chunks. A counted point in a loop costs more by the yield that the compiler finds there than by the
-   * counting. So where nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
-   *
-   *   for (init; test; update) body  ->  for (init;;) {
-   *                                        for (; there are points left && (test); update) body
-   *                                        if (it has ended) break
-   *                                        yield
-   *                                      }
-   *
-   * Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and the
-   * budget is -1 meanwhile, so that a chunk that ends by an error has used it up. A round whose point was the yield is
-   * not counted again.
-   *
-   * @param {Loop} loop
-   */
-  function chunks({ first, start, end, open, close, semicolons, word, hasCalls, isBlock: hasBlock, exits, again }) {
-    const isDo = word === 'do'
-    const isBlock = hasBlock && !isDo
-    const count = variable(hasCalls ? 'goes' : 'left')
-    const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
-    const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
-    const before = hasCalls ? (isDo ? `${count} = true; ` : '') : `${left} = -1; `
-    const keep = `if (${left} < 0) ${left} = ${count};`
-    const after = hasCalls ? `if (${count}) break; yield;${isDo ? '' : ` ${left} = ${refilled};`}`
-      : `if (${count} > 0) { ${keep} break } yield; ${count} = ${refilled};`
-    insert(first, STATEMENT_EDGE, end,
-      `{ ${isDo ? `${pointAt(false)} ` : ''}${hasCalls ? '' : `${count} = ${isDo ? refilled : left}; `}`)
-    if (word === 'for') {
-      const [from, to] = semicolons
-      const tokens = new Tokens(source, from + 1)
-      tokens.next(true)
-      const hasTest = tokens.start < to
-      insert(from + 1, STATEMENT_EDGE, end, `;) { ${before}for (; ${check}${hasTest ? ' && (' : ''}`)
-      if (hasTest) insert(to, -STATEMENT_EDGE, start, ')')
-    } else {
-      insert(start, STATEMENT_EDGE, end - 1, `for (;;) { ${before}`)
-      enclose(open, close, BODY_EDGE, isDo ? '(' : `${check} && (`, isDo ? `) && ${check}` : ')')
-    }
-    insert(end, -STATEMENT_EDGE, first, `${isBlock || source[end - 1] === ';' ? '' : ';'} ${after} } }`)
-    for (const label of again) replace(label.start, label.end, '')
-    for (const exit of hasCalls ? [] : exits) enclose(exit.start, exit.end, STATEMENT_EDGE, `{ ${keep} `, ' }')
-  }
-
-  /**
-   * `for await (head of iterable) body`: each step is a yielded promise; the labels stay with the loop.
-   *
-   * @param {Loop} loop @param {string} point
-   */
-  function steps({ first, start, end, open, ofStart, of, close, body, bodyEnd, declares }, point) {
-    const iterator = name('iterator')
-    const error = name('error')
-    const make = name('iterate', (/** @type {any} */ iterable) => new AsyncSteps(iterable))
-    enclose(first, end, STATEMENT_EDGE, () => `{ const ${iterator} = ${make}(${edited(of, close)}); try { `,
-      ` } catch (${error}) { throw ${iterator}.fail(${error}) } finally { if (${iterator}.isOpen) ` +
-      `try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
-    replace(start, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
-    enclose(body, bodyEnd, BODY_EDGE, () => ` { ${declares ? '' : '('}${edited(open, ofStart)} = ${iterator}.value` +
-      `${declares ? '' : ')'}; ${point} `, ' }')
-  }
-
   /** Makes a call of a preemptible function one that may yield. @param {Call} call */
   function delegate(call) {
-    const { mention, start, end, dot, lead, optionals, chainEnd, zone } = call
-    const found = mention !== null && mention.declared === null && !mention.within ? table.get(mention.name) : undefined
+    const { key, mention, start, end, dot, lead, links, zone } = call
+    const chainEnd = call.chain.end
     const isAlone = chainEnd === end
-    const isAwaited = isAlone && (lead === 'await' || (lead === 'return' && isAsync && !call.guarded &&
-      reading.returns.some(({ end }) => end === chainEnd)))
+    const isAwaited = isAlone && (lead === 'await' ||
+      (lead === 'return' && isAsync && returnEnds.has(chainEnd)))
     const way = isAwaited ? 'awaited' : 'call'
     let begin = start
-    if (mention !== null) {
-      if (found === undefined) return
+    if (mention) {
+      const found = !mention.isHidden && table.get(key)
+      if (!found) return
       const { isOwn, callee, get } = found
       if (zone !== '') {
-        if (isOwn || call.routine.isGenerator) return
-        const before = source.slice(0, start).split(/\r\n?|[\n\u2028\u2029]/)
-        throw new SyntaxError(`${labelOf(fn)}: ${mention.name}() is called in ${zone} (line ${before.length}, column ` +
+        if (isOwn || call.inGenerator) return
+        const before = source.slice(0, start).split(LINE_END)
+        throw new SyntaxError(`${label}: ${key}() is called in ${zone} (line ${before.length}, column ` +
           `${before[before.length - 1].length + 1}), where no yield can stand; move the call into the function itself`)
       }
       const isRaw = isGenerator && isAlone && (lead === 'yield' || lead === 'yield*')
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
       let text
       if (isRaw) {
-        text = name(`generator_${mention.name}`, /** @this {any} @param {any[]} args */ function (...args) {
+        text = name(`generator_${key}`, /** @this {any} @param {any[]} args */ function (...args) {
           return Reflect.apply(get(), this, args)
         })
       } else if (isOwn && isVisible) {
         const enter = name(isAwaited ? 'async' : 'own', (/** @type {any} */ present) =>
           present === fn ? self[known][way] : present?.[known]?.[way] ?? present)
-        text = `${enter}(${mention.name})`
+        text = `${enter}(${key})`
       } else if (isOwn && !isAsync && lost.length === 0) {
         text = name('enter')
       } else {
-        text = name(`${way}_${mention.name}`, wayTo(callee, get, way, mention.name))
+        text = name(`${way}_${key}`, wayTo(callee, get, way, key))
       }
       replace(mention.start, mention.end, text)
-      for (const at of optionals) replace(at, at + 2, '')
+      for (const { at } of links) replace(at, at + 2, '')
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
     } else {
-      if (zone !== '' || call.isTagged || optionals.some(at => at < dot && after(at + 2) === '(')) return
+      if (zone !== '' || !members.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
       const enter = (/** @type {any} */ member) => memberWay(member, way)
       begin = delegateMember(call, name(isAwaited ? 'awaited' : 'member', enter))
     }
@@ -6467,19 +5514,19 @@ function rewriting(fn, source, options, inside) {
    *
    * @param {Call} call @param {string} member @returns {number} where it begins
    */
-  function delegateMember({ start, end, open, dot, optionals, chainEnd, isSuper }, member) {
+  function delegateMember({ start, end, open, dot, links, chain, isSuper }, member) {
     const object = variable('object')
     let begin = start
     let callAt = -1
-    for (const at of optionals) {
+    for (const { at, next } of links) {
       if (at > dot) {
         callAt = at
         continue
       }
       if (!linked.has(at)) {
-        enclose(begin, chainEnd, EXPRESSION_EDGE, `((${object} = `, ')')
-        insert(at, STATEMENT_EDGE, chainEnd, ') == null ? undefined : ')
-        replace(at, at + 2, after(at + 2) === '[' ? object : `${object}.`)
+        enclose(begin, chain.end, EXPRESSION_EDGE, `((${object} = `, ')')
+        insert(at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
+        replace(at, at + 2, next === '[' ? object : `${object}.`)
       }
       linked.add(at)
       begin = at
@@ -6492,7 +5539,7 @@ function rewriting(fn, source, options, inside) {
       insert(begin, EXPRESSION_EDGE, end, assigning + opening)
       replace(open, open + 1, calling)
     } else {
-      enclose(begin, chainEnd, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
+      enclose(begin, chain.end, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
       replace(callAt, open + 1, `) == null ? undefined : ${assigning}${name('callee')}${calling}`)
       begin = callAt
     }
@@ -6506,7 +5553,7 @@ function rewriting(fn, source, options, inside) {
    */
   function memberWay(member, way) {
     if (typeof member !== 'function') {
-      return () => { throw new TypeError('the member that is called is not a function') }
+      return () => { throw new TypeError('the member is not a function') }
     }
     if (isGeneratorFunction(member)) return member[known]?.[way] ?? wayInto(member)
     for (const { get } of table.values()) {
@@ -6518,40 +5565,24 @@ function rewriting(fn, source, options, inside) {
 
   /** Words that would mean something else in a generator. */
   function replaceWords() {
-    const isInside = (/** @type {Routine | null} */ routine) => {
-      while (routine !== null && routine !== own && routine.isArrow) routine = routine.outer
-      return routine === own
-    }
-    const isRenamed = (/** @type {string} */ word) => word === 'yield' ? !isGenerator : isArrow
-    const isProxied = usesSuper && evaluate !== undefined && home === undefined && !inside
-    const around = name('this')
     if (isArrow) {
-      for (const { start, end, word } of lexical) {
-        if (word === 'this') replace(start, end, `${around}()`)
-        if (word === 'new.target') replace(start, end, `${name('target')}()`)
+      const isProxied = free.has('super') && evaluate && !home && !methods
+      const around = `${name('this')}()`
+      const target = `${name('target')}()`
+      for (const mention of mentionsOf('this')) write(mention, around)
+      for (const mention of mentionsOf('new.target')) write(mention, target)
+      if ('this' in options) bindings.set(name('this'), () => options.this)
+      else if (free.has('this') || isProxied) helpers.push(`const ${name('this')} = () => this;`)
+      if (free.has('new.target')) helpers.push(`const ${name('target')} = () => new.target;`)
+      if (isProxied) {
+        for (const mention of mentionsOf('super')) write(mention, name('super'))
+        for (const open of superCalls) replace(open, open + 1, `.call(${around}, `)
+        helpers.push(`const ${name('super')} = new Proxy({}, { get: (_, key) => super[key], ` +
+          'set: (_, key, value) => { super[key] = value; return true } });')
       }
-      const words = new Set(lexical.map(({ word }) => word))
-      if (words.has('this') && 'this' in options) bindings.set(around, () => options.this)
-      else if (words.has('this') || isProxied) helpers.push(`const ${around} = () => this;`)
-      if (words.has('new.target')) helpers.push(`const ${name('target')} = () => new.target;`)
       replaceByAccess(ownArguments, 'arguments', 'arguments', ownArguments.some(isTarget) ? 'arguments = value' : '')
     }
-    if (isProxied) {
-      for (const { start, end, word } of lexical) if (word === 'super') replace(start, end, name('super'))
-      for (const open of reading.superCalls) replace(open, open + 1, `.call(${isArrow ? `${around}()` : 'this'}, `)
-      helpers.push(`const ${name('super')} = new Proxy({}, { get: (_, key) => super[key], ` +
-        'set: (_, key, value) => { super[key] = value; return true } });')
-    }
-    for (const { name: word, declared, start, end, isShorthand } of yields) {
-      if (declared === null || !isInside(declared.routine) || !isRenamed(word)) continue
-      replace(start, end, `${isShorthand ? `${word}: ` : ''}${name(word === 'yield' ? word : 'local')}`)
-    }
-    for (const { start, end, routine } of isGenerator ? [] : reading.yieldLabels) {
-      if (isInside(routine)) replace(start, end, name('yield'))
-    }
-    const isFree = (/** @type {Mention} */ { name, declared, routine }) =>
-      name === 'yield' && !isGenerator && declared === null && isInside(routine)
-    replaceByAccess(yields.filter(isFree), 'free', 'yield', 'yield = value')
+    if (!isGenerator) replaceByAccess(mentionsOf('yield'), 'free', 'yield', 'yield = value')
     if (isConstant) replaceName()
   }
 
@@ -6570,179 +5601,176 @@ function rewriting(fn, source, options, inside) {
    * @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set
    */
   function replaceByAccess(mentions, key, get, set) {
-    if (mentions.length === 0) return
-    for (const { name: written, start, end, isShorthand, isCall, isTyped } of mentions) {
-      const text = `${name(key)}.${isTyped ? 'typed' : 'value'}`
-      replace(start, end, (isShorthand ? `${written}: ` : '') + (isCall ? `(0, ${text})` : text))
+    if (!mentions.length) return
+    for (const mention of mentions) {
+      const text = `${name(key)}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
+      write(mention, mention.isCall ? `(0, ${text})` : text)
     }
     helpers.push(`const ${name(key)} = ${name('access', access)}(() => ${get}, value => { ${set} }, ` +
       `() => typeof ${get} === 'undefined' ? undefined : ${get});`)
   }
 
-  /** The token after a position where no operand can stand. @param {number} at */
-  function after(at) {
-    const tokens = new Tokens(source, at)
-    tokens.next(false)
-    return tokens.value
-  }
-
   /** Whether a name is assigned to where it stands. @param {Mention} mention */
-  function isTarget({ start, end }) {
-    return ASSIGNMENTS.has(after(end)) || ['++', '--'].some(sign => source.slice(0, start).trimEnd().endsWith(sign))
+  function isTarget({ lead, after }) {
+    return ASSIGNS.test(after) || ASSIGNS.test(lead) || after === 'of' || after === 'in'
   }
 
   /**
-   * The statements that the function begins with may end it before it needs to be a generator. They are done by what
-   * begins the call, which tells the generator so by one more argument.
+   * Statements that may end the function before it needs to be a generator are done by what begins the call, which tells
+   * the generator so by one more argument.
    */
   function guard() {
-    const has = (/** @type {number[]} */ positions, /** @type {number} */ from, /** @type {number} */ to) =>
-      positions.some(at => at >= from && at < to)
-    const { assignments, usesBody, parameterNames, bodyNames } = reading
-    if (parameterNames.some(name => bodyNames.has(name))) return ''
     const isFresh = `${name('skips')} !== ${name('calls', nested)}`
-    let to = 0
-    let last = ''
-    for (const { isReturn, start, end, open, close, returned } of guards) {
-      if (!isReturn) {
-        if (end === 0 || returned === 0 || has(hazards, start, end) || has(assignments, open, close) ||
-          usesBody(start, end)) break
-        to = end
-        continue
-      }
-      const returnEnd = reading.returns.find(other => other.start === start)?.end ?? 0
-      if (close === 0 || has(hazards, start, open) || has(assignments, start, open) || usesBody(start, returnEnd)) break
-      const isFirst = !has(hazards, open, close)
-      if (!isFirst && has(hazards, close, returnEnd)) break
-      const test = source.slice(start + 6, open)
-      last = isFirst ? `if (${test}) return (${source.slice(open + 1, close)});`
-        : `if (!(${test})) return (${source.slice(close + 1, returnEnd)});`
-      enclose(start + 6, open, BODY_EDGE, isFirst ? ` ${isFresh} && (` : ` !(${isFresh}) || (`, ')')
-      break
-    }
-    if (to === 0 && last === '') return ''
-    const from = guards[0].start
+    const ends = guardEnds.filter(end => end <= firstUse)
+    const end = ends[ends.length - 1]
+    const last = conditional(isFresh)
+    if (!end && !last) return ''
     isGuarded = true
-    point = `if (${isFresh}) { ${point}`
-    if (to === 0) point += ' }'
-    else insert(to, -BODY_EDGE, 0, ' }')
-    return `${source.slice(from, to || from)}; ${last}`
+    entryPoint = `if (${isFresh}) { ${entryPoint}`
+    if (end) insert(end, -BODY_EDGE, 0, ' }')
+    else entryPoint += ' }'
+    return `${source.slice(guardsStart, end ?? guardsStart)}; ${last}`
   }
 
   /** A function that begins a call, and does without a generator where it can. */
   function entry() {
     const self = name('self')
-    const { parameterNames } = reading
-    const isPlain = reading.isSimple && budgeted && !usesEval && !usesSuper && !usesWith && !isGenerator && !isAsync &&
-      yields.length === 0 && !(isArrow && lexical.length > 0) &&
-      new Set(parameterNames).size === parameterNames.length
     const going = `return ${name('run', run)}(${self}`
+    const isPlain = /^[\w\s$(),]*$/.test(source.slice(parameters, parametersEnd)) && budgeted && !isGenerator &&
+      !isAsync && words.size === 0 &&
+      !OWN_WORDS.some((word, i) => (i > 0 || isArrow) && free.has(word)) &&
+      new Set(parameterNames).size === parameterNames.length
     if (!isPlain) return `function (...args) { ${going}.apply(this, args)) }`
     const list = parameterNames.join(', ')
-    const given = usesThis ? `.call(this${list && `, ${list}`})` : `(${list})`
+    const given = free.has('this') ? `.call(this${list && `, ${list}`})` : `(${list})`
     const head = `function (${list}) {`
-    if (loops.length === 0 && !delegates) {
+    if (!hasLoops && !variables?.has(name('result'))) {
       const plain = name('plain')
-      const count = reading.callStatements.length + 1
-      return `(${plain} => ${head} if (${left} > ${count}) { ${left} -= ${count}; return ${plain}${given} } ` +
-        `${going}${given}) })(${isArrow ? source : `function ${source.slice(reading.parameters)}`})`
+      return `(${plain} => ${head} if (${left} > ${points}) { ${left} -= ${points}; return ${plain}${given} } ` +
+        `${going}${given}) })(${isArrow ? source : `function ${source.slice(parameters)}`})`
     }
     const guarded = guard()
     if (guarded === '') return `${head} ${going}${given}) }`
     const passed = `${given.slice(0, -1)}${given.endsWith('()') ? '' : ', '}${name('calls')})`
     return `${head} if (${left} > 1 && ${name('calls')}.depth < ${DEEPEST}) { ${left}--; ${guarded} ` +
-      `return ${name('start', start)}(${self}${passed}) } ${going}${given}) }`
+      `return ${name('start', startCall)}(${self}${passed}) } ${going}${given}) }`
   }
 
-  /** Its parameters and its body. */
-  function text() {
-    edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
-    const { parameters, parametersEnd, body, bodyEnd, prologueEnd, hasBlock } = reading
-    const head = isGuarded ? [...reading.parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
-    const declared = variables.size > 0 ? `let ${[...variables].join(', ')}; ` : ''
-    const prologue = prologueEnd > body ? `${source.slice(body, prologueEnd)};` : ''
-    return `${head.startsWith('(') ? head : `(${head})`} {${prologue} ${declared}${point}` +
-      (hasBlock ? `${edited(prologueEnd, bodyEnd)}}` : ` return (${edited(body, bodyEnd)}) }`)
-  }
-
-  /** @param {number} from @param {number} to @returns {string} */
+  /** The edited text. @param {number} from @param {number} to @returns {string} */
   function edited(from, to) {
-    let low = 0
-    let high = edits.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const { at, rank } = edits[middle]
-      if (at < from || (at === from && rank < 0)) low = middle + 1
-      else high = middle
-    }
+    const begin = from
     let result = ''
-    for (; low < edits.length; low++) {
-      const { at, to: next, rank, text } = edits[low]
+    for (const { at, to: next, rank, text } of edits) {
       if (at > to || (at === to && rank > 0)) break
-      if (at < from) continue // inside of what has been moved
+      if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
       result += source.slice(from, at) + (typeof text === 'string' ? text : text())
       from = next
     }
     return result + source.slice(from, to)
   }
 
+  function sortEdits() {
+    edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
+  }
+
+  /** Evaluates a function, where the caller says or in the global scope. @param {string} text @returns {any} */
+  function evaluated(text) {
+    const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+    const source = `(${text})\n//# sourceURL=${url}`
+    let result
+    try {
+      result = evaluate ? evaluate(source) : (0, eval)(source)
+    } catch (error) {
+      if (!(error instanceof EvalError)) throw error
+      throw new EvalError(`${label}: the Content-Security-Policy forbids eval (script-src without 'unsafe-eval', or ` +
+        "require-trusted-types-for 'script'); write a generator with a yield in its loops", { cause: error })
+    }
+    if (typeof result !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
+    return result
+  }
+
   /** @returns {any} the generator function */
   function link() {
     // In the body of a `with`, and in a method, it needs an object to be a method of.
-    const isMethod = usesWith || (usesSuper && home !== undefined)
+    const isMethod = words.has('with') || (free.has('super') && home)
     const begin = entry()
-    const rest = text()
+    sortEdits()
+    const head = isGuarded ? [...parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
+    const rest = `${head.startsWith('(') ? head : `(${head})`} {${edited(bodyStart, bodyEnd)}`
     const key = JSON.stringify(fn.name)
     const holder = name('holder')
     const inner = name('self')
     // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
-    const list = `(${[...bindings.keys()].join(', ')})`
+    const list = `(${[...bindings.keys()]})`
     const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
-      `(${helpers.length > 0 ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
+      `${helpers.length ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
       `${helpers.join(' ')} ` +
       `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
-      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } })`,
-      fn, evaluate)
-    let factory
-    const isStrict = strict ?? (evaluate === undefined ? strictness() : false)
-    try {
+      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } }`)
+    /** @param {(boolean | undefined)[]} modes that are tried @returns {any} */
+    const attempt = ([isStrict, ...others]) => {
       try {
-        factory = build(isStrict ?? true)
+        return build(isStrict)
       } catch (error) {
-        if (!(error instanceof SyntaxError) || isStrict !== undefined) throw error
-        factory = build(false)
+        if (!(error instanceof SyntaxError)) throw error
+        if (others.length) return attempt(others)
+        throw new SyntaxError(`${label}: ${error.message}; super and private names need { methods: [...] }, or ` +
+          '{ evaluate } from inside', { cause: error })
       }
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error
-      throw new SyntaxError(`${labelOf(fn)}: ${error.message}; super and private names need { methods: [...] }, or ` +
-        'evaluate from inside the method', { cause: error })
     }
-    const made = factory(...bindings.values())
-    if (isMethod) Object.setPrototypeOf(made.holder, home === undefined ? insideWith : Object.getPrototypeOf(home))
+    const made = attempt(strict !== undefined ? [strict] : evaluate ? [false] : modes())(...bindings.values())
+    if (isMethod) Object.setPrototypeOf(made.holder, home ? Object.getPrototypeOf(home) : insideWith)
     describeAs(fn, made.inner, '')
     self = isAsync ? adopting(made.inner) : made.inner
-    if (lost.length > 0) self = explaining(self, fn, lost)
+    if (lost.length) self = explaining(self, label, lost)
     describeAs(fn, self, `function* ${rest}`)
     return register(self, fn, isAsync, self === made.inner ? made.enter : wayInto(self))
   }
 
-  /** Engines tell it of plain functions only: the `caller` of a sloppy one can be read. */
-  function strictness() {
-    if (reading.isStrict) return true
-    if (isArrow || isAsync || isGenerator || element !== null) return undefined
+  /** Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read. */
+  function modes() {
+    if (isStrict) return [true]
+    if (isArrow || isAsync || isGenerator || isMember) return [true, false]
     try {
       void fn.caller
-      return false
+      return [false]
     } catch {
-      return true
+      return [true]
     }
   }
+
+  /** @returns {any} the class, whose private names and `super` are its own */
+  function linkClass() {
+    for (const [key, parts] of made) if (parts.length === 0) throw noMethod(key, fn.name)
+    sortEdits()
+    const text = edited(0, source.length)
+    const name = JSON.stringify(fn.name) // an anonymous class has the name of what it is assigned to
+    const result = evaluated(`(${[...bindings.keys()]}) => { ${helpers.join(' ')} ` +
+      `return ${isNamed ? text : `{ ${name}: ${text} }[${name}]`} }`)(...bindings.values())
+    for (const [key, parts] of made) {
+      for (const { isStatic, async, from, open, to } of parts) {
+        const holder = isStatic ? result : result.prototype
+        if (!Object.hasOwn(holder, key)) continue // private
+        const original = (isStatic ? fn : fn.prototype)[key]
+        describeAs(original, holder[key], `*${source.slice(from, open)}${edited(open, to)}`)
+        register(holder[key], original, async, wayInto(holder[key]))
+      }
+    }
+    if (!Object.hasOwn(result, 'source')) define(result, 'source', text)
+    return result
+  }
 }
+
+/** @param {any} object @param {PropertyKey} key @param {any} value */
+const define = (object, key, value) => Object.defineProperty(object, key, { value, configurable: true })
+
+/** @param {string} key @param {string} holder */
+const noMethod = (key, holder) => new TypeError(`methods names ${key}, which is no method of ${holder}`)
 
 /** @param {any} original @param {any} generatorFunction @param {string} source */
 function describeAs(original, generatorFunction, source) {
   for (const [key, value] of Object.entries({ name: original.name, length: original.length, source })) {
-    Object.defineProperty(generatorFunction, key, { value, configurable: true })
+    define(generatorFunction, key, value)
   }
 }
 
@@ -6751,8 +5779,8 @@ function describeAs(original, generatorFunction, source) {
  *
  * @param {any} generatorFunction @param {any} original @param {boolean} isAsync @param {Function} awaited
  */
-const register = (generatorFunction, original, isAsync, awaited) => Object.defineProperty(generatorFunction, known,
-  { value: { original, awaited, call: isAsync ? original : awaited } })
+const register = (generatorFunction, original, isAsync, awaited) =>
+  define(generatorFunction, known, { original, awaited, call: isAsync ? original : awaited })
 
 /** The errors of an async function reject, its parameters' too, and its result is awaited. @param {any} inner */
 const adopting = inner => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
@@ -6760,24 +5788,24 @@ const adopting = inner => /** @this {any} @param {any[]} args @returns {any} */ 
   return isObject(result) ? yield new Promise(resolve => resolve(result)) : result
 }
 
-/** Says why a variable is missed. @param {any} inner @param {any} fn @param {string[]} lost */
-const explaining = (inner, fn, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+/** Says why a variable is missed. @param {any} inner @param {string} label @param {string[]} lost */
+const explaining = (inner, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
   try {
     return yield* Reflect.apply(inner, this, args)
   } catch (error) {
     const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
     if (!name) throw error
-    throw new ReferenceError(`${name} is not defined: ${labelOf(fn)} evaluates the source anew, away from the ` +
-      `variables around it; hand them in, { evaluate: s => eval(s) } for all, { scope: { ${name} } } for values, ` +
-      `{ calls: { ${name} } } for preemptible functions`, { cause: error })
+    throw new ReferenceError(`${name} is not defined: ${label} evaluates the source anew; hand in ` +
+      `{ evaluate: s => eval(s) } for all variables, { scope: { ${name} } } for values, { calls: { ${name} } } for ` +
+      'preemptible functions',
+    { cause: error })
   }
 }
 
 /** @param {string} option @param {string} key */
 function refuseKey(option, key) {
-  const tokens = new Tokens(key)
-  tokens.next(false)
-  if (tokens.type !== NAME || tokens.end - tokens.start !== key.length) {
+  TOKEN.lastIndex = 0
+  if (!NAME.test(key) || !TOKEN.test(key) || TOKEN.lastIndex !== key.length) {
     throw new TypeError(`${option} has a key that is not a name: ${describe(key)}`)
   }
 }
@@ -6787,63 +5815,15 @@ function preemptifyMethods(target, { methods, ...options }) {
   if (!Array.isArray(methods) || methods.some(name => typeof name !== 'string')) {
     throw wrongType('methods', 'an array of names', methods)
   }
-  if (typeof target === 'function') return preemptifyClass(target, methods, options)
+  if (typeof target === 'function') return rewriting(target, options, methods, true)
   if (!isObject(target)) throw wrongType('fn', 'a class or an object with methods', target)
-  const result = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
-  const made = methods.map(name => {
-    const descriptor = Object.getOwnPropertyDescriptor(target, name)
-    const { value } = descriptor ?? {}
-    if (typeof value !== 'function') throw new TypeError(`methods names ${name}, which is no method of the object`)
-    const inside = { text: '', members: methods.filter(key => !isGeneratorFunction(target[key])) }
-    return { ...descriptor, value: rewriting(value, sourceOf(value), { ...options, home: result }, inside).link() }
+  const home = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
+  const members = methods.filter(key => !isGeneratorFunction(target[key])) // those stay what is iterated
+  const made = methods.map(key => {
+    const method = Object.getOwnPropertyDescriptor(target, key)?.value
+    if (typeof method !== 'function') throw noMethod(key, 'the object')
+    return rewriting(method, { ...options, home }, members)
   })
-  methods.forEach((name, i) => Object.defineProperty(result, name, made[i]))
-  return result
-}
-
-/**
- * The source of a class is evaluated anew with some of its methods rewritten; so its private names and `super` are its
- * own.
- *
- * @param {any} target @param {string[]} methods @param {any} options
- */
-function preemptifyClass(target, methods, options) {
-  const source = sourceOf(target)
-  const { isClass, elements, ownName } = read(source, () => false, () => false)
-  // Generators stay what is iterated.
-  const members = methods.filter(name => !elements.some(({ key, isGenerator }) => key === name && isGenerator))
-  if (!isClass) throw wrongType('fn', 'a class or an object with methods', target)
-  const bindings = new Map(Object.entries(options.scope ?? {}))
-  const helpers = new Set()
-  let text = ''
-  let end = 0
-  /** @type {{ key: string, isStatic: boolean, isAsync: boolean, method: string }[]} */
-  const made = []
-  for (const element of elements) {
-    const { isStatic, isComputed, keyType, keyStart, keyEnd } = element
-    const key = isComputed ? '' : keyType === STRING ? element.key.slice(1, -1) : element.key
-    if (!methods.includes(key)) continue
-    const part = rewriting(target, source.slice(element.codeStart, element.end), options, { text: source, members })
-    const method = `*${source.slice(keyStart, keyEnd)}${part.text()}`
-    text += `${source.slice(end, element.codeStart)}${isStatic ? '' : ';'}${method}` // after a field without a semicolon
-    end = element.end
-    for (const [name, value] of part.bindings) bindings.set(name, value)
-    for (const helper of part.helpers) helpers.add(helper)
-    made.push({ key, isStatic, isAsync: part.own.isAsync, method })
-  }
-  const missing = methods.find(name => made.every(({ key }) => key !== name))
-  if (missing !== undefined) throw new TypeError(`methods names ${missing}, which is no method of ${target.name}`)
-  text += source.slice(end)
-  const key = JSON.stringify(target.name) // an anonymous class has the name of what it is assigned to
-  const result = evaluated(`((${[...bindings.keys()].join(', ')}) => { ${[...helpers].join(' ')} ` +
-    `return ${ownName ? text : `{ ${key}: ${text} }[${key}]`} })`, target, options.evaluate)(...bindings.values())
-  for (const { key, isStatic, isAsync, method } of made) {
-    const holder = isStatic ? result : result.prototype
-    if (!Object.hasOwn(holder, key)) continue // private
-    const original = (isStatic ? target : target.prototype)[key]
-    describeAs(original, holder[key], method)
-    register(holder[key], original, isAsync, wayInto(holder[key]))
-  }
-  if (!Object.hasOwn(result, 'source')) Object.defineProperty(result, 'source', { value: text, configurable: true })
-  return result
+  methods.forEach((key, i) => Object.defineProperty(home, key, { value: made[i] }))
+  return home
 }
