@@ -171,8 +171,9 @@ const SHORTEST_ROUND = 0.5
  */
 function pacedPost(platform, now, hidden) {
   const { navigator, scheduler } = platform
-  const tellsInput = navigator?.scheduling?.isInputPending !== undefined
-  const post = tellsInput || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform)
+  // Chromium, which tells of input, has frames and messages take turns: there, short rounds fill the time.
+  const takesTurns = navigator?.scheduling?.isInputPending !== undefined
+  const post = takesTurns || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform)
   /** @type {(() => void)[]} */
   const held = []
   let heldAt = 0
@@ -211,7 +212,7 @@ function pacedPost(platform, now, hidden) {
   return (fn, goesOn = false) => {
     const time = now()
     const turn = () => {
-      fn(stopped || hidden() ? Infinity : due)
+      fn(stopped || hidden() ? Infinity : Math.max(due, now() + SHORTEST_ROUND))
       ended = now()
     }
     if (hidden()) return post(turn)
@@ -222,7 +223,7 @@ function pacedPost(platform, now, hidden) {
       const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
       due = passed > 0 ? shown + passed * interval : time + interval // the next that could come
     }
-    if (stopped || !isNext || time + SHORTEST_ROUND <= due) return post(turn)
+    if (takesTurns || stopped || !isNext || time + SHORTEST_ROUND <= due) return post(turn)
     if (held.push(turn) > 1) return
     heldAt = time
     fallback = platform.setTimeout(() => {

@@ -446,6 +446,25 @@ pages('where input can be asked for, rounds are messages', () => {
   })
 })
 
+pages('where frames and messages take turns, short rounds fill the time until a late frame', () => {
+  const scheduling = () => ({ isInputPending: () => false })
+  return inBrowser({ interval: 16, engine: 'chromium', scheduling }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const starts = beginnings(scheduler)
+    scheduler.spawn(forEver(here, 0.25))
+    here.framesStopped = true
+    here.run(18.5)
+    // Due at 16.67.
+    assert.equal(starts, [0, 5, 10, 15, 16.75, 17.25, 17.75, 18.25])
+    here.framesStopped = false
+    here.run(33)
+    assert.equal(here.log.slice(-7), [
+      '18.25 message', '18.75 frame', '18.75 message', '23.75 message', '28.75 message', '32.75 frame', '32.75 message'
+    ])
+    assert.is(here.outstanding('timer'), 0)
+  })
+})
+
 pages('an idle scheduler asks for no frame', () => {
   return inBrowser({}, (here, { Scheduler }) => {
     const scheduler = new Scheduler()
