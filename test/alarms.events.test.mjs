@@ -8,7 +8,7 @@ import { Channel } from './support/rough-channel.mjs'
 import { Reservation } from './support/rough-reservation.mjs'
 import { seeded } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
-import { execute, virtualHost } from './support/virtual-host.mjs'
+import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 function world({ host: hostOptions, ...options } = /** @type {any} */ ({})) {
@@ -536,6 +536,46 @@ listening('while events may come, a closed scheduler is not deadlocked', () => {
   assert.equal(log, [])
   handlers[1].cancel()
   assert.equal(log, ['DeadlockError'])
+})
+
+/** A page whose input can be trusted, which no event made here is. */
+function trusting() {
+  const { addEventListener } = /** @type {any} */ (globalThis)
+  const afterwards = new Set()
+  globalThis.addEventListener = /** @type {any} */ ((type, fn) => afterwards.add(fn))
+  let listen
+  return {
+    target: { addEventListener: (type, fn) => { listen = fn }, removeEventListener() {} },
+    raise(more) {
+      listen({ type: 'key', timeStamp: 0, isTrusted: true, bubbles: true, target: { getRootNode() {} }, ...more })
+      const { size } = afterwards
+      for (const fn of afterwards) fn()
+      afterwards.clear()
+      return size
+    },
+    restore() { globalThis.addEventListener = addEventListener }
+  }
+}
+
+listening('the job of a trusted input event runs right behind its listeners, the most eligible first', async () => {
+  const { host, scheduler, log } = world({ slice: 5 })
+  const page = trusting()
+  try {
+    on(page.target, 'key', () => { log.push('lax') }, { scheduler })
+    on(page.target, 'key', () => { log.push('urgent') }, { scheduler, priority: 1 })
+    page.raise()
+    assert.equal(log, [])
+    await microtasks()
+    assert.equal(log, ['urgent', 'lax'])
+    // What no user did, and what does not come by the window, waits for the next round.
+    for (const other of [{ isTrusted: false }, { bubbles: false }]) assert.is(page.raise(other), 0)
+    await microtasks()
+    assert.is(log.length, 2)
+    host.run()
+    assert.is(log.length, 6)
+  } finally {
+    page.restore()
+  }
 })
 
 listening.run()
