@@ -1892,8 +1892,7 @@ class Account {
   get level() { return this.isRankedByDeadline ? -this.server.period : Infinity }
 
   #grant() {
-    const { priority, server } = this
-    const { isRankedByDeadline } = this
+    const { priority, server, isRankedByDeadline } = this
     this.#granted = {
       band: isRankedByDeadline ? 0 : 1,
       job: { absoluteDeadline: isRankedByDeadline ? server.deadline : Infinity, priority },
@@ -1976,8 +1975,7 @@ class Account {
    * @param {Job} [arriving] a job that is about to be asked for its standing
    */
   update(arriving) {
-    const { server } = this
-    const { isDepleted } = this
+    const { server, isDepleted } = this
     const { absoluteDeadline, priority } = this.#granted.job
     const ranksAnew = priority !== this.priority || this.isRankedByDeadline && absoluteDeadline !== server.deadline
     if (ranksAnew) this.#grant()
