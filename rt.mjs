@@ -4096,6 +4096,15 @@ function asyncSteps(iterable) {
   }
 }
 
+/**
+ * What rewritten code refers to by these names.
+ *
+ * @type {Record<string, any>}
+ */
+const provided = {
+  budget, calls: nested, run, start: startCall, wait: waitFor, iterate: asyncSteps, access
+}
+
 /** @param {any} value */
 const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function'
 
@@ -4266,31 +4275,22 @@ function rewriting(fn, options, methods, isClass = false) {
   const bindings = new Map()
   /** Declarations around it. @type {string[]} */
   const helpers = []
-  const taken = source + unescaped(source) + Object.keys(scope)
-  /** @type {Map<string, string>} */
-  const names = new Map()
-  /**
-   * A name that the source does not use.
-   *
-   * @param {string} key @param {any} [value] what it is bound to @returns {string}
-   */
-  const name = (key, value) => {
-    let text = names.get(key)
-    if (!text) {
-      text = `$${key}`
-      while (taken.includes(text)) text += '_'
-      names.set(key, text)
-    }
-    if (value !== undefined) bindings.set(text, value)
-    return text
+  /** What our names begin with, and none in the source. */
+  let our = '$'
+  while ((unescaped(source) + Object.keys(scope)).includes(our)) our += '_'
+  /** Names a value. @param {string} key @param {any} value */
+  const bind = (key, value) => {
+    bindings.set(our + key, value)
+    return our + key
   }
-  const left = `${name('budget', budget)}.left`
+  for (const key in provided) bind(key, provided[key])
+  const left = `${our}budget.left`
   const point = () => !budgeted ? 'yield;' : within ? 'if (super.point) yield;' : `if (--${left} <= 0) yield;`
   /** Those that the function declares, or null outside of it. @type {Set<string> | null} */
   let variables = isClass ? null : new Set()
   const variable = (/** @type {string} */ key) => {
-    variables?.add(name(key))
-    return name(key)
+    variables?.add(our + key)
+    return our + key
   }
 
   /** @type {Edit[]} */
@@ -4455,7 +4455,7 @@ function rewriting(fn, options, methods, isClass = false) {
           firstUse = Math.min(firstUse, mention.start)
         }
         if (isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
-          write(mention, name(key === 'yield' ? key : 'local'))
+          write(mention, our + key)
         }
       }
       if (!mentions.length) free.delete(key)
@@ -4743,7 +4743,7 @@ function rewriting(fn, options, methods, isClass = false) {
       if (chain) chain.end = before
       for (const at of awaits) {
         replace(at, at + 5, '')
-        enclose(at, before, EXPRESSION_EDGE, `(yield ${name('wait', waitFor)}(`, '))')
+        enclose(at, before, EXPRESSION_EDGE, `(yield ${our}wait(`, '))')
         opened.add(at)
       }
       if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) return isChain && isCall
@@ -5057,7 +5057,7 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** A label called `yield` */
   function renameLabel() {
-    if (unescaped(value) === 'yield' && isOurs && !isGenerator) replace(start, end, name('yield'))
+    if (unescaped(value) === 'yield' && isOurs && !isGenerator) replace(start, end, `${our}yield`)
   }
 
   /**
@@ -5311,10 +5311,9 @@ function rewriting(fn, options, methods, isClass = false) {
     const passing = point()
     if (isAwait) {
       // Each step is a yielded promise; the labels stay with the loop.
-      const iterator = name('iterator')
-      const error = name('error')
-      const make = name('iterate', asyncSteps)
-      enclose(first, to, STATEMENT_EDGE, () => `{ const ${iterator} = ${make}(${edited(middleEnd, close)}); try { `,
+      const iterator = `${our}iterator`
+      const error = `${our}error`
+      enclose(first, to, STATEMENT_EDGE, () => `{ const ${iterator} = ${our}iterate(${edited(middleEnd, close)}); try { `,
         ` } catch (${error}) { throw ${iterator}.fail(${error}) } finally { if (${iterator}.isOpen) ` +
         `try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
       replace(from, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
@@ -5481,17 +5480,17 @@ function rewriting(fn, options, methods, isClass = false) {
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
       let text
       if (isRaw) {
-        text = name(`generator_${key}`, /** @this {any} @param {any[]} args */ function (...args) {
+        text = bind(`generator_${key}`, /** @this {any} @param {any[]} args */ function (...args) {
           return Reflect.apply(get(), this, args)
         })
       } else if (isOwn && isVisible) {
-        const enter = name(isAwaited ? 'async' : 'own', (/** @type {any} */ present) =>
+        const enter = bind(isAwaited ? 'async' : 'own', (/** @type {any} */ present) =>
           present === fn ? self[known][way] : present?.[known]?.[way] ?? present)
         text = `${enter}(${key})`
       } else if (isOwn && !isAsync && lost.length === 0) {
-        text = name('enter')
+        text = `${our}enter`
       } else {
-        text = name(`${way}_${key}`, wayTo(callee, get, way, key))
+        text = bind(`${way}_${key}`, wayTo(callee, get, way, key))
       }
       replace(mention.start, mention.end, text)
       for (const { at } of links) replace(at, at + 2, '')
@@ -5500,10 +5499,10 @@ function rewriting(fn, options, methods, isClass = false) {
     } else {
       if (zone !== '' || !members.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
       const enter = (/** @type {any} */ member) => memberWay(member, way)
-      begin = delegateMember(call, name(isAwaited ? 'awaited' : 'member', enter))
+      begin = delegateMember(call, bind(isAwaited ? 'awaited' : 'member', enter))
     }
-    insert(end, -EXPRESSION_EDGE, begin, `, ${name('calls', nested)}.pending === null ? ${variable('result')} : ` +
-      `yield ${name('calls')}.take())`)
+    insert(end, -EXPRESSION_EDGE, begin, `, ${our}calls.pending === null ? ${variable('result')} : ` +
+      `yield ${our}calls.take())`)
     opened.add(start)
   }
 
@@ -5541,7 +5540,7 @@ function rewriting(fn, options, methods, isClass = false) {
       replace(open, open + 1, calling)
     } else {
       enclose(begin, chain.end, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
-      replace(callAt, open + 1, `) == null ? undefined : ${assigning}${name('callee')}${calling}`)
+      replace(callAt, open + 1, `) == null ? undefined : ${assigning}${our}callee${calling}`)
       begin = callAt
     }
     return begin
@@ -5568,20 +5567,20 @@ function rewriting(fn, options, methods, isClass = false) {
   function replaceWords() {
     if (isArrow) {
       const isProxied = free.has('super') && evaluate && !home && !methods
-      const around = `${name('this')}()`
-      const target = `${name('target')}()`
+      const around = `${our}this()`
+      const target = `${our}target()`
       for (const mention of mentionsOf('this')) write(mention, around)
       for (const mention of mentionsOf('new.target')) write(mention, target)
-      if ('this' in options) bindings.set(name('this'), () => options.this)
-      else if (free.has('this') || isProxied) helpers.push(`const ${name('this')} = () => this;`)
-      if (free.has('new.target')) helpers.push(`const ${name('target')} = () => new.target;`)
+      if ('this' in options) bind('this', () => options.this)
+      else if (free.has('this') || isProxied) helpers.push(`const ${our}this = () => this;`)
+      if (free.has('new.target')) helpers.push(`const ${our}target = () => new.target;`)
       if (isProxied) {
-        for (const mention of mentionsOf('super')) write(mention, name('super'))
+        for (const mention of mentionsOf('super')) write(mention, `${our}super`)
         for (const open of superCalls) replace(open, open + 1, `.call(${around}, `)
-        helpers.push(`const ${name('super')} = new Proxy({}, { get: (_, key) => super[key], ` +
+        helpers.push(`const ${our}super = new Proxy({}, { get: (_, key) => super[key], ` +
           'set: (_, key, value) => { super[key] = value; return true } });')
       }
-      replaceByAccess(ownArguments, 'arguments', 'arguments', ownArguments.some(isTarget) ? 'arguments = value' : '')
+      replaceByAccess(ownArguments, 'outer', 'arguments', ownArguments.some(isTarget) ? 'arguments = value' : '')
     }
     if (!isGenerator) replaceByAccess(mentionsOf('yield'), 'free', 'yield', 'yield = value')
     if (isConstant) replaceName()
@@ -5593,7 +5592,7 @@ function rewriting(fn, options, methods, isClass = false) {
       !edits.some(({ at, to }) => at === start && to === end))
     if (!mentions.some(mention => isTarget(mention) || mention.isElement)) return
     bindings.delete(ownName)
-    replaceByAccess(mentions, 'name', name('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
+    replaceByAccess(mentions, 'name', bind('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
   }
 
   /**
@@ -5604,10 +5603,10 @@ function rewriting(fn, options, methods, isClass = false) {
   function replaceByAccess(mentions, key, get, set) {
     if (!mentions.length) return
     for (const mention of mentions) {
-      const text = `${name(key)}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
+      const text = `${our}${key}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
       write(mention, mention.isCall ? `(0, ${text})` : text)
     }
-    helpers.push(`const ${name(key)} = ${name('access', access)}(() => ${get}, value => { ${set} }, ` +
+    helpers.push(`const ${our}${key} = ${our}access(() => ${get}, value => { ${set} }, ` +
       `() => typeof ${get} === 'undefined' ? undefined : ${get});`)
   }
 
@@ -5621,7 +5620,7 @@ function rewriting(fn, options, methods, isClass = false) {
    * the generator so by one more argument.
    */
   function guard() {
-    const isFresh = `${name('skips')} !== ${name('calls', nested)}`
+    const isFresh = `${our}skips !== ${our}calls`
     const ends = guardEnds.filter(end => end <= firstUse)
     const end = ends[ends.length - 1]
     const last = conditional(isFresh)
@@ -5635,8 +5634,8 @@ function rewriting(fn, options, methods, isClass = false) {
 
   /** A function that begins a call, and does without a generator where it can. */
   function entry() {
-    const self = name('self')
-    const going = `return ${name('run', run)}(${self}`
+    const self = `${our}self`
+    const going = `return ${our}run(${self}`
     const isPlain = /^[\w\s$(),]*$/.test(source.slice(parameters, parametersEnd)) && budgeted && !isGenerator &&
       !isAsync && words.size === 0 &&
       !OWN_WORDS.some((word, i) => (i > 0 || isArrow) && free.has(word)) &&
@@ -5645,16 +5644,16 @@ function rewriting(fn, options, methods, isClass = false) {
     const list = parameterNames.join(', ')
     const given = free.has('this') ? `.call(this${list && `, ${list}`})` : `(${list})`
     const head = `function (${list}) {`
-    if (!hasLoops && !variables?.has(name('result'))) {
-      const plain = name('plain')
+    if (!hasLoops && !variables?.has(`${our}result`)) {
+      const plain = `${our}plain`
       return `(${plain} => ${head} if (${left} > ${points}) { ${left} -= ${points}; return ${plain}${given} } ` +
         `${going}${given}) })(${isArrow ? source : `function ${source.slice(parameters)}`})`
     }
     const guarded = guard()
     if (guarded === '') return `${head} ${going}${given}) }`
-    const passed = `${given.slice(0, -1)}${given.endsWith('()') ? '' : ', '}${name('calls')})`
-    return `${head} if (${left} > 1 && ${name('calls')}.depth < ${DEEPEST}) { ${left}--; ${guarded} ` +
-      `return ${name('start', startCall)}(${self}${passed}) } ${going}${given}) }`
+    const passed = `${given.slice(0, -1)}${given.endsWith('()') ? '' : ', '}${our}calls)`
+    return `${head} if (${left} > 1 && ${our}calls.depth < ${DEEPEST}) { ${left}--; ${guarded} ` +
+      `return ${our}start(${self}${passed}) } ${going}${given}) }`
   }
 
   /** The edited text. @param {number} from @param {number} to @returns {string} */
@@ -5696,18 +5695,18 @@ function rewriting(fn, options, methods, isClass = false) {
     const isMethod = words.has('with') || (free.has('super') && home)
     const begin = entry()
     sortEdits()
-    const head = isGuarded ? [...parameterNames, name('skips')].join(', ') : edited(parameters, parametersEnd)
+    const head = isGuarded ? [...parameterNames, `${our}skips`].join(', ') : edited(parameters, parametersEnd)
     const rest = `${head.startsWith('(') ? head : `(${head})`} {${edited(bodyStart, bodyEnd)}`
     const key = JSON.stringify(fn.name)
-    const holder = name('holder')
-    const inner = name('self')
+    const holder = `${our}holder`
+    const inner = `${our}self`
     // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
     const list = `(${[...bindings.keys()]})`
     const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
       `${helpers.length ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
       `${helpers.join(' ')} ` +
       `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
-      `${name('enter')} = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${name('enter')} } }`)
+      `${our}enter = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${our}enter } }`)
     /** @param {(boolean | undefined)[]} modes that are tried @returns {any} */
     const attempt = ([isStrict, ...others]) => {
       try {
