@@ -3939,13 +3939,10 @@ const unescaped = text => text.includes('\\')
 /** Runs a generator that yields the generators of its parts, and is sent what they return. @param {any} whole */
 function readNested(whole) {
   const stack = [whole]
-  /** @type {any} */
-  let result
-  while (stack.length) {
-    const { done, value } = /** @type {IteratorResult<any>} */ (stack[stack.length - 1].next(result))
+  for (let value, done; stack.length;) {
+    ;({ done, value } = stack.at(-1).next(value)) // one that begins takes no notice of it
     if (done) stack.pop()
     else stack.push(value)
-    result = done ? value : undefined
   }
 }
 
@@ -3965,14 +3962,11 @@ const STATEMENT_EDGE = 2
 const EXPRESSION_EDGE = 3
 const REPLACES = 4
 
-/** How many calls may be nested on the engine's own stack before the scheduler's takes over. */
-const DEEPEST = 150
-
-/** Delegated calls: one that has not returned yet, and how many are nested. */
+/** Delegated calls: one that has not returned yet, and how many more may nest on the engine's own stack. */
 const nested = {
   /** @type {any} */
   pending: null,
-  depth: 0,
+  room: 150,
   take() {
     const { pending } = nested
     nested.pending = null
@@ -3988,18 +3982,18 @@ const nested = {
  * @param {any} generator
  */
 function run(generator) {
-  if (nested.depth < DEEPEST && budget.left > 1) return startCall(generator)
+  if (nested.room > 0 && budget.left > 1) return startCall(generator)
   nested.pending = generator
 }
 
 /** @param {any} generator */
 function startCall(generator) {
   let step
-  nested.depth++
+  nested.room--
   try {
     step = next.call(generator)
   } finally {
-    nested.depth--
+    nested.room++
   }
   if (step.done) return step.value
   nested.pending = new Suspended(generator, step)
@@ -4059,60 +4053,33 @@ const access = (get, set, typed) => ({
   }
 })
 
-/** What `await` waits for. @param {any} value */
-const waitFor = value => Promise.resolve(value)
-
-/** A `for await` loop, whose iterator is the engine's own. @param {any} iterable */
-function asyncSteps(iterable) {
-  // Each value is in a box: an async generator would await what it yields.
-  const steps = (async function* () {
-    for await (const value of iterable) yield { value }
-  })()
-  let hasFailed = false
-  return {
-    /** Whether the body runs: then to leave is to close. */
-    isOpen: false,
-    /** @type {any} */
-    value: undefined,
-    next() {
-      this.isOpen = false
-      return steps.next()
-    },
-    /** @param {any} step @returns {boolean} whether there is one more */
-    take({ done, value }) {
-      this.value = value?.value
-      return this.isOpen = !done
-    },
-    /** @param {any} error of the body */
-    fail(error) {
-      hasFailed = true
-      return error
-    },
-    leave: () => steps.return(undefined),
-    /** The body's error is the one that counts. @param {any} error */
-    suppress(error) {
-      if (!hasFailed) throw error
-    }
-  }
-}
-
 /**
  * What rewritten code refers to by these names.
  *
  * @type {Record<string, any>}
  */
 const provided = {
-  budget, calls: nested, run, start: startCall, wait: waitFor, iterate: asyncSteps, access
+  budget,
+  calls: nested,
+  run,
+  start: startCall,
+  access,
+  /** What `await` waits for. @param {any} value */
+  wait: value => Promise.resolve(value),
+  /** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
+  async* iterate(iterable) {
+    for await (const value of iterable) yield { value }
+  }
 }
 
 /** @param {any} value */
-const isObject = value => (typeof value === 'object' && value !== null) || typeof value === 'function'
+const isObject = value => value === Object(value)
 
 /** @param {any} value */
 const isGeneratorFunction = value => generatorPrototype.constructor.isPrototypeOf(value)
 
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
-const known = Symbol('preemptible')
+const known = Symbol('preemptify')
 
 /** @type {WeakMap<Function, Function>} */
 const rewritten = new WeakMap()
@@ -4162,11 +4129,9 @@ export function preemptify(fn, options = {}) {
   record('options', options)
   if (options.methods !== undefined) return preemptifyMethods(fn, options)
   callable('fn', fn)
-  if (Object.hasOwn(fn, known)) return fn
+  if (fn[known]) return fn
   const isDefault = Object.keys(options).length === 0
-  const present = isDefault && rewritten.get(fn)
-  if (present) return present
-  const result = rewriting(fn, options)
+  const result = (isDefault && rewritten.get(fn)) || rewriting(fn, options)
   if (isDefault) rewritten.set(fn, result)
   return result
 }
@@ -4428,13 +4393,13 @@ function rewriting(fn, options, methods, isClass = false) {
   /** Whether a line ended before the token. */
   const isOnNewLine = () => LINE_END.test(source.slice(before, start))
 
-  /** A token ahead. @param {number} [count] */
-  function peek(count = 1) {
+  /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
+  function peek(look) {
     const here = /** @type {const} */ ([value, start, end, isName, before])
-    while (count-- > 0) next(false)
-    const ahead = { value, start, isName, newline: isOnNewLine() }
+    next(false)
+    const seen = look()
     ;[value, start, end, isName, before] = here
-    return ahead
+    return seen
   }
 
   // -------------------------------------------------------------------------------------------------- names
@@ -4635,7 +4600,7 @@ function rewriting(fn, options, methods, isClass = false) {
               yield routine(false, true, isTop)
               next(false)
             } else if (isAsync && !isOnNewLine() && isName && !CONTINUES.test(value) &&
-              (value !== 'of' || peek().value === '=>')) {
+              (value !== 'of' || peek(() => value === '=>'))) {
               const open = start
               key = unescaped(value)
               use(key, start, end)
@@ -4794,14 +4759,17 @@ function rewriting(fn, options, methods, isClass = false) {
     let async = false
     let isAccessor = false
     for (; MODIFIERS.has(value); next(false)) {
-      const ahead = peek()
       const isGetSet = value[1] === 'e'
-      const isKey = /^[(,}=:;]?$/.test(ahead.value) || (isGetSet ? ahead.value === '*' : value === 'async' && ahead.newline)
+      const isAsync = value === 'async'
+      const isKey = peek(() =>
+        /^[(,}=:;]?$/.test(value) || (isGetSet ? value === '*' : isAsync && isOnNewLine()))
       if (isKey) break
       isAccessor ||= isGetSet
-      async ||= value === 'async'
-      isStatic ||= value === 'static'
-      if (value === 'static') codeStart = ahead.start
+      async ||= isAsync
+      if (value === 'static') {
+        isStatic = true
+        codeStart = end
+      }
     }
     if (isStatic && value === '{') {
       const leave = enter('a static block', start)
@@ -4830,7 +4798,7 @@ function rewriting(fn, options, methods, isClass = false) {
       isMember ||= isOwn
       if (isOwn && isClass) {
         variables = new Set()
-        replace(codeStart, from, isStatic ? '*' : ';*') // after a field without a semicolon
+        replace(codeStart, from, isStatic ? ' *' : ';*') // after a field without a semicolon
       }
       const leave = enter(isOwn ? PARAMETERS : 'a nested method', open, false, async, generator)
       yield rest(isOwn)
@@ -4978,8 +4946,7 @@ function rewriting(fn, options, methods, isClass = false) {
     if (isOwn) {
       let prologueEnd = bodyStart
       while (/^['"]/.test(value)) {
-        const ahead = peek().value
-        if (CONTINUES.test(ahead) || /^[.([`]/.test(ahead)) break
+        if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
         isStrict ||= /^.use strict.$/.test(value)
         next(false)
         prologueEnd = endStatement()
@@ -5045,8 +5012,7 @@ function rewriting(fn, options, methods, isClass = false) {
 
   const isDeclaring = () => {
     if (value !== 'let') return value === 'var' || value === 'const'
-    const ahead = peek()
-    return ahead.isName ? !CONTINUES.test(ahead.value) : /^[[{]$/.test(ahead.value)
+    return peek(() => isName ? !CONTINUES.test(value) : /^[[{]$/.test(value))
   }
 
   /** What leaves the innermost loop hands back the rest of the budget first. @param {number} from @param {number} to */
@@ -5193,14 +5159,11 @@ function rewriting(fn, options, methods, isClass = false) {
       yield statement(false, labels, first)
       return
     }
-    if (value === 'async') {
-      const ahead = peek()
-      if (ahead.value === 'function' && !ahead.newline) {
-        next(false)
-        yield routine(true, true)
-        next(true)
-        return
-      }
+    if (value === 'async' && peek(() => value === 'function' && !isOnNewLine())) {
+      next(false)
+      yield routine(true, true)
+      next(true)
+      return
     }
     const isCall = yield expression()
     const to = endStatement()
@@ -5310,16 +5273,18 @@ function rewriting(fn, options, methods, isClass = false) {
     hasLoops = true
     const passing = point()
     if (isAwait) {
-      // Each step is a yielded promise; the labels stay with the loop.
+      // Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
       const iterator = `${our}iterator`
+      const step = `${our}step`
       const error = `${our}error`
-      enclose(first, to, STATEMENT_EDGE, () => `{ const ${iterator} = ${our}iterate(${edited(middleEnd, close)}); try { `,
-        ` } catch (${error}) { throw ${iterator}.fail(${error}) } finally { if (${iterator}.isOpen) ` +
-        `try { yield ${iterator}.leave() } catch (${error}) { ${iterator}.suppress(${error}) } } }`)
-      replace(from, close + 1, `for (; ${iterator}.take(yield ${iterator}.next());)`)
+      enclose(first, to, STATEMENT_EDGE,
+        () => `{ const ${iterator} = ${our}iterate(${edited(middleEnd, close)}); let ${step}; try { `,
+        ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
+        `finally { if (${step}) yield ${iterator}.return() } }`)
+      replace(from, close + 1, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
       const [before, after] = isDeclared ? ['', ''] : ['(', ')']
       enclose(inner.from, inner.to, BODY_EDGE,
-        () => ` { ${before}${edited(open, middle)} = ${iterator}.value${after}; ${passing} `, ' }')
+        () => ` { ${before}${edited(open, middle)} = ${step}.value${after}; ${passing} `, ' }')
     } else if (isChunked) {
       // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
       // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
@@ -5370,14 +5335,14 @@ function rewriting(fn, options, methods, isClass = false) {
   function* whole() {
     next(true)
     const first = value
-    const second = peek().value
+    const second = peek(() => value)
     if (first === 'class' && second !== '(') {
       if (!isClass) throw constructing()
       yield classRest(false, true)
     } else if (isClass) {
       throw wrongType('fn', 'a class or an object with methods', fn)
     } else if (first === 'function' || first === '(' || second === '=>' ||
-      (first === 'async' && (second === '(' || second === 'function' || peek(2).value === '=>'))) {
+      (first === 'async' && (second === '(' || second === 'function' || peek(() => peek(() => value)) === '=>'))) {
       isOurs = true
       yield expression(TOP)
     } else {
@@ -5652,7 +5617,7 @@ function rewriting(fn, options, methods, isClass = false) {
     const guarded = guard()
     if (guarded === '') return `${head} ${going}${given}) }`
     const passed = `${given.slice(0, -1)}${given.endsWith('()') ? '' : ', '}${our}calls)`
-    return `${head} if (${left} > 1 && ${our}calls.depth < ${DEEPEST}) { ${left}--; ${guarded} ` +
+    return `${head} if (${left} > 1 && ${our}calls.room > 0) { ${left}--; ${guarded} ` +
       `return ${our}start(${self}${passed}) } ${going}${given}) }`
   }
 
