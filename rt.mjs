@@ -4186,9 +4186,10 @@ export function preemptify(fn, options = {}) {
  * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
  * @returns {any} the generator function, or the class
  */
-function rewriting(fn, options, methods, isClass = false) {
+function rewriting(fn, options, methods = [], isClass = false) {
   const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
-  const label = `preemptify(${fn.name || 'an anonymous function'})`
+  const title = fn.name || 'anonymous'
+  const label = `preemptify(${title})`
   const refusal = (/** @type {string} */ reason) => new TypeError(`${label}: ${reason}`)
   const source = Function.prototype.toString.call(fn)
   // Valid source ends like that in no other way: a comment has its own end behind it.
@@ -4283,8 +4284,6 @@ function rewriting(fn, options, methods, isClass = false) {
   let parameterNames = []
   let bodyStart = 0
   let bodyEnd = 0
-  let isStrict = false
-  let isMember = false
   let isGuarded = false
   let entryPoint = ''
   /** What stands in the way of a shorter entry: eval, arguments, with. @type {Set<string>} */
@@ -4301,8 +4300,8 @@ function rewriting(fn, options, methods, isClass = false) {
   const opened = new Set()
   let points = 1
   let hasLoops = false
-  /** The methods of a class. @type {Map<string, any>} */
-  const made = new Map(methods?.map(key => [key, []]))
+  /** The methods of a class. @type {any[]} */
+  const made = []
   /** The names that are not declared inside. @type {Map<string, Mention[]>} */
   const free = new Map()
 
@@ -4792,10 +4791,9 @@ function rewriting(fn, options, methods, isClass = false) {
     const to = before
     if (value === '(') {
       const open = start
-      const isOwn = isTop && (!isClass || made.has(key))
+      const isOwn = isTop && (!isClass || methods.includes(key))
       if (isOwn && isAccessor) throw refusal('an accessor cannot be a generator; make it a method')
-      if (isOwn && methods && key === 'constructor') throw constructing()
-      isMember ||= isOwn
+      if (isOwn && isClass && key === 'constructor') throw constructing()
       if (isOwn && isClass) {
         variables = new Set()
         replace(codeStart, from, isStatic ? ' *' : ';*') // after a field without a semicolon
@@ -4805,7 +4803,7 @@ function rewriting(fn, options, methods, isClass = false) {
       leave()
       if (isOwn && isClass) {
         variables = null
-        made.get(key).push({ isStatic, async, from, open, to: end })
+        made.push({ key, isStatic, async, from, open, to: end })
         if (generator) members.delete(key) // stays what is iterated
       }
       next(false)
@@ -4947,7 +4945,6 @@ function rewriting(fn, options, methods, isClass = false) {
       let prologueEnd = bodyStart
       while (/^['"]/.test(value)) {
         if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
-        isStrict ||= /^.use strict.$/.test(value)
         next(false)
         prologueEnd = endStatement()
       }
@@ -5355,7 +5352,7 @@ function rewriting(fn, options, methods, isClass = false) {
   const mentionsOf = (/** @type {string} */ key) => (free.get(key) ?? []).filter(({ isOurs }) => isOurs)
   const ownArguments = isArrow ? mentionsOf('arguments').filter(({ isHidden }) => !isHidden) : []
   if (!evaluate) {
-    if (free.has('super') && !home && !methods) {
+    if (free.has('super') && !home && !isClass) {
       throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
     }
     if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
@@ -5370,6 +5367,7 @@ function rewriting(fn, options, methods, isClass = false) {
   let self = null
   const isNamed = ownName !== ''
   ownName ||= fn.name
+  const quoted = JSON.stringify(fn.name)
   /** Whether its name is one that cannot be assigned to, as that of a function expression. */
   let isConstant = false
   let isVisible = false
@@ -5531,7 +5529,7 @@ function rewriting(fn, options, methods, isClass = false) {
   /** Words that would mean something else in a generator. */
   function replaceWords() {
     if (isArrow) {
-      const isProxied = free.has('super') && evaluate && !home && !methods
+      const isProxied = free.has('super') && evaluate && !home
       const around = `${our}this()`
       const target = `${our}target()`
       for (const mention of mentionsOf('this')) write(mention, around)
@@ -5638,20 +5636,46 @@ function rewriting(fn, options, methods, isClass = false) {
     edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
   }
 
-  /** Evaluates a function, where the caller says or in the global scope. @param {string} text @returns {any} */
-  function evaluated(text) {
-    const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
-    const source = `(${text})\n//# sourceURL=${url}`
-    let result
-    try {
-      result = evaluate ? evaluate(source) : (0, eval)(source)
-    } catch (error) {
-      if (!(error instanceof EvalError)) throw error
-      throw new EvalError(`${label}: the Content-Security-Policy forbids eval (script-src without 'unsafe-eval', or ` +
-        "require-trusted-types-for 'script'); write a generator with a yield in its loops", { cause: error })
+  /**
+   * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
+   *
+   * @param {string} member @param {string} [begin] what begins a call of it
+   * @returns {any[]} the object, the member and what begins a call of it
+   */
+  function compiled(member, begin) {
+    const modes = [strict]
+    if (strict === undefined && !evaluate) {
+      // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
+      try {
+        void fn.caller
+      } catch {
+        modes.unshift(true)
+      }
     }
-    if (typeof result !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
-    return result
+    // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
+    const list = `(${[...bindings.keys()]})`
+    const head = isClass || helpers.length ? `${list} =>` : `function ${list}`
+    const body = `${helpers.join(' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${quoted}], ` +
+      `${our}enter = ${begin}; return [${our}holder, ${our}self, ${our}enter]`
+    const url = `preemptify/${++compilations}/${encodeURIComponent(title)}.js`
+    /** @returns {any} */
+    const attempt = () => {
+      const directive = modes.shift() ? "'use strict'; " : ''
+      try {
+        return (evaluate ?? eval)(`(${head} { ${directive}${body} })\n//# sourceURL=${url}`)
+      } catch (error) {
+        const isInvalid = error instanceof SyntaxError
+        if (isInvalid && modes.length) return attempt()
+        if (!isInvalid && !(error instanceof EvalError)) throw error
+        throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
+          ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
+          : "the Content-Security-Policy forbids eval (script-src without 'unsafe-eval', or " +
+            "require-trusted-types-for 'script'); write a generator with a yield in its loops"}`, { cause: error })
+      }
+    }
+    const make = attempt()
+    if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
+    return make(...bindings.values())
   }
 
   /** @returns {any} the generator function */
@@ -5662,64 +5686,23 @@ function rewriting(fn, options, methods, isClass = false) {
     sortEdits()
     const head = isGuarded ? [...parameterNames, `${our}skips`].join(', ') : edited(parameters, parametersEnd)
     const rest = `${head.startsWith('(') ? head : `(${head})`} {${edited(bodyStart, bodyEnd)}`
-    const key = JSON.stringify(fn.name)
-    const holder = `${our}holder`
-    const inner = `${our}self`
-    // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
-    const list = `(${[...bindings.keys()]})`
-    const build = (/** @type {boolean | undefined} */ isStrict) => evaluated(
-      `${helpers.length ? `${list} =>` : `function ${list}`} {${isStrict ? " 'use strict';" : ''} ` +
-      `${helpers.join(' ')} ` +
-      `const ${holder} = { ${isMethod ? `*${key}` : `${key}: function* `}${rest} }, ${inner} = ${holder}[${key}], ` +
-      `${our}enter = ${begin}; return { holder: ${holder}, inner: ${inner}, enter: ${our}enter } }`)
-    /** @param {(boolean | undefined)[]} modes that are tried @returns {any} */
-    const attempt = ([isStrict, ...others]) => {
-      try {
-        return build(isStrict)
-      } catch (error) {
-        if (!(error instanceof SyntaxError)) throw error
-        if (others.length) return attempt(others)
-        throw new SyntaxError(`${label}: ${error.message}; super and private names need { methods: [...] }, or ` +
-          '{ evaluate } from inside', { cause: error })
-      }
-    }
-    const made = attempt(strict !== undefined ? [strict] : evaluate ? [false] : modes())(...bindings.values())
-    if (isMethod) Object.setPrototypeOf(made.holder, home ? Object.getPrototypeOf(home) : insideWith)
-    describeAs(fn, made.inner, '')
-    self = isAsync ? adopting(made.inner) : made.inner
+    const [holder, inner, enter] = compiled(`${isMethod ? `*${quoted}` : `${quoted}: function* `}${rest}`, begin)
+    if (isMethod) Object.setPrototypeOf(holder, home ? Object.getPrototypeOf(home) : insideWith)
+    self = isAsync ? adopting(inner) : inner
     if (lost.length) self = explaining(self, label, lost)
-    describeAs(fn, self, `function* ${rest}`)
-    return register(self, fn, isAsync, self === made.inner ? made.enter : wayInto(self))
-  }
-
-  /** Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read. */
-  function modes() {
-    if (isStrict) return [true]
-    if (isArrow || isAsync || isGenerator || isMember) return [true, false]
-    try {
-      void fn.caller
-      return [false]
-    } catch {
-      return [true]
-    }
+    return publish(self, fn, `function* ${rest}`, isAsync, self === inner ? enter : wayInto(self))
   }
 
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
-    for (const [key, parts] of made) if (parts.length === 0) throw noMethod(key, fn.name)
+    for (const key of methods) if (!made.some(part => part.key === key)) throw noMethod(key, fn.name)
     sortEdits()
     const text = edited(0, source.length)
-    const name = JSON.stringify(fn.name) // an anonymous class has the name of what it is assigned to
-    const result = evaluated(`(${[...bindings.keys()]}) => { ${helpers.join(' ')} ` +
-      `return ${isNamed ? text : `{ ${name}: ${text} }[${name}]`} }`)(...bindings.values())
-    for (const [key, parts] of made) {
-      for (const { isStatic, async, from, open, to } of parts) {
-        const holder = isStatic ? result : result.prototype
-        if (!Object.hasOwn(holder, key)) continue // private
-        const original = (isStatic ? fn : fn.prototype)[key]
-        describeAs(original, holder[key], `*${source.slice(from, open)}${edited(open, to)}`)
-        register(holder[key], original, async, wayInto(holder[key]))
-      }
+    const [, result] = compiled(`${quoted}: ${text}`)
+    for (const { key, isStatic, async, from, open, to } of made) {
+      const [holder, { [key]: original }] = isStatic ? [result, fn] : [result.prototype, fn.prototype]
+      if (!Object.hasOwn(holder, key)) continue // private
+      publish(holder[key], original, `*${source.slice(from, open)}${edited(open, to)}`, async, wayInto(holder[key]))
     }
     if (!Object.hasOwn(result, 'source')) define(result, 'source', text)
     return result
@@ -5732,20 +5715,19 @@ const define = (object, key, value) => Object.defineProperty(object, key, { valu
 /** @param {string} key @param {string} holder */
 const noMethod = (key, holder) => new TypeError(`methods names ${key}, which is no method of ${holder}`)
 
-/** @param {any} original @param {any} generatorFunction @param {string} source */
-function describeAs(original, generatorFunction, source) {
-  for (const [key, value] of Object.entries({ name: original.name, length: original.length, source })) {
-    define(generatorFunction, key, value)
-  }
-}
-
 /**
  * An async function that is not awaited runs beside its caller, so its original is called.
  *
- * @param {any} generatorFunction @param {any} original @param {boolean} isAsync @param {Function} awaited
+ * @param {any} generatorFunction @param {any} original @param {string} source @param {boolean} isAsync
+ * @param {Function} awaited
  */
-const register = (generatorFunction, original, isAsync, awaited) =>
-  define(generatorFunction, known, { original, awaited, call: isAsync ? original : awaited })
+function publish(generatorFunction, original, source, isAsync, awaited) {
+  const { name, length } = original
+  /** @type {any} */
+  const properties = { name, length, source, [known]: { original, awaited, call: isAsync ? original : awaited } }
+  for (const key of Reflect.ownKeys(properties)) define(generatorFunction, key, properties[key])
+  return generatorFunction
+}
 
 /** The errors of an async function reject, its parameters' too, and its result is awaited. @param {any} inner */
 const adopting = inner => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {

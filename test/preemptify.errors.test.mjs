@@ -36,7 +36,7 @@ for (const [name, fn, ...parts] of [
   ['computed getters', accessor({ get ['x']() { return 1 } }, 'x'), 'accessor'],
   ['classes', class Cipher {}, 'preemptify(Cipher)', 'constructor', 'methods: ['],
   ['derived classes', class Cipher extends Map { run() {} }, 'constructor', 'methods: ['],
-  ['classes without a name', (0, class {}), 'preemptify(an anonymous function)', 'constructor'],
+  ['classes without a name', (0, class {}), 'preemptify(anonymous)', 'constructor'],
   ['async generators', async function* walk() {}, 'preemptify(walk)', 'async generator', 'yields promises'],
   ['async generator methods', { async *walk() {} }.walk, 'async generator'],
   ['async generator methods with computed names', { async *['walk']() {} }.walk, 'async generator']
