@@ -3907,7 +3907,7 @@ export const rt = new Scheduler()
 const TOKEN = new RegExp([
   /#?(?!\d)(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
   /0[box]\w+|0[0-7]+\b/, // 017 is an octal integer, and 017.x its property; 09.5 is a decimal number
-  /(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?[\d_]+)?n?/,
+  /(?=\.?\d)[\d_]*\.?[\d_]*(?:e[-+]?[\d_]+)?n?/,
   /"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'/,
   /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]/ // a?.5:b is a conditional
 ].map(({ source }) => source).join('|'), 'iy')
@@ -3916,11 +3916,11 @@ const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
 const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
 const REST_OF_LINE = /.*/y
-const LINE_END = /\r\n?|[\n\u2028\u2029]/
+const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
 
 /** What goes on with an expression, behind an operand. */
-const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+](?![-+])|!=|in$|instanceof$)/
-const ASSIGNS = /^=$|[^=!<>]=$|[<>]{2}=|^(?:\+\+|--)$/
+const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+]=?$|!=|in(?:stanceof)?$)/
+const ASSIGNS = /^(?:.*[^=!<>]|<<|>>+)?=$|^([-+])\1/
 const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
 
 // What an expression ends at, besides what cannot go on with it.
@@ -4147,8 +4147,8 @@ export function preemptify(fn, options = {}) {
  * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
  * @property {boolean} isOurs whether `this` is that of the function to rewrite
  * @property {boolean} isElement of a literal or a list, which may be a pattern
- * @property {boolean} isCall
- * @property {string} prefix what must stand before another text: the key, of `{ name }`
+ * @property {boolean} [isCall]
+ * @property {string} [prefix] what must stand before another text: the key, of `{ name }`
  */
 
 /**
@@ -4262,16 +4262,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @type {Edit[]} */
   const edits = []
   /** @param {number} at @param {number} rank @param {number} other @param {Edit['text']} text */
-  const insert = (at, rank, other, text) => edits.push({ at, to: at, rank, other, text })
+  const insert = (at, rank, other, text, to = at) => edits.push({ at, to, rank, other, text })
   /** @param {number} from @param {number} to @param {number} rank @param {Edit['text']} before @param {string} after */
   const enclose = (from, to, rank, before, after) => {
     insert(from, rank, to, before)
     insert(to, -rank, from, after)
   }
   /** @param {number} at @param {number} to @param {string} text */
-  const replace = (at, to, text, rank = REPLACES) => edits.push({ at, to, rank, other: to, text })
+  const replace = (at, to, text, rank = REPLACES) => insert(at, rank, to, text, to)
   /** @param {Mention} mention @param {string} text */
-  const write = ({ start, end, prefix }, text) => replace(start, end, prefix + text)
+  const write = ({ start, end, prefix = '' }, text) => replace(start, end, prefix + text)
 
   // the function itself
   let isArrow = true
@@ -4445,7 +4445,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       hazards++
     }
     const mention = {
-      start: from, end: to, lead, after: value, isHidden: within, isOurs, isElement, isCall: false, prefix: ''
+      start: from, end: to, lead, after: value, isHidden: within, isOurs, isElement
     }
     const others = free.get(key)
     if (others) others.push(mention)
@@ -5688,8 +5688,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const rest = `${head.startsWith('(') ? head : `(${head})`} {${edited(bodyStart, bodyEnd)}`
     const [holder, inner, enter] = compiled(`${isMethod ? `*${quoted}` : `${quoted}: function* `}${rest}`, begin)
     if (isMethod) Object.setPrototypeOf(holder, home ? Object.getPrototypeOf(home) : insideWith)
-    self = isAsync ? adopting(inner) : inner
-    if (lost.length) self = explaining(self, label, lost)
+    self = isAsync || lost.length ? wrapping(inner, isAsync, label, lost) : inner
     return publish(self, fn, `function* ${rest}`, isAsync, self === inner ? enter : wayInto(self))
   }
 
@@ -5729,16 +5728,16 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
   return generatorFunction
 }
 
-/** The errors of an async function reject, its parameters' too, and its result is awaited. @param {any} inner */
-const adopting = inner => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
-  const result = yield* Reflect.apply(inner, this, args)
-  return isObject(result) ? yield new Promise(resolve => resolve(result)) : result
-}
-
-/** Says why a variable is missed. @param {any} inner @param {string} label @param {string[]} lost */
-const explaining = (inner, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+/**
+ * The errors of an async function reject, its parameters' too, and its result is awaited; why a variable is missed is
+ * said.
+ *
+ * @param {any} inner @param {boolean} isAsync @param {string} label @param {string[]} lost
+ */
+const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
   try {
-    return yield* Reflect.apply(inner, this, args)
+    const result = yield* Reflect.apply(inner, this, args)
+    return isAsync && isObject(result) ? yield Promise.resolve(result) : result
   } catch (error) {
     const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
     if (!name) throw error
@@ -5766,11 +5765,10 @@ function preemptifyMethods(target, { methods, ...options }) {
   if (!isObject(target)) throw wrongType('fn', 'a class or an object with methods', target)
   const home = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
   const members = methods.filter(key => !isGeneratorFunction(target[key])) // those stay what is iterated
-  const made = methods.map(key => {
+  for (const key of methods) {
     const method = Object.getOwnPropertyDescriptor(target, key)?.value
     if (typeof method !== 'function') throw noMethod(key, 'the object')
-    return rewriting(method, { ...options, home }, members)
-  })
-  methods.forEach((key, i) => Object.defineProperty(home, key, { value: made[i] }))
+    Object.defineProperty(home, key, { value: rewriting(method, { ...options, home }, members) })
+  }
   return home
 }
