@@ -4033,13 +4033,6 @@ function wayTo(callee, get, way, name) {
   }
 }
 
-/** A point inside of a `with`, where no name is sure to be ours; `super` is. */
-const insideWith = {
-  get point() {
-    return --budget.left <= 0
-  }
-}
-
 /** A variable as a property. @param {() => any} get @param {(value: any) => void} set @param {() => any} typed */
 const access = (get, set, typed) => ({
   get typed() {
@@ -4251,7 +4244,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
   for (const key in provided) bind(key, provided[key])
   const left = `${our}budget.left`
-  const point = () => !budgeted ? 'yield;' : within ? 'if (super.point) yield;' : `if (--${left} <= 0) yield;`
+  // In the body of a `with` no name is sure to be ours; `super` is.
+  const point = () => budgeted ? `if (--${within ? 'super.' : ''}${left} <= 0) yield;` : 'yield;'
   /** Those that the function declares, or null outside of it. @type {Set<string> | null} */
   let variables = isClass ? null : new Set()
   const variable = (/** @type {string} */ key) => {
@@ -5656,7 +5650,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const list = `(${[...bindings.keys()]})`
     const head = isClass || helpers.length ? `${list} =>` : `function ${list}`
     const body = `${helpers.join(' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${quoted}], ` +
-      `${our}enter = ${begin}; return [${our}holder, ${our}self, ${our}enter]`
+      `${our}enter = ${begin}; return [${our}self, ${our}enter]`
     const url = `preemptify/${++compilations}/${encodeURIComponent(title)}.js`
     /** @returns {any} */
     const attempt = () => {
@@ -5682,12 +5676,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function link() {
     // In the body of a `with`, and in a method, it needs an object to be a method of.
     const isMethod = words.has('with') || (free.has('super') && home)
+    const around = bind('around', { __proto__: home && Object.getPrototypeOf(home), [`${our}budget`]: budget })
     const begin = entry()
     sortEdits()
     const head = isGuarded ? [...parameterNames, `${our}skips`].join(', ') : edited(parameters, parametersEnd)
     const rest = `${head.startsWith('(') ? head : `(${head})`} {${edited(bodyStart, bodyEnd)}`
-    const [holder, inner, enter] = compiled(`${isMethod ? `*${quoted}` : `${quoted}: function* `}${rest}`, begin)
-    if (isMethod) Object.setPrototypeOf(holder, home ? Object.getPrototypeOf(home) : insideWith)
+    const member = isMethod ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
+    const [inner, enter] = compiled(member + rest, begin)
     self = isAsync || lost.length ? wrapping(inner, isAsync, label, lost) : inner
     return publish(self, fn, `function* ${rest}`, isAsync, self === inner ? enter : wayInto(self))
   }
@@ -5697,7 +5692,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     for (const key of methods) if (!made.some(part => part.key === key)) throw noMethod(key, fn.name)
     sortEdits()
     const text = edited(0, source.length)
-    const [, result] = compiled(`${quoted}: ${text}`)
+    const [result] = compiled(`${quoted}: ${text}`)
     for (const { key, isStatic, async, from, open, to } of made) {
       const [holder, { [key]: original }] = isStatic ? [result, fn] : [result.prototype, fn.prototype]
       if (!Object.hasOwn(holder, key)) continue // private
