@@ -4343,8 +4343,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Whether `this` is the function's. */
   let isOurs = false
   /** @type {Block} */
-  let block = { outer: null, top: null, from: 0, names: new Set() }
-  block.top = block
+  let block = /** @type {any} */ ({})
 
   // -------------------------------------------------------------------------------------------------- tokens
 
@@ -4405,13 +4404,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** What was declared in it is not what is meant by that name outside. */
   function closeBlock() {
     for (const key of block.names) {
+      /** @type {any[]} */
       const mentions = free.get(key) ?? []
-      for (let mention; (mention = mentions[mentions.length - 1]) && mention.start >= block.from;) {
-        mentions.pop()
+      while (mentions.at(-1)?.start >= block.from) {
+        const mention = mentions.pop()
         mention.isHidden = true
-        if (zone === '' && block.top === block && !parameterNames.includes(key)) {
-          firstUse = Math.min(firstUse, mention.start)
-        }
+        if (zone === '' && block.top === block) firstUse = Math.min(firstUse, mention.start)
         if (isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
           write(mention, our + key)
         }
@@ -4421,11 +4419,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     block = block.outer
   }
 
-  /** @param {string} key @param {Block} [where] */
-  function declare(key, where = block) {
-    where.names.add(key)
-    if (zone === '' && parameterNames.includes(key)) firstUse = -1
-  }
+  /** @param {string} key */
+  const declare = (key, where = block) => where.names.add(key)
 
   /**
    * Notes the use of a name.
@@ -4838,7 +4833,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
       ;[isOurs, isArrow, isAsync, isGenerator] = [true, arrow, async, generator]
     }
     openBlock(from)
-    block.top = block
     return () => {
       closeBlock()
       ;[zone, within, guarded, inAsync, inGenerator, isOurs] = outer
@@ -4930,6 +4924,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** Up to its last brace. @param {boolean} isOwn @returns {Generator<any, any, any>} */
   function* body(isOwn) {
+    openBlock()
+    block.top = block
     if (isOwn) {
       zone = ''
       bodyStart = end
@@ -4949,6 +4945,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     }
     while (value !== '}') yield statement(true)
     if (isOwn) bodyEnd = end
+    closeBlock()
   }
 
   /**
