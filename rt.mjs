@@ -4280,7 +4280,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let bodyEnd = 0
   let isGuarded = false
   let entryPoint = ''
-  /** What stands in the way of a shorter entry: eval, arguments, with. @type {Set<string>} */
+  /** What may stand in the way of a shorter entry: eval, with, and what comes with a function. @type {Set<string>} */
   const words = new Set()
   /** Where calls of members of super have their arguments. @type {number[]} */
   const superCalls = []
@@ -4425,17 +4425,15 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * Notes the use of a name.
    *
-   * @param {string} key @param {number} from @param {number} to @param {string} [lead] @param {boolean} [isElement]
-   * @returns {Mention}
+   * @param {string} key of the last token @param {number} at where it starts
+   * @param {string} [lead] @param {boolean} [isElement] @returns {Mention}
    */
-  function use(key, from, to, lead = '', isElement = false) {
-    if (key === 'arguments' || key === 'yield') {
+  function use(key, at, lead = '', isElement = false) {
+    if (OWN_WORDS.includes(key)) {
       words.add(key)
-      hazards++
+      if (key !== 'this') hazards++
     }
-    const mention = {
-      start: from, end: to, lead, after: value, isHidden: within, isOurs, isElement
-    }
+    const mention = { start: at, end: before, lead, after: value, isHidden: within, isOurs, isElement }
     const others = free.get(key)
     if (others) others.push(mention)
     else free.set(key, [mention])
@@ -4561,23 +4559,23 @@ function rewriting(fn, options, methods = [], isClass = false) {
             yield classRest(false)
             next(false)
             break
-          case '.': // new.target
-            news--
+          case '.': case 'this': case 'super': {
+            let word = value
+            if (word === '.') {
+              news--
+              next(false)
+              word = 'new.target'
+            }
+            isBase = word === 'super'
             next(false)
-            lexicalWord('new.target', before - 4)
-            next(false)
+            if (isOurs) use(word, before - word.length)
             break
-          case 'this': case 'super':
-            isBase = value === 'super'
-            lexicalWord(value, start)
-            next(false)
-            break
+          }
           case 'null': case 'true': case 'false': case 'import':
             next(false)
             break
           default: {
             const at = start
-            const to = end
             const isWord = isName
             const isAsync = value === 'async'
             key = unescaped(value)
@@ -4591,12 +4589,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
               (value !== 'of' || peek(() => value === '=>'))) {
               const open = start
               key = unescaped(value)
-              use(key, start, end)
               next(false)
+              use(key, open)
               yield arrow(from, open, [key], calls.length, true, isTop)
               isClosed = true
             } else {
-              callee = use(key, at, to, lead, isFresh && names !== null && /^[,\]}]$/.test(value))
+              callee = use(key, at, lead, isFresh && names !== null && /^[,\]}]$/.test(value))
               if (isFresh) names?.push(key)
               if (value === '=>') {
                 yield arrow(from, from, [key], calls.length, false, isTop)
@@ -4713,12 +4711,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
     }
   }
 
-  /** A word that may mean what is around the function. @param {string} word @param {number} from */
-  function lexicalWord(word, from) {
-    if (word !== 'this') hazards++
-    if (isOurs) use(word, from, end)
-  }
-
   /** From its backtick to the last of its parts. @returns {Generator<any, any, any>} */
   function* template() {
     for (;;) {
@@ -4777,7 +4769,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
       yield expression()
     }
     if (value !== '(') next(false) // V8 leaves out the name of a static method that is called static
-    const to = before
     if (value === '(') {
       const open = start
       const isOwn = isTop && (!isClass || methods.includes(key))
@@ -4806,7 +4797,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       yield expression(ELEMENT)
       leave()
     } else { // the key is the name of a variable too
-      use(key, from, to, '', true).prefix = `${key}: `
+      use(key, from, '', true).prefix = `${key}: `
       names?.push(key)
       if (value === '=') {
         next(true)
@@ -4848,13 +4839,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
     next(false)
     const generator = value === '*'
     if (generator) next(false)
+    const at = start
     const key = isName ? unescaped(value) : ''
+    if (isName) next(false)
     if (isDeclaration) {
-      use(key, start, end)
+      use(key, at)
       declare(key)
       declare(key, block.top) // of sloppy code (Annex B.3.3)
     }
-    if (isName) next(false)
     const leave = enter(isTop ? PARAMETERS : 'a nested function', start, false, async, generator)
     if (isTop) ownName = key
     else if (!isDeclaration) declare(key)
@@ -5591,8 +5583,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const self = `${our}self`
     const going = `return ${our}run(${self}`
     const isPlain = /^[\w\s$(),]*$/.test(source.slice(parameters, parametersEnd)) && budgeted && !isGenerator &&
-      !isAsync && words.size === 0 &&
-      !OWN_WORDS.some((word, i) => (i > 0 || isArrow) && free.has(word)) &&
+      !isAsync && ![...words].some(word => isArrow || word !== 'this') &&
       new Set(parameterNames).size === parameterNames.length
     if (!isPlain) return `function (...args) { ${going}.apply(this, args)) }`
     const list = parameterNames.join(', ')
