@@ -1198,6 +1198,8 @@ class Pace {
   /** What it last found, ms, and the points since. */
   price = NaN
   recent = 0
+  /** How often it has been charged by that since. */
+  believed = 0
   /** The job's cost at its last rotation: the slice counts from it, across preemptions. */
   turn = 0
 }
@@ -1461,6 +1463,11 @@ class Waitable {
   /** @param {any} [value] */
   wake(value) {
     settle(this, FULFILLED, value)
+  }
+  /** The same while it begins, when nobody waits for it yet. @param {any} [value] */
+  complete(value) {
+    this.phase = FULFILLED
+    this.outcome = value
   }
   /** @param {unknown} error */
   fail(error) {
@@ -2186,6 +2193,8 @@ const BUDGET_FLOOR = 0.006
 const BUDGET_CEILING = 0.1
 const FEWEST_POINTS = 8
 const MOST_POINTS = 4096
+/** How often a job may be charged what its points cost before they are measured again. */
+const BELIEF = 16
 /** Waits in the middle of time: a miss is only a miss after the deadline. */
 const AFTERWARDS = 0.001
 /** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
@@ -2250,6 +2259,10 @@ class Dispatcher {
     /** Points of the present budget, and ms that the last one took. */
     this.granted = 0
     this.elapsed = 0
+    /** How much of a budget has been used since the clock was read; 1 where it is to be read next. */
+    this.used = 1
+    /** Whether some of that has been charged by its price. */
+    this.isPriced = false
     /** @type {Gate[]} the ceiling stack */
     this.gates = []
     this.rotation = 0
@@ -2293,6 +2306,8 @@ class Dispatcher {
     this.stale = false
     /** Whether the policy is code of users, too. */
     this.isForeign = !POLICIES.has(this.policy)
+    /** Whether the clock is the platform's. */
+    this.isMeasured = this.host === sharedHost
     /** @type {object[]} */
     this.shapes = []
     /** @type {Activation[]} that failed in this round */
@@ -3094,6 +3109,13 @@ class Dispatcher {
       const outcome = drive(a)
       if (outcome === ALONG) return outcome
       this.current = dispatched = null
+      if (outcome === BLOCKED && this.used < 1) {
+        const successor = this.handOver(a)
+        if (successor !== null) {
+          a = successor
+          continue
+        }
+      }
       if (this.charge(a, outcome)) continue
       const next = this.relay(a, outcome)
       if (next === null) {
@@ -3102,6 +3124,38 @@ class Dispatcher {
       }
       a = next
     }
+  }
+
+  /**
+   * The rest of a budget is handed on with the processor: jobs that talk to each other run for a few points at a time,
+   * and to read the clock would cost more than those do. They are charged what their points are known to cost, until
+   * together they have used up a budget. Whoever runs then is charged what is left, and who comes next is measured.
+   * Only for the platform's clock: one that is told its time tells it exactly.
+   *
+   * @param {Activation} a that waits
+   * @returns {Activation | null} who is to be resumed; null when the clock is to be read
+   */
+  handOver(a) {
+    const { pace, rare } = a
+    const { left } = allowance // which is the job's to write
+    if (!this.isMeasured || pace === null || pace.time === 0 || a.limit !== AUTO || this.cut || this.standing !== a ||
+      this.onStall !== undefined || rare !== null && rare.wcet < Infinity ||
+      typeof left !== 'number' || !(left <= this.granted) || this.ready.size === 0) return null
+    const heir = this.ready.heads[0].pace
+    if (heir === null || heir.believed >= BELIEF) return null
+    const passed = this.granted - Math.max(0, left) || 1
+    const used = this.used + passed / pace.points
+    if (used >= 1) return null
+    const next = this.relay(a, BLOCKED)
+    if (next === null) return null
+    const ms = pace.price * passed
+    a.cost += ms
+    this.stats.busy += ms
+    this.mark += ms
+    pace.believed++
+    this.used = used
+    this.isPriced = true
+    return next
   }
 
   /**
@@ -3144,8 +3198,10 @@ class Dispatcher {
    */
   charge(a, outcome) {
     const time = this.read()
-    const elapsed = time - this.mark
-    const { stats } = this
+    const elapsed = Math.max(0, time - this.mark)
+    const { stats, isPriced } = this
+    this.used = isPriced ? 1 : 0
+    this.isPriced = false
     this.mark = time
     this.elapsed = elapsed
     a.cost += elapsed
@@ -3157,7 +3213,7 @@ class Dispatcher {
     if (this.standing !== a) this.bill(a, elapsed, time)
     if (outcome >= DONE) return false
     a.pace ??= new Pace()
-    if (a.limit === AUTO && !this.cut) this.learn(a.pace, elapsed)
+    if (a.limit === AUTO && !this.cut && !isPriced) this.learn(a.pace, elapsed)
     return outcome === POINT && !this.changed && this.goesOn(a)
   }
 
@@ -3176,6 +3232,7 @@ class Dispatcher {
    */
   learn(pace, elapsed) {
     const { left } = allowance // which is the job's to write
+    pace.believed = 0
     if (typeof left !== 'number' || !(left <= this.granted)) return
     const passed = this.granted - Math.max(0, left) || 1
     const expected = pace.price * passed
@@ -3367,6 +3424,7 @@ class Dispatcher {
     Object.assign(this, settings)
     this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
     this.isForeign = !POLICIES.has(this.policy)
+    this.isMeasured = this.host === sharedHost
     this.waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity

@@ -1063,7 +1063,7 @@ class Exchange {
     const receive = this.receivers.take()
     if (receive !== null) receive.wake(send.message)
     else if (this.buffer === null ? this.overflow === 'block' : !this.keep(send.message)) return false
-    send.wake()
+    send.complete()
     return true
   }
 
@@ -1076,7 +1076,7 @@ class Exchange {
     const send = /** @type {Send | null} */ (this.senders.take())
     if (send !== null) {
       send.wake()
-      receive.wake(send.message)
+      receive.complete(send.message)
       return true
     }
     if (this.closed === null) return false
