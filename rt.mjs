@@ -4428,15 +4428,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
     return at
   }
 
-  /** @param {boolean} isOperand whether a slash begins a regular expression */
-  function next(isOperand) {
+  function next() {
     before = end
     start = afterSpace()
     const last = value
     value = source.slice(start, skip(TOKEN, start))
     if (last === '' && value === '') throw new SyntaxError('cannot read the source')
     isName = NAME.test(value)
-    if (isOperand && value[0] === '/') value = source.slice(start, skip(REGULAR_EXPRESSION, start))
     end = start + value.length
   }
 
@@ -4446,7 +4444,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
   function peek(look) {
     const here = /** @type {const} */ ([value, start, end, isName, before])
-    next(false)
+    next()
     const seen = look()
     ;[value, start, end, isName, before] = here
     return seen
@@ -4544,10 +4542,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
             spoil()
             isChain = isFresh = false
             lead = value
-            next(true)
+            next()
             if (value === '*' && !isOnNewLine()) {
               lead = 'yield*'
-              next(true)
+              next()
             } else if (isOnNewLine() || /^(?:[)\]},;:]?|in)$/.test(value)) {
               isClosed = true
               break prefixes
@@ -4562,7 +4560,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           default: break prefixes
         }
         lead = value
-        next(true)
+        next()
       }
 
       if (news === 0) from = start
@@ -4583,9 +4581,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
           case '(': {
             const parameters = /** @type {string[]} */ ([])
             const count = calls.length
-            next(true)
+            next()
             yield expression(LIST, parameters)
-            next(false)
+            next()
             if (value === '=>' || (isTop && value === '{')) {
               isClosed = true
               yield arrow(from, from, parameters, count, false, isTop)
@@ -4593,61 +4591,62 @@ function rewriting(fn, options, methods = [], isClass = false) {
             break
           }
           case '[':
-            next(true)
+            next()
             yield expression(LIST, (isFresh && names) || [])
-            next(false)
+            next()
             break
           case '{':
-            next(false)
+            next()
             while (value !== '}') {
-              if (value === ',') next(false)
+              if (value === ',') next()
               else yield member(false, (isFresh && names) || [])
             }
-            next(false)
+            next()
             break
           case '`':
             yield template()
-            next(false)
+            next()
             break
           case 'function':
             yield routine(false, false, isTop)
-            next(false)
+            next()
             break
           case 'class':
             yield classRest(false)
-            next(false)
+            next()
             break
           case '.': case 'this': case 'super': {
             let word = value
             if (word === '.') {
               news--
-              next(false)
+              next()
               word = 'new.target'
             }
             isBase = word === 'super'
-            next(false)
+            next()
             if (isOurs) use(word, before - word.length)
             break
           }
           case 'null': case 'true': case 'false': case 'import':
-            next(false)
+            next()
             break
           default: {
             const at = start
             const isWord = isName
             const isAsync = value === 'async'
             key = unescaped(value)
-            next(false)
+            if (value[0] === '/') end = skip(REGULAR_EXPRESSION, start) // nothing can be divided here
+            next()
             if (!isWord) {
               key = ''
             } else if (isAsync && !isOnNewLine() && value === 'function') {
               yield routine(false, true, isTop)
-              next(false)
+              next()
             } else if (isAsync && !isOnNewLine() && isName && !CONTINUES.test(value) &&
               (value !== 'of' || peek(() => value === '=>'))) {
               const open = start
               key = unescaped(value)
-              next(false)
+              next()
               use(key, open)
               yield arrow(from, open, [key], calls.length, true, isTop)
               isClosed = true
@@ -4673,21 +4672,21 @@ function rewriting(fn, options, methods = [], isClass = false) {
           case '.':
             isSuper = isBase
             isBase = false
-            next(false)
+            next()
             for (const link of links) link.next ||= value
             if (/^[([`]/.test(value)) continue
             dot = at
             key = unescaped(value)
             callee = null
             isCall = false
-            next(false)
+            next()
             continue
           case '[':
             isSuper = isBase
             isBase = false
-            next(true)
+            next()
             yield expression(LIST, [])
-            next(false)
+            next()
             callee = null
             key = ''
             isCall = false
@@ -4726,11 +4725,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
             if (isTagged) {
               yield template()
             } else {
-              next(true)
+              next()
               yield expression(LIST, parameters)
             }
             if (call) call.end = end
-            next(false)
+            next()
             if (mention && parameters && (value === '=>' || (isTop && value === '{'))) {
               // `async` was no name that is called.
               const mentions = /** @type {Mention[]} */ (free.get('async'))
@@ -4744,7 +4743,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
             if (isOnNewLine()) break members
             hazards++
             isChain = false
-            next(false)
+            next()
         }
         break
       }
@@ -4760,12 +4759,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
       isFresh = value === ','
       lead = ''
       if (value === '?') {
-        next(true)
+        next()
         yield expression()
       } else if (ASSIGNS.test(value)) {
         hazards++
       }
-      next(true)
+      next()
     }
   }
 
@@ -4774,7 +4773,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     for (;;) {
       end = skip(TEMPLATE, end)
       if (source[end - 1] === '`') return
-      next(true)
+      next()
       yield expression()
     }
   }
@@ -4788,7 +4787,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
    */
   function* member(isInClass, names, isTop = false) {
     if (value === '...') {
-      next(true)
+      next()
       yield expression(ELEMENT, names)
       return
     }
@@ -4796,7 +4795,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     let isStatic = false
     let async = false
     let isAccessor = false
-    for (; MODIFIERS.has(value); next(false)) {
+    for (; MODIFIERS.has(value); next()) {
       const isGetSet = value[1] === 'e'
       const isAsync = value === 'async'
       const isKey = peek(() =>
@@ -4813,20 +4812,20 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const leave = enter('a static block', start)
       yield body(false)
       leave()
-      next(false)
+      next()
       return
     }
     const generator = value === '*'
-    if (generator) next(false)
+    if (generator) next()
     const from = start
     const isString = /^['"]/.test(value)
     let key = isString ? value.slice(1, -1) : unescaped(value)
     if (value === '[') {
       key = ''
-      next(true)
+      next()
       yield expression()
     }
-    if (value !== '(') next(false) // V8 leaves out the name of a static method that is called static
+    if (value !== '(') next() // V8 leaves out the name of a static method that is called static
     if (value === '(') {
       const open = start
       const isOwn = isTop && (!isClass || methods.includes(key))
@@ -4844,21 +4843,21 @@ function rewriting(fn, options, methods = [], isClass = false) {
         made.push({ key, isStatic, async, from, open, to: end })
         if (generator) members.delete(key) // stays what is iterated
       }
-      next(false)
+      next()
     } else if (value === ':') {
-      next(true)
+      next()
       yield expression(ELEMENT, names)
     } else if (isInClass) {
       if (value !== '=') return
       const leave = enter('a class field', start)
-      next(true)
+      next()
       yield expression(ELEMENT)
       leave()
     } else { // the key is the name of a variable too
       use(key, from, '', true).prefix = `${key}: `
       names?.push(key)
       if (value === '=') {
-        next(true)
+        next()
         yield expression(ELEMENT)
       }
     }
@@ -4894,12 +4893,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>}
    */
   function* routine(isDeclaration, async, isTop = false) {
-    next(false)
+    next()
     const generator = value === '*'
-    if (generator) next(false)
+    if (generator) next()
     const at = start
     const key = isName ? unescaped(value) : ''
-    if (isName) next(false)
+    if (isName) next()
     if (isDeclaration) {
       use(key, at)
       declare(key)
@@ -4917,7 +4916,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const from = start
     const names = yield patterns(block)
     parametersAre(isOwn, from, end, names)
-    next(false)
+    next()
     yield body(isOwn)
   }
 
@@ -4929,7 +4928,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function* patterns(where, extent) {
     /** @type {string[]} */
     const names = []
-    next(true)
+    next()
     yield expression(extent, names)
     for (const key of names) declare(key, where)
     return names
@@ -4953,10 +4952,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
     for (const key of names) declare(key)
     for (const call of calls.slice(count)) call.zone = zone
     parametersAre(isTop, open, before, names)
-    if (hasArrow) next(true)
+    if (hasArrow) next()
     if (value === '{') {
       yield body(isTop)
-      next(true)
+      next()
     } else {
       if (isTop) {
         zone = ''
@@ -4980,12 +4979,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
       zone = ''
       bodyStart = end
     }
-    next(true)
+    next()
     if (isOwn) {
       let prologueEnd = bodyStart
       while (/^['"]/.test(value)) {
         if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
-        next(false)
+        next()
         prologueEnd = endStatement()
       }
       const mine = variables
@@ -5005,22 +5004,22 @@ function rewriting(fn, options, methods = [], isClass = false) {
    */
   function* classRest(isDeclaration, isTop = false) {
     spoil()
-    next(false)
+    next()
     const key = isName && value !== 'extends' ? unescaped(value) : ''
     if (isDeclaration) declare(key)
     openBlock()
     if (key !== '') {
       declare(key)
-      next(false)
+      next()
     }
     if (isTop) ownName = key
     if (value === 'extends') {
-      next(true)
+      next()
       yield expression(ELEMENT)
     }
-    next(false)
+    next()
     while (value !== '}') {
-      if (value === ';') next(false)
+      if (value === ';') next()
       else yield member(true, null, isTop)
     }
     closeBlock()
@@ -5030,16 +5029,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @returns {number} where the statement ends */
   function endStatement() {
-    if (value === ';') next(true)
+    if (value === ';') next()
     return before
   }
 
   /** @returns {Generator<any, any, any>} */
   function* condition() {
-    next(false)
-    next(true)
+    next()
+    next()
     yield expression()
-    next(true)
+    next()
   }
 
   /** What `var`, `let` or `const` declares. @param {string} [extent] @returns {Generator<any, any, any>} */
@@ -5076,10 +5075,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
       case '{': {
         let isReturn = false
         openBlock()
-        next(true)
+        next()
         while (value !== '}') isReturn = yield statement(true)
         closeBlock()
-        next(true)
+        next()
         return isReturn
       }
       case 'if': {
@@ -5087,7 +5086,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         const isReturn = yield statement(false)
         if (value === 'else') {
           hazards++
-          next(true)
+          next()
           yield statement(false)
         }
         isBranchReturn = isReturn
@@ -5107,27 +5106,27 @@ function rewriting(fn, options, methods = [], isClass = false) {
         yield statement(false) // its body reads as a block with labels
         return
       case 'case': case 'default':
-        next(true)
+        next()
         yield expression()
-        next(true)
+        next()
         return
       case 'try': {
         const outer = guarded
         guarded = true
-        next(true)
+        next()
         yield statement(false)
         if (value === 'catch') {
           openBlock()
-          next(false)
+          next()
           if (value === '(') {
             yield patterns(block)
-            next(true)
+            next()
           }
           yield statement(false)
           closeBlock()
         }
         if (value === 'finally') {
-          next(true)
+          next()
           yield statement(false)
         }
         guarded = outer
@@ -5138,22 +5137,22 @@ function rewriting(fn, options, methods = [], isClass = false) {
         return
       case 'function':
         yield routine(true, false)
-        next(true)
+        next()
         return
       case 'class':
         yield classRest(true)
-        next(true)
+        next()
         return
       case 'return': {
         /** @type {typeof pieces} */
         const read = []
-        next(true)
+        next()
         if (!isOnNewLine() && !/^[;}]?$/.test(value)) {
           for (let lead = guarded ? '' : word; ; lead = '') {
             yield expression(PIECE, null, lead)
             read.push({ at: start, by: value, hazards })
             if (!/^[?:,]$/.test(value)) break
-            next(true)
+            next()
           }
         }
         pieces = read
@@ -5163,20 +5162,20 @@ function rewriting(fn, options, methods = [], isClass = false) {
         return true
       }
       case 'throw':
-        next(true)
+        next()
         yield expression()
         exit(from, endStatement())
         return
       case 'break': case 'continue': case 'debugger': {
         let isExit = false
-        next(true)
+        next()
         if (isName && !isOnNewLine()) {
           renameLabel()
           if (!innerLabels.includes(value)) {
             isExit = word === 'break' || !loopLabels.includes(value)
             if (!isExit) again.push({ from: start, to: end })
           }
-          next(true)
+          next()
         }
         const to = endStatement()
         if (isExit) exit(from, to)
@@ -5192,20 +5191,20 @@ function rewriting(fn, options, methods = [], isClass = false) {
       renameLabel()
       labels.push(value)
       innerLabels.push(value)
-      next(false)
-      next(true)
+      next()
+      next()
       yield statement(false, labels, first)
       return
     }
     if (value === 'async' && peek(() => value === 'function' && !isOnNewLine())) {
-      next(false)
+      next()
       yield routine(true, true)
-      next(true)
+      next()
       return
     }
     const isCall = yield expression()
     const to = endStatement()
-    if (to <= from) next(true) // at last there is nothing to read
+    if (to <= from) next() // at last there is nothing to read
     if (zone !== '') return
     if (!isCall) {
       if (isList) listed.add(from)
@@ -5269,14 +5268,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
     openBlock()
     isPlain = hasCalls = false
     ;[loopLabels, innerLabels, exits, again] = [labels, [], [], []]
-    next(isDo)
+    next()
     let inner = null
     if (isDo) {
       inner = yield branch()
-      next(false)
+      next()
     }
     const isAwait = value === 'await'
-    if (isAwait) next(false)
+    if (isAwait) next()
     const open = end
     let isTested = true
     let isDeclared = false
@@ -5284,7 +5283,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     let middle = 0 // where `of`, `in` or the first semicolon starts
     let middleEnd = 0
     let testEnd = 0
-    next(true)
+    next()
     if (word === 'for') {
       isDeclared = isDeclaring()
       yield isDeclared ? declaration(HEAD) : expression(HEAD, [])
@@ -5292,16 +5291,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
       middle = start
       middleEnd = end
       if (!isOf) {
-        next(true)
+        next()
         isTested = value !== ';'
         yield expression()
         testEnd = start
       }
-      next(true)
+      next()
     }
     yield expression()
     const close = start
-    next(true)
+    next()
     inner ??= yield branch()
     const to = isDo && value === ';' ? endStatement() : before
     const isChunked = budgeted && !within && !isPlain && !isOf
@@ -5371,7 +5370,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @returns {Generator<any, any, any>} */
   function* whole() {
-    next(true)
+    next()
     const first = value
     const second = peek(() => value)
     if (first === 'class' && second !== '(') {
