@@ -4060,6 +4060,15 @@ function startCall(generator) {
 const PARAMETERS = 'its parameters'
 /** @type {any[]} */
 const NONE = []
+/** What the options are. @type {Record<string, string>} */
+const OPTIONS = {
+  scope: 'an object',
+  calls: 'an object',
+  evaluate: 'a function',
+  strict: 'a boolean',
+  budgeted: 'a boolean',
+  home: 'an object or a function'
+}
 /** Names that come with a function. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 
@@ -4247,13 +4256,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
   if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
     throw refusal('a native, bound or proxied function has no source; give the one behind it, or a generator')
   }
-  record('scope', scope)
-  if (callees !== undefined) record('calls', callees)
-  if (evaluate !== undefined) callable('evaluate', evaluate)
-  for (const [key, value] of Object.entries({ strict, budgeted })) {
-    if (value !== undefined && typeof value !== 'boolean') throw wrongType(key, 'true or false', value)
+  for (const [key, type] of Object.entries(OPTIONS)) {
+    const value = options[key]
+    if (value !== undefined && (value === null || !type.includes(typeof value))) throw wrongType(key, type, value)
   }
-  if (home !== undefined && !isObject(home)) throw wrongType('home', 'the object of the method', home)
 
   /**
    * What the names of preemptible functions stand for.
