@@ -4267,6 +4267,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @type {Map<string, { isOwn?: boolean, callee: any, get(): any }>}
    */
   const table = new Map()
+  /** @param {string} option @param {string} key */
+  const refuseKey = (option, key) => {
+    if (NAME.test(key) && skip(TOKEN, 0, key) === key.length) return
+    throw refusal(`${option} has a key that is not a name: ${describe(key)}`)
+  }
   /** @param {string} key @param {() => any} get @param {any} [callee] @param {boolean} [isOwn] */
   const enlist = (key, get, callee, isOwn) => table.set(key, { isOwn, callee, get })
   /** Members that may be preemptible. */
@@ -4276,17 +4281,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
   for (const [key, value] of values) {
     refuseKey('scope', key)
     if (isGeneratorFunction(value)) enlist(key, () => value, value)
-    for (let holder = value; typeof holder === 'object' && holder !== null && holder !== Object.prototype;) {
+    for (let holder = value; typeof holder === 'object' && holder; holder = Object.getPrototypeOf(holder)) {
       for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
         if (isGeneratorFunction(value)) members.add(member)
       }
-      holder = Object.getPrototypeOf(holder)
     }
   }
   for (const key of Object.keys(callees ?? {})) {
     refuseKey('calls', key)
-    const { get, value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
-    if (get === undefined && value !== undefined && !isGeneratorFunction(value)) throw notPreemptible(key, value)
+    const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
+    if (value !== undefined && !isGeneratorFunction(value)) throw notPreemptible(key, value)
     enlist(key, () => callees[key], value)
     members.add(key)
   }
@@ -4420,9 +4424,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let before = 0
 
   /** @param {RegExp} pattern @param {number} at @returns {number} */
-  function skip(pattern, at) {
+  function skip(pattern, at, text = source) {
     pattern.lastIndex = at
-    pattern.test(source)
+    pattern.test(text)
     return pattern.lastIndex
   }
 
@@ -5791,14 +5795,6 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
       `{ evaluate: s => eval(s) } for all variables, { scope: { ${name} } } for values, { calls: { ${name} } } for ` +
       'preemptible functions',
     { cause: error })
-  }
-}
-
-/** @param {string} option @param {string} key */
-function refuseKey(option, key) {
-  TOKEN.lastIndex = 0
-  if (!NAME.test(key) || !TOKEN.test(key) || TOKEN.lastIndex !== key.length) {
-    throw new TypeError(`${option} has a key that is not a name: ${describe(key)}`)
   }
 }
 
