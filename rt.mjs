@@ -4149,7 +4149,7 @@ let compilations = 0
 
 /** @param {string} key @param {any} value */
 const notPreemptible = (key, value) =>
-  wrongType(`calls.${key}`, 'what preemptify returned, or a generator function', value)
+  wrongType(`calls.${key}`, 'a generator function, as preemptify returns', value)
 /**
  * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
  * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
@@ -4254,7 +4254,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const source = Function.prototype.toString.call(fn)
   // Valid source ends like that in no other way: a comment has its own end behind it.
   if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
-    throw refusal('a native, bound or proxied function has no source; give the one behind it, or a generator')
+    throw refusal('a native, bound or proxied function has no source; give the one behind it')
   }
   for (const [key, type] of Object.entries(OPTIONS)) {
     const value = options[key]
@@ -5744,7 +5744,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
-    for (const key of methods) if (!made.some(part => part.key === key)) throw noMethod(key, fn.name)
+    for (const key of methods) if (!made.some(part => part.key === key)) throw refusal(`${key} is no method`)
     sortEdits()
     const text = edited(0, source.length)
     const [result] = compiled(`${quoted}: ${text}`)
@@ -5760,9 +5760,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
 /** @param {any} object @param {PropertyKey} key @param {any} value */
 const define = (object, key, value) => Object.defineProperty(object, key, { value, configurable: true })
-
-/** @param {string} key @param {string} holder */
-const noMethod = (key, holder) => new TypeError(`methods names ${key}, which is no method of ${holder}`)
 
 /**
  * An async function that is not awaited runs beside its caller, so its original is called.
@@ -5791,9 +5788,8 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
   } catch (error) {
     const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
     if (!name) throw error
-    throw new ReferenceError(`${name} is not defined: ${label} evaluates the source anew; hand in ` +
-      `{ evaluate: s => eval(s) } for all variables, { scope: { ${name} } } for values, { calls: { ${name} } } for ` +
-      'preemptible functions',
+    throw new ReferenceError(`${name} is not defined: ${label} evaluates the source anew; give ` +
+      `{ evaluate: s => eval(s) }, { scope: { ${name} } } or, if it is preemptible, { calls: { ${name} } }`,
     { cause: error })
   }
 }
@@ -5808,8 +5804,7 @@ function preemptifyMethods(target, { methods, ...options }) {
   const home = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
   const members = methods.filter(key => !isGeneratorFunction(target[key])) // those stay what is iterated
   for (const key of methods) {
-    const method = Object.getOwnPropertyDescriptor(target, key)?.value
-    if (typeof method !== 'function') throw noMethod(key, 'the object')
+    const method = callable(`method ${key}`, Object.getOwnPropertyDescriptor(target, key)?.value)
     Object.defineProperty(home, key, { value: rewriting(method, { ...options, home }, members) })
   }
   return home

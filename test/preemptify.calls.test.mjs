@@ -246,7 +246,7 @@ linked('one that never comes says so when it is called', () => {
     assert.is(drive(work(0)), true)
     const error = errorOf(() => drive(work(3)))
     assert.instance(error, ReferenceError)
-    assert.match(error.message, /odd is not defined.*\{ calls: \{ odd \} \} for preemptible functions/)
+    assert.match(error.message, /odd is not defined.*if it is preemptible, \{ calls: \{ odd \} \}/)
   }
 })
 

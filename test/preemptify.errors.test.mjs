@@ -146,7 +146,7 @@ options('calls: one added later that is not preemptible is a TypeError where it 
   const calls = {}
   const work = preemptify(sloppy('n => encrypt(n)'), { calls })
   calls.encrypt = x => x
-  assertThrows(() => drive(work(1)), TypeError, 'calls.encrypt', 'preemptify returned')
+  assertThrows(() => drive(work(1)), TypeError, 'calls.encrypt', 'preemptify returns')
   calls.encrypt = preemptify(x => x + 1)
   assert.is(drive(work(1)), 2)
 })

@@ -678,11 +678,11 @@ wholes('scope, calls, evaluate and budgeted reach the methods', () => {
 wholes('what is no method is refused by its name', () => {
   class A { run() {} get got() { return 1 } static make() {} }
   for (const [target, methods, text] of [
-    [A, ['walk'], /methods names walk, which is no method of A/],
+    [A, ['walk'], /preemptify\(A\): walk is no method/],
     [A, ['constructor'], /constructor/],
     [A, ['got'], /accessor/],
-    [{ run() {} }, ['walk'], /methods names walk/],
-    [{ x: 1 }, ['x'], /methods names x/],
+    [{ run() {} }, ['walk'], /method walk must be a function, got undefined/],
+    [{ x: 1 }, ['x'], /method x must be a function, got 1/],
     [A, 'run', /methods must be an array of names/],
     [A, [1], /methods must be an array of names/],
     [function () {}, ['run'], /class or an object/],
