@@ -4040,21 +4040,18 @@ const nested = {
  * @param {any} generator
  */
 function run(generator) {
-  if (nested.room > 0 && budget.left > 1) return startCall(generator)
-  nested.pending = generator
-}
-
-/** @param {any} generator */
-function startCall(generator) {
-  let step
-  nested.room--
-  try {
-    step = next.call(generator)
-  } finally {
-    nested.room++
+  if (nested.room && budget.left > 1) {
+    let step
+    nested.room--
+    try {
+      step = next.call(generator)
+    } finally {
+      nested.room++
+    }
+    if (step.done) return step.value
+    generator = new Suspended(generator, step)
   }
-  if (step.done) return step.value
-  nested.pending = new Suspended(generator, step)
+  nested.pending = generator
 }
 
 const PARAMETERS = 'its parameters'
@@ -4074,8 +4071,7 @@ const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 
 /** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
 const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
-  const result = Reflect.apply(generatorFunction, this, args)
-  return isIterator(result) ? run(result) : result
+  return run(Reflect.apply(generatorFunction, this, args))
 }
 
 /**
@@ -4101,17 +4097,7 @@ function wayTo(callee, get, way, name) {
 }
 
 /** A variable as a property. @param {() => any} get @param {(value: any) => void} set @param {() => any} typed */
-const access = (get, set, typed) => ({
-  get typed() {
-    return typed()
-  },
-  get value() {
-    return get()
-  },
-  set value(value) {
-    set(value)
-  }
-})
+const access = (get, set, typed) => Object.defineProperties({}, { value: { get, set }, typed: { get: typed } })
 
 /**
  * What rewritten code refers to by these names.
@@ -4122,7 +4108,6 @@ const provided = {
   budget,
   calls: nested,
   run,
-  start: startCall,
   access,
   /** What `await` waits for. @param {any} value */
   wait: value => Promise.resolve(value),
@@ -5664,8 +5649,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const guarded = guard()
     if (guarded === '') return `${head} ${going}${given}) }`
     const passed = `${given.slice(0, -1)}${given.endsWith('()') ? '' : ', '}${our}calls)`
-    return `${head} if (${left} > 1 && ${our}calls.room > 0) { ${left}--; ${guarded} ` +
-      `return ${our}start(${self}${passed}) } ${going}${given}) }`
+    return `${head} if (${left} > 1) { ${left}--; ${guarded} ${going}${passed}) } ${going}${given}) }`
   }
 
   /** The edited text. @param {number} from @param {number} to @returns {string} */
