@@ -3963,9 +3963,8 @@ export const rt = new Scheduler()
 // its part and, unless said otherwise, ends at the first behind it.
 
 const TOKEN = new RegExp([
-  /#?(?!\d)(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
-  /0[box]\w+|0[0-7]+\b/, // 017 is an octal integer, and 017.x its property; 09.5 is a decimal number
-  /(?=\.?\d)[\d_]*\.?[\d_]*(?:e[-+]?[\d_]+)?n?/,
+  /\.?\d\w*(?:\.(?:\d\w*|(?=\W)))?/, // of a number as much as is no member or operator: 1.5 of 1.5e-3, and 017 of 017.x
+  /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
   /"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'/,
   /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]/ // a?.5:b is a conditional
 ].map(({ source }) => source).join('|'), 'iy')
