@@ -3968,7 +3968,7 @@ const TOKEN = new RegExp([
   /"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'/,
   /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]/ // a?.5:b is a conditional
 ].map(({ source }) => source).join('|'), 'iy')
-const NAME = /^[^\0-#%-@[\]^`{-~]/
+const NAME = /^(?!(?:null|true|false|import)$)[^\0-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
 const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
@@ -3978,7 +3978,10 @@ const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
 /** What goes on with an expression, behind an operand. */
 const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+]=?$|!=|in(?:stanceof)?$)/
 const ASSIGNS = /^(?:.*[^=!<>]|<<|>>+)?=$|^([-+])\1/
-const MODIFIERS = new Set(['static', 'async', 'get', 'set'])
+/** What stands before an operand. */
+const PREFIX = /^(?:[-+]{1,2}|[!~,*]|\.{3}|new|typeof|void|delete)$/
+/** A modifier and what follows: else it is the name of a member. */
+const MODIFIES = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 
 // What an expression ends at, besides what cannot go on with it.
 const LIST = ''
@@ -4054,6 +4057,7 @@ function run(generator) {
 }
 
 const PARAMETERS = 'its parameters'
+const NESTED = 'a nested function'
 /** @type {any[]} */
 const NONE = []
 /** What the options are. @type {Record<string, string>} */
@@ -4186,13 +4190,11 @@ export function preemptify(fn, options = {}) {
  * @typedef {object} Mention
  * @property {number} start
  * @property {number} end
- * @property {string} lead the token before it
+ * @property {string} lead the token before it, or a brace if it is a key too: `{ name }`
  * @property {string} after the token behind it
  * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
  * @property {boolean} isOurs whether `this` is that of the function to rewrite
- * @property {boolean} isElement of a literal or a list, which may be a pattern
  * @property {boolean} [isCall]
- * @property {string} [prefix] what must stand before another text: the key, of `{ name }`
  */
 
 /**
@@ -4200,7 +4202,7 @@ export function preemptify(fn, options = {}) {
  *
  * @typedef {object} Call
  * @property {string} key the name
- * @property {Mention | null} mention null for a member
+ * @property {Mention} [mention] none for a member
  * @property {number} start of the chain that the call is part of
  * @property {{ end: number }} chain
  * @property {Link[]} links where the chain has `?.`, as far as the call, and what follows
@@ -4208,7 +4210,7 @@ export function preemptify(fn, options = {}) {
  * @property {number} open
  * @property {number} end
  * @property {string} zone
- * @property {string} lead what stands before the chain: return, yield, yield*, await
+ * @property {string} lead what stands before the chain: yield, await, the star of yield*
  * @property {boolean} inGenerator
  * @property {boolean} isSuper
  * @property {Set<string>} variables of the function around it
@@ -4259,7 +4261,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @param {string} key @param {() => any} get @param {any} [callee] @param {boolean} [isOwn] */
   const enlist = (key, get, callee, isOwn) => table.set(key, { isOwn, callee, get })
   /** Members that may be preemptible. */
-  const members = new Set(methods)
+  const preemptible = new Set(methods)
   /** What is in scope. */
   const values = Object.entries(scope)
   for (const [key, value] of values) {
@@ -4267,7 +4269,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (isGeneratorFunction(value)) enlist(key, () => value, value)
     for (let holder = value; typeof holder === 'object' && holder; holder = Object.getPrototypeOf(holder)) {
       for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
-        if (isGeneratorFunction(value)) members.add(member)
+        if (isGeneratorFunction(value)) preemptible.add(member)
       }
     }
   }
@@ -4276,9 +4278,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
     if (value !== undefined && !isGeneratorFunction(value)) throw notPreemptible(key, value)
     enlist(key, () => callees[key], value)
-    members.add(key)
+    preemptible.add(key)
   }
-  const mayCome = (/** @type {string} */ key) => !evaluate && callees && !(key in globalThis)
+  const isUnknown = (/** @type {string} */ key) => !(key in globalThis) && !OWN_WORDS.includes(key)
+  const mayCome = (/** @type {string} */ key) => !evaluate && callees && isUnknown(key)
   const watches = (/** @type {string} */ key) => key === fn.name || table.has(key) || mayCome(key)
 
   // what the text refers to
@@ -4317,7 +4320,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @param {number} at @param {number} to @param {string} text */
   const replace = (at, to, text, rank = REPLACES) => insert(at, rank, to, text, to)
   /** @param {Mention} mention @param {string} text */
-  const write = ({ start, end, prefix = '' }, text) => replace(start, end, prefix + text)
+  const write = ({ start, end, lead }, text) =>
+    replace(start, end, lead === '{' ? `${source.slice(start, end)}: ${text}` : text)
 
   // the function itself
   let isArrow = true
@@ -4338,8 +4342,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const superCalls = []
   /** @type {Call[]} */
   const calls = []
-  /** Where returns end. @type {Set<number>} */
-  const returnEnds = new Set()
+  /** Where what is returned starts and ends. @type {Map<number, number>} */
+  const returned = new Map()
   /** Where expression statements begin that stand in a list. @type {Set<number>} */
   const listed = new Set()
   /** Where a parenthesis of ours begins. @type {Set<number>} */
@@ -4394,8 +4398,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let inGenerator = false
   /** Whether `this` is the function's. */
   let isOurs = false
-  /** @type {Block} */
-  let block = /** @type {any} */ ({})
+  /** What is declared in the innermost block. @type {Set<string>} */
+  let declared = new Set()
+  let blockStart = 0
+  /** What is declared in the innermost function. */
+  let top = declared
+  /** What held before each block that has not ended. @type {any[]} */
+  const outer = []
 
   // -------------------------------------------------------------------------------------------------- tokens
 
@@ -4448,42 +4457,45 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @param {number} [from] */
   function openBlock(from = start) {
-    block = { outer: block, top: block.top, from, names: new Set() }
+    outer.push([declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, variables])
+    declared = new Set()
+    blockStart = from
   }
 
   /** What was declared in it is not what is meant by that name outside. */
   function closeBlock() {
-    for (const key of block.names) {
+    for (const key of declared) {
       /** @type {any[]} */
       const mentions = free.get(key) ?? []
-      while (mentions.at(-1)?.start >= block.from) {
+      while (mentions.at(-1)?.start >= blockStart) {
         const mention = mentions.pop()
         mention.isHidden = true
-        if (zone === '' && block.top === block) firstUse = Math.min(firstUse, mention.start)
+        if (zone === '' && top === declared) firstUse = Math.min(firstUse, mention.start)
         if (isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
           write(mention, our + key)
         }
       }
       if (!mentions.length) free.delete(key)
     }
-    block = block.outer
+    ;[declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, variables] = outer.pop()
   }
 
   /** @param {string} key */
-  const declare = (key, where = block) => where.names.add(key)
+  const declare = (key, where = declared) => where.add(key)
 
   /**
    * Notes the use of a name.
    *
    * @param {string} key of the last token @param {number} at where it starts
-   * @param {string} [lead] @param {boolean} [isElement] @returns {Mention}
+   * @param {string} [lead] @returns {Mention | undefined}
    */
-  function use(key, at, lead = '', isElement = false) {
+  function use(key, at, lead = '') {
     if (OWN_WORDS.includes(key)) {
+      if (!isOurs && key !== 'yield') return
       words.add(key)
       if (key !== 'this') hazards++
     }
-    const mention = { start: at, end: before, lead, after: value, isHidden: within, isOurs, isElement }
+    const mention = { start: at, end: before, lead, after: value, isHidden: within, isOurs }
     const others = free.get(key)
     if (others) others.push(mention)
     else free.set(key, [mention])
@@ -4498,268 +4510,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   // -------------------------------------------------------------------------------------------- expressions
 
-  /**
-   * @param {string} [extent] @param {string[] | null} [names] takes what is declared, if this is a pattern or a list of
-   *   them
-   * @param {string} [lead] what stands before it
-   * @returns {Generator<any, any, any>} whether it is but a chain of members and calls that ends with a call
-   */
-  function* expression(extent = LIST, names = null, lead = '') {
-    const isTop = extent === TOP
-    let isChain = true
-    let isFresh = true // at the beginning of an element
-    for (;;) {
-      /** Where it is awaited. @type {number[]} */
-      let awaits = NONE
-      let news = 0
-      let isClosed = false // takes no operators
-      let from = start
-      prefixes: for (;;) {
-        switch (value) {
-          case ',':
-            isFresh = true
-            break
-          case '...': break
-          case 'new':
-            if (news++ === 0) from = start
-            isFresh = false
-            hasCalls = true
-            break
-          case 'await':
-            if (!inAsync) break prefixes
-            spoil()
-            if (zone === '') awaits = [start, ...awaits]
-            isChain = isFresh = false
-            break
-          case 'yield':
-            if (!inGenerator) break prefixes
-            spoil()
-            isChain = isFresh = false
-            lead = value
-            next()
-            if (value === '*' && !isOnNewLine()) {
-              lead = 'yield*'
-              next()
-            } else if (isOnNewLine() || /^(?:[)\]},;:]?|in)$/.test(value)) {
-              isClosed = true
-              break prefixes
-            }
-            continue
-          case '++': case '--':
-            hazards++
-          // falls through
-          case '+': case '-': case '!': case '~': case 'typeof': case 'void': case 'delete':
-            isChain = isFresh = false
-            break
-          default: break prefixes
-        }
-        lead = value
-        next()
-      }
-
-      if (news === 0) from = start
-      let isCall = false
-      /** @type {Mention | null} */
-      let callee = null
-      let key = '' // the name, or the last member
-      let dot = 0
-      let isBase = false // super
-      let isSuper = false // a member of it
-      /** Where it has `?.`, and what follows. @type {Link[]} */
-      let links = NONE
-      /** @type {{ end: number } | null} */
-      let chain = null // if it has calls that may be delegated
-      if (!isClosed) {
-        switch (value) {
-          case ')': case ']': case '}': case ';': case ':': case '': return false
-          case '(': {
-            const parameters = /** @type {string[]} */ ([])
-            const count = calls.length
-            next()
-            yield expression(LIST, parameters)
-            next()
-            if (value === '=>' || (isTop && value === '{')) {
-              isClosed = true
-              yield arrow(from, from, parameters, count, false, isTop)
-            }
-            break
-          }
-          case '[':
-            next()
-            yield expression(LIST, (isFresh && names) || [])
-            next()
-            break
-          case '{':
-            next()
-            while (value !== '}') {
-              if (value === ',') next()
-              else yield member(false, (isFresh && names) || [])
-            }
-            next()
-            break
-          case '`':
-            yield template()
-            next()
-            break
-          case 'function':
-            yield routine(false, false, isTop)
-            next()
-            break
-          case 'class':
-            yield classRest(false)
-            next()
-            break
-          case '.': case 'this': case 'super': {
-            let word = value
-            if (word === '.') {
-              news--
-              next()
-              word = 'new.target'
-            }
-            isBase = word === 'super'
-            next()
-            if (isOurs) use(word, before - word.length)
-            break
-          }
-          case 'null': case 'true': case 'false': case 'import':
-            next()
-            break
-          default: {
-            const at = start
-            const isWord = isName
-            const isAsync = value === 'async'
-            key = unescaped(value)
-            if (value[0] === '/') end = skip(REGULAR_EXPRESSION, start) // nothing can be divided here
-            next()
-            if (!isWord) {
-              key = ''
-            } else if (isAsync && !isOnNewLine() && value === 'function') {
-              yield routine(false, true, isTop)
-              next()
-            } else if (isAsync && !isOnNewLine() && isName && !CONTINUES.test(value) &&
-              (value !== 'of' || peek(() => value === '=>'))) {
-              const open = start
-              key = unescaped(value)
-              next()
-              use(key, open)
-              yield arrow(from, open, [key], calls.length, true, isTop)
-              isClosed = true
-            } else {
-              callee = use(key, at, lead, isFresh && names !== null && /^[,\]}]$/.test(value))
-              if (isFresh) names?.push(key)
-              if (value === '=>') {
-                yield arrow(from, from, [key], calls.length, false, isTop)
-                isClosed = true
-              }
-            }
-          }
-        }
-      }
-      isFresh = false
-
-      members: while (!isClosed) {
-        const at = start
-        switch (value) {
-          case '?.':
-            links = [...links, { at, next: '' }]
-          // falls through
-          case '.':
-            isSuper = isBase
-            isBase = false
-            next()
-            for (const link of links) link.next ||= value
-            if (/^[([`]/.test(value)) continue
-            dot = at
-            key = unescaped(value)
-            callee = null
-            isCall = false
-            next()
-            continue
-          case '[':
-            isSuper = isBase
-            isBase = false
-            next()
-            yield expression(LIST, [])
-            next()
-            callee = null
-            key = ''
-            isCall = false
-            continue
-          case '(': case '`': {
-            hasCalls = true
-            const open = start
-            const count = calls.length
-            const isTagged = value === '`'
-            const mention = callee
-            const parameters = callee && key === 'async' ? /** @type {string[]} */ ([]) : null
-            /** @type {Call | null} */
-            let call = null
-            isCall = news === 0
-            if (!isCall) {
-              if (!isTagged) news--
-            } else {
-              if (isSuper && isOurs) superCalls.push(open)
-              if (mention) mention.isCall = true
-              if (mention && key === 'eval' && zone === '') {
-                words.add(key)
-                spoil()
-              }
-              if (variables && !parameters && (mention ? watches(key) : !isTagged && members.has(key))) {
-                spoil()
-                call = /** @type {Call} */ ({
-                  key, mention, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end,
-                  chain: chain ??= { end: 0 }
-                })
-                calls.push(call)
-              }
-            }
-            callee = null
-            key = ''
-            isSuper = false
-            if (isTagged) {
-              yield template()
-            } else {
-              next()
-              yield expression(LIST, parameters)
-            }
-            if (call) call.end = end
-            next()
-            if (mention && parameters && (value === '=>' || (isTop && value === '{'))) {
-              // `async` was no name that is called.
-              const mentions = /** @type {Mention[]} */ (free.get('async'))
-              mentions.splice(mentions.indexOf(mention), 1)
-              yield arrow(from, open, parameters, count, true, isTop)
-              isClosed = true
-            }
-            continue
-          }
-          case '++': case '--':
-            if (isOnNewLine()) break members
-            hazards++
-            isChain = false
-            next()
-        }
-        break
-      }
-
-      if (chain) chain.end = before
-      for (const at of awaits) {
-        replace(at, at + 5, '')
-        enclose(at, before, EXPRESSION_EDGE, `(yield ${our}wait(`, '))')
-        opened.add(at)
-      }
-      if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) return isChain && isCall
-      isChain = false
-      isFresh = value === ','
-      lead = ''
-      if (value === '?') {
-        next()
-        yield expression()
-      } else if (ASSIGNS.test(value)) {
-        hazards++
-      }
-      next()
-    }
+  /** The expression behind a token. @param {string} [extent] @param {string[] | null} [names] */
+  function behind(extent, names) {
+    next()
+    return expression(extent, names)
   }
 
   /** From its backtick to the last of its parts. @returns {Generator<any, any, any>} */
@@ -4767,92 +4521,252 @@ function rewriting(fn, options, methods = [], isClass = false) {
     for (;;) {
       end = skip(TEMPLATE, end)
       if (source[end - 1] === '`') return
-      next()
-      yield expression()
+      yield behind()
+    }
+  }
+
+  /** From a bracket, or a backtick, to what closes it. @param {string[] | null} names */
+  const inBrackets = names => value === '`' ? template() : behind(LIST, names)
+
+  /** Whether `async` is that of a function, or of an arrow function with a single name. */
+  const isAsyncWord = () => value === 'async' &&
+    peek(() => !isOnNewLine() && (value === 'function' || (isName && peek(() => value === '=>'))))
+
+  /**
+   * @param {string} [extent] @param {string[] | null} [names] takes what is declared, if this is a pattern or a list of
+   *   them
+   * @returns {Generator<any, any, any>} whether it is but a chain of members and calls that ends with a call
+   */
+  function* expression(extent = LIST, names = null) {
+    const first = start
+    const inside = extent === TOP ? PARAMETERS : NESTED
+    let lead = '' // what stands before the operand
+    for (;;) {
+      /** Takes what is declared here, at the beginning of an element. */
+      let target = lead === '' ? names : null
+      let awaits = '' // closes them
+      let news = 0
+      let isClosed = false // takes no operators
+      let from = start
+      for (lead = ''; !isClosed;) {
+        const isYield = value === 'yield' && inGenerator
+        if (isYield || (value === 'await' && inAsync)) spoil()
+        else if (!PREFIX.test(value) && !isAsyncWord()) break
+        if (value === 'await' && zone === '') {
+          replace(start, end, `(yield ${our}wait(`)
+          opened.add(start)
+          awaits += '))'
+        }
+        if (value === 'new') {
+          if (news++ === 0) from = start
+          hasCalls = true
+        }
+        if (ASSIGNS.test(value)) hazards++
+        if (value === ',') target = names
+        else if (value !== '...') target = null
+        lead = value
+        next()
+        isClosed = isYield && (isOnNewLine() || /^(?:,|in)$/.test(value))
+      }
+
+      if (news === 0) from = start
+      let open = start
+      let list = target // what is declared, if it is one of parameters
+      let isCall = false
+      /** @type {Mention | undefined} */
+      let callee
+      /** @type {Mention | undefined} */
+      let called
+      let key = '' // the name, or the last member
+      let dot = 0
+      let isSuper = false // a member of it
+      /** Where it has `?.`, and what follows. @type {Link[]} */
+      let links = NONE
+      const chain = { end: 0 }
+      if (isClosed) {
+        // there is no operand
+      } else if (/^[)\]};:]?$/.test(value)) {
+        return false
+      } else if (value === 'function') {
+        yield routine(false, lead === 'async', inside)
+      } else if (value === 'class') {
+        yield classRest(false)
+      } else {
+        switch (value) {
+          case '(':
+            list = []
+          // falls through
+          case '[': case '`':
+            yield inBrackets(list)
+            break
+          case '{':
+            next()
+            yield members(false, target)
+            break
+          case '.':
+            news--
+            open = before - 3
+            key = 'new.target'
+            next()
+            break
+          default:
+            if (isName) {
+              key = unescaped(value)
+              list = [key]
+              target?.push(key)
+            } else if (value[0] === '/') { // nothing can be divided here
+              end = skip(REGULAR_EXPRESSION, start)
+            }
+        }
+        next()
+        if (key !== '') callee = use(key, open, lead)
+      }
+
+      while (!isClosed) {
+        if (value === '=>' || (value === '{' && extent === TOP)) {
+          if (isCall) { // `async` was no name
+            const mentions = /** @type {any[]} */ (free.get('async'))
+            mentions.splice(mentions.indexOf(called), 1)
+          }
+          yield arrow(inside, open, list, isCall || lead === 'async')
+          isClosed = true
+          break
+        }
+        const at = start
+        const isOptional = value === '?.'
+        if (isOptional) {
+          next()
+          links = [...links, { at, next: value }]
+        }
+        if (value === '(' || value === '`') {
+          const isTagged = value === '`'
+          open = start
+          list = []
+          called = callee
+          hasCalls = true
+          isCall = news === 0
+          /** @type {Call | undefined} */
+          let call
+          if (!isCall) {
+            if (!isTagged) news--
+          } else {
+            if (isSuper && isOurs && !isOptional) superCalls.push(open)
+            if (callee) callee.isCall = true
+            if (callee && key === 'eval' && zone === '') {
+              words.add(key)
+              spoil()
+            }
+            if (variables && key !== 'async' && (callee ? watches(key) : !isTagged && preemptible.has(key))) {
+              spoil()
+              call = {
+                key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end,
+                chain
+              }
+              calls.push(call)
+            }
+          }
+          callee = undefined
+          key = ''
+          isSuper = false
+          yield inBrackets(list)
+          if (call) call.end = end
+        } else if (isOptional || value === '.' || value === '[') {
+          isSuper = dot === 0 && key === 'super'
+          callee = undefined
+          key = ''
+          isCall = false
+          dot = at
+          if (value === '[') {
+            yield behind()
+          } else {
+            if (!isOptional) next()
+            key = unescaped(value)
+          }
+        } else {
+          break
+        }
+        next()
+      }
+      if (/^(?:\+\+|--)$/.test(value) && !isOnNewLine()) {
+        hazards++
+        isCall = false
+        next()
+      }
+
+      chain.end = before
+      if (awaits) insert(before, -EXPRESSION_EDGE, from - 1, awaits)
+      if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) return isCall && from === first
+      if (ASSIGNS.test(value)) hazards++
+      if (value === '?') yield behind()
+      lead = value
+      if (value !== ',') next()
     }
   }
 
   /**
-   * A member of an object literal, a pattern or a class.
+   * The members of an object literal, a pattern or a class.
    *
    * @param {boolean} isInClass @param {string[] | null} names takes what is declared, if this is a pattern
-   * @param {boolean} [isTop] whether it is, or may be, a function to rewrite
+   * @param {boolean} [isTop] whether one is, or may be, a function to rewrite
    * @returns {Generator<any, any, any>}
    */
-  function* member(isInClass, names, isTop = false) {
-    if (value === '...') {
-      next()
-      yield expression(ELEMENT, names)
-      return
-    }
-    let codeStart = start
-    let isStatic = false
-    let async = false
-    let isAccessor = false
-    for (; MODIFIERS.has(value); next()) {
-      const isGetSet = value[1] === 'e'
-      const isAsync = value === 'async'
-      const isKey = peek(() =>
-        /^[(,}=:;]?$/.test(value) || (isGetSet ? value === '*' : isAsync && isOnNewLine()))
-      if (isKey) break
-      isAccessor ||= isGetSet
-      async ||= isAsync
-      if (value === 'static') {
-        isStatic = true
-        codeStart = end
-      }
-    }
-    if (isStatic && value === '{') {
-      const leave = enter('a static block', start)
-      yield body(false)
-      leave()
-      next()
-      return
-    }
-    const generator = value === '*'
-    if (generator) next()
-    const from = start
-    const isString = /^['"]/.test(value)
-    let key = isString ? value.slice(1, -1) : unescaped(value)
-    if (value === '[') {
-      key = ''
-      next()
-      yield expression()
-    }
-    if (value !== '(') next() // V8 leaves out the name of a static method that is called static
-    if (value === '(') {
-      const open = start
-      const isOwn = isTop && (!isClass || methods.includes(key))
-      if (isOwn && isAccessor) throw refusal('an accessor cannot be a generator; make it a method')
-      if (isOwn && isClass && key === 'constructor') throw constructing()
-      if (isOwn && isClass) {
-        variables = new Set()
-        replace(codeStart, from, isStatic ? ' *' : ';*') // after a field without a semicolon
-      }
-      const leave = enter(isOwn ? PARAMETERS : 'a nested method', open, false, async, generator)
-      yield rest(isOwn)
-      leave()
-      if (isOwn && isClass) {
-        variables = null
-        made.push({ key, isStatic, async, from, open, to: end })
-        if (generator) members.delete(key) // stays what is iterated
-      }
-      next()
-    } else if (value === ':') {
-      next()
-      yield expression(ELEMENT, names)
-    } else if (isInClass) {
-      if (value !== '=') return
-      const leave = enter('a class field', start)
-      next()
-      yield expression(ELEMENT)
-      leave()
-    } else { // the key is the name of a variable too
-      use(key, from, '', true).prefix = `${key}: `
-      names?.push(key)
-      if (value === '=') {
+  function* members(isInClass, names, isTop = false) {
+    while (!/^}?$/.test(value)) {
+      if (/^[,;]$/.test(value)) {
         next()
-        yield expression(ELEMENT)
+        continue
+      }
+      if (value === '...') {
+        yield expression(ELEMENT, names)
+        continue
+      }
+      const first = start
+      let codeStart = start
+      let from = start
+      let key = ''
+      /** @type {string[]} */
+      const modifiers = []
+      for (;;) {
+        const word = value
+        from = start
+        key = /^['"[]/.test(word) ? word.slice(1, -1) : unescaped(word)
+        if (word === '[') yield behind()
+        // V8 leaves out the name of a static method that is called static.
+        if (word !== '(' && word !== '{') next()
+        if (!MODIFIES.test(`${word} ${value}`) || (word === 'async' && isOnNewLine())) break
+        modifiers.push(word)
+        if (word === 'static') codeStart = start
+      }
+      const [isStatic, async, generator] = ['static', 'async', '*'].map(word => modifiers.includes(word))
+      if (value === '{') {
+        enter('a static block')
+        yield body()
+      } else if (value === '(') {
+        const isOwn = isTop && (!isClass || methods.includes(key))
+        const isPart = isOwn && isClass
+        if (isOwn && /et/.test(String(modifiers))) throw refusal('an accessor cannot be a generator; make it a method')
+        if (isPart && key === 'constructor') throw constructing()
+        if (isPart) {
+          insert(first, -BODY_EDGE, 0, ';') // after a field without a semicolon
+          replace(codeStart, from, '*')
+        }
+        enter(isOwn ? PARAMETERS : NESTED, async, generator)
+        yield patterns()
+        next()
+        yield body()
+        if (isPart) {
+          made.push({ key, isStatic, async, from: codeStart, to: before })
+          if (generator) preemptible.delete(key) // stays what is iterated
+        }
+      } else {
+        if (isInClass) {
+          enter('a class field')
+        } else if (value !== ':') { // the key is the name of a variable too
+          use(key, from, '{')
+          names?.push(key)
+        }
+        if (/^[:=]$/.test(value)) yield behind(ELEMENT, value === ':' ? names : null)
+        if (isInClass) closeBlock()
       }
     }
   }
@@ -4862,31 +4776,30 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * Enters code that is not run where it stands, or the function itself.
    *
-   * @param {string} inside @param {number} from @param {boolean} arrow @param {boolean} async @param {boolean} generator
-   * @returns {() => void} leaves it
+   * @param {string} inside @param {boolean} async @param {boolean} generator @param {boolean} arrow
+   * @param {number} [from]
    */
-  function enter(inside, from, arrow = false, async = false, generator = false) {
-    const outer = /** @type {const} */ ([zone, within, guarded, inAsync, inGenerator, isOurs])
+  function enter(inside, async = false, generator = false, arrow = false, from = start) {
     spoil()
-    ;[zone, within, guarded, inAsync, inGenerator] = [inside, false, false, async, generator]
+    openBlock(from)
+    zone = inside
+    within = guarded = false
+    inAsync = async
+    inGenerator = generator
     isOurs &&= arrow
     if (inside === PARAMETERS) {
       if (async && generator) throw refusal('an async generator cannot be driven; write one that yields promises')
-      ;[isOurs, isArrow, isAsync, isGenerator] = [true, arrow, async, generator]
-    }
-    openBlock(from)
-    return () => {
-      closeBlock()
-      ;[zone, within, guarded, inAsync, inGenerator, isOurs] = outer
+      ;[parameters, isOurs, isArrow, isAsync, isGenerator] = [from, true, arrow, async, generator]
+      variables ??= new Set() // that of a method of a class
     }
   }
 
   /**
-   * A function, from that word to its last brace.
+   * A function, from that word on.
    *
-   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>}
+   * @param {boolean} isDeclaration @param {boolean} async @param {string} [inside] @returns {Generator<any, any, any>}
    */
-  function* routine(isDeclaration, async, isTop = false) {
+  function* routine(isDeclaration, async, inside = NESTED) {
     next()
     const generator = value === '*'
     if (generator) next()
@@ -4896,106 +4809,77 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (isDeclaration) {
       use(key, at)
       declare(key)
-      declare(key, block.top) // of sloppy code (Annex B.3.3)
+      declare(key, top) // of sloppy code (Annex B.3.3)
     }
-    const leave = enter(isTop ? PARAMETERS : 'a nested function', start, false, async, generator)
-    if (isTop) ownName = key
+    enter(inside, async, generator)
+    if (inside === PARAMETERS) ownName = key
     else if (!isDeclaration) declare(key)
-    yield rest(isTop)
-    leave()
-  }
-
-  /** Parameters and body. @param {boolean} isOwn @returns {Generator<any, any, any>} */
-  function* rest(isOwn) {
-    const from = start
-    const names = yield patterns(block)
-    parametersAre(isOwn, from, end, names)
+    yield patterns()
     next()
-    yield body(isOwn)
+    yield body()
   }
 
   /**
    * What is declared behind a word or a parenthesis.
    *
-   * @param {Block} where @param {string} [extent] @returns {Generator<any, any, any>}
+   * @param {Set<string>} [where] @param {string} [extent] @returns {Generator<any, any, any>}
    */
-  function* patterns(where, extent) {
+  function* patterns(where = declared, extent = LIST) {
     /** @type {string[]} */
     const names = []
-    next()
-    yield expression(extent, names)
-    for (const key of names) declare(key, where)
-    return names
-  }
-
-  /** @param {boolean} isOwn @param {number} from @param {number} to @param {string[]} names */
-  function parametersAre(isOwn, from, to, names) {
-    if (isOwn) [parameters, parametersEnd, parameterNames] = [from, to, names]
+    yield behind(extent, names)
+    for (const key of names) where.add(key)
   }
 
   /**
    * From its arrow on, or from the brace of a method that looked like one.
    *
-   * @param {number} from @param {number} open where its parameters start @param {string[]} names
-   * @param {number} count of the calls before it @param {boolean} async @param {boolean} isTop
-   * @returns {Generator<any, any, any>}
+   * @param {string} inside @param {number} open where its parameters start @param {any} names @param {boolean} async
    */
-  function* arrow(from, open, names, count, async, isTop) {
+  function arrow(inside, open, names, async) {
     const hasArrow = value === '=>' // or it is a method
-    const leave = enter(isTop ? PARAMETERS : 'a nested arrow function', from, hasArrow, hasArrow && async)
+    enter(inside, hasArrow && async, false, hasArrow, open)
     for (const key of names) declare(key)
-    for (const call of calls.slice(count)) call.zone = zone
-    parametersAre(isTop, open, before, names)
-    if (hasArrow) next()
-    if (value === '{') {
-      yield body(isTop)
-      next()
-    } else {
-      if (isTop) {
-        zone = ''
-        bodyStart = start
-        insert(start, BODY_EDGE, Infinity, () => ` ${entrance(variables)} return (`)
-      }
-      yield expression(ELEMENT)
-      if (isTop) {
-        bodyEnd = before
-        insert(before, -BODY_EDGE, -1, ') }')
-      }
-    }
-    leave()
+    for (let i = calls.length; calls[--i]?.start >= open;) calls[i].zone = zone
+    return body()
   }
 
-  /** Up to its last brace. @param {boolean} isOwn @returns {Generator<any, any, any>} */
-  function* body(isOwn) {
+  /** From its arrow or brace on, to the end of what was entered. @returns {Generator<any, any, any>} */
+  function* body() {
+    const isOwn = zone === PARAMETERS
+    if (isOwn) [parametersEnd, parameterNames] = [before, [...declared]]
     openBlock()
-    block.top = block
+    top = declared
+    if (value === '=>') next()
+    const isBlock = value === '{'
+    let prologueEnd = isBlock ? end : start
+    if (isBlock) next()
     if (isOwn) {
       zone = ''
-      bodyStart = end
-    }
-    next()
-    if (isOwn) {
-      let prologueEnd = bodyStart
-      while (/^['"]/.test(value)) {
+      bodyStart = prologueEnd
+      while (isBlock && /^['"]/.test(value)) {
         if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
         next()
         prologueEnd = endStatement()
       }
       const mine = variables
       const gap = prologueEnd > bodyStart ? '; ' : ' '
-      insert(prologueEnd, BODY_EDGE, Infinity, () => gap + entrance(mine))
-      yield guardStatements()
+      insert(prologueEnd, BODY_EDGE, Infinity, () => `${gap}${entrance(mine)}${isBlock ? '' : ' return ('}`)
+      if (isBlock) yield guardStatements()
     }
-    while (value !== '}') yield statement(true)
-    if (isOwn) bodyEnd = end
+    if (isBlock) {
+      while (value !== '}') yield statement(true)
+      next()
+    } else {
+      yield expression(ELEMENT)
+      if (isOwn) insert(before, -BODY_EDGE, -1, ') }')
+    }
+    if (isOwn) bodyEnd = before
+    closeBlock()
     closeBlock()
   }
 
-  /**
-   * A class, from that word to its last brace.
-   *
-   * @param {boolean} isDeclaration @param {boolean} [isTop] @returns {Generator<any, any, any>}
-   */
+  /** A class, from that word on. @param {boolean} isDeclaration @returns {Generator<any, any, any>} */
   function* classRest(isDeclaration, isTop = false) {
     spoil()
     next()
@@ -5007,16 +4891,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
       next()
     }
     if (isTop) ownName = key
-    if (value === 'extends') {
-      next()
-      yield expression(ELEMENT)
-    }
+    if (value === 'extends') yield behind(ELEMENT)
     next()
-    while (value !== '}') {
-      if (value === ';') next()
-      else yield member(true, null, isTop)
-    }
+    yield members(true, null, isTop)
     closeBlock()
+    next()
   }
 
   // --------------------------------------------------------------------------------------------- statements
@@ -5038,7 +4917,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** What `var`, `let` or `const` declares. @param {string} [extent] @returns {Generator<any, any, any>} */
   function* declaration(extent) {
     hazards++
-    yield patterns(value === 'var' ? block.top : block, extent)
+    yield patterns(value === 'var' ? top : declared, extent)
   }
 
   const isDeclaring = () => {
@@ -5087,12 +4966,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
         return
       }
       case 'with': {
-        const outer = within
         if (zone === '') words.add('with')
         yield condition()
+        openBlock()
         within = true
         yield statement(false)
-        within = outer
+        closeBlock()
         return
       }
       case 'switch':
@@ -5105,7 +4984,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         next()
         return
       case 'try': {
-        const outer = guarded
+        openBlock()
         guarded = true
         next()
         yield statement(false)
@@ -5113,7 +4992,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           openBlock()
           next()
           if (value === '(') {
-            yield patterns(block)
+            yield patterns()
             next()
           }
           yield statement(false)
@@ -5123,7 +5002,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           next()
           yield statement(false)
         }
-        guarded = outer
+        closeBlock()
         return
       }
       case 'for': case 'while': case 'do':
@@ -5131,27 +5010,26 @@ function rewriting(fn, options, methods = [], isClass = false) {
         return
       case 'function':
         yield routine(true, false)
-        next()
         return
       case 'class':
         yield classRest(true)
-        next()
         return
       case 'return': {
         /** @type {typeof pieces} */
         const read = []
         next()
         if (!isOnNewLine() && !/^[;}]?$/.test(value)) {
-          for (let lead = guarded ? '' : word; ; lead = '') {
-            yield expression(PIECE, null, lead)
+          const at = start
+          for (;;) {
+            yield expression(PIECE)
             read.push({ at: start, by: value, hazards })
             if (!/^[?:,]$/.test(value)) break
             next()
           }
+          if (!guarded) returned.set(at, before)
         }
         pieces = read
         returnEnd = before
-        returnEnds.add(before)
         exit(from, endStatement())
         return true
       }
@@ -5193,7 +5071,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (value === 'async' && peek(() => value === 'function' && !isOnNewLine())) {
       next()
       yield routine(true, true)
-      next()
       return
     }
     const isCall = yield expression()
@@ -5280,7 +5157,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     next()
     if (word === 'for') {
       isDeclared = isDeclaring()
-      yield isDeclared ? declaration(HEAD) : expression(HEAD, [])
+      yield isDeclared ? declaration(HEAD) : expression(HEAD)
       isOf = value !== ';'
       middle = start
       middleEnd = end
@@ -5373,11 +5250,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
     } else if (isClass) {
       throw wrongType('fn', 'a class or an object with methods', fn)
     } else if (first === 'function' || first === '(' || second === '=>' ||
-      (first === 'async' && (second === '(' || second === 'function' || peek(() => peek(() => value)) === '=>'))) {
+      (first === 'async' && (second === '(' || isAsyncWord()))) {
       isOurs = true
       yield expression(TOP)
     } else {
-      yield member(false, null, true)
+      yield members(false, null, true)
     }
   }
 
@@ -5425,7 +5302,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (bindings.has(key)) continue
     const callee = table.get(key)?.callee
     if (callee) bindings.set(key, callee[known]?.original ?? callee)
-    else if (!(key in globalThis) && !OWN_WORDS.includes(key)) lost.push(key)
+    else if (isUnknown(key)) lost.push(key)
   }
 
   /** Optional links that are written already. @type {Set<number>} */
@@ -5459,8 +5336,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const { key, mention, start, end, dot, lead, links, zone } = call
     const chainEnd = call.chain.end
     const isAlone = chainEnd === end
-    const isAwaited = isAlone && (lead === 'await' ||
-      (lead === 'return' && isAsync && returnEnds.has(chainEnd)))
+    const isAwaited = isAlone && (lead === 'await' || (isAsync && returned.get(start) === end))
     const way = isAwaited ? 'awaited' : 'call'
     let begin = start
     if (mention) {
@@ -5473,7 +5349,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         throw new SyntaxError(`${label}: ${key}() is called in ${zone} (line ${before.length}, column ` +
           `${before[before.length - 1].length + 1}), where no yield can stand; move the call into the function itself`)
       }
-      const isRaw = isGenerator && isAlone && (lead === 'yield' || lead === 'yield*')
+      const isRaw = isGenerator && isAlone && /^(?:yield|\*)$/.test(lead)
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
       let text
       if (isRaw) {
@@ -5494,7 +5370,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
     } else {
-      if (zone !== '' || !members.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
+      if (zone !== '' || !preemptible.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
       const enter = (/** @type {any} */ member) => memberWay(member, way)
       begin = delegateMember(call, bind(isAwaited ? 'awaited' : 'member', enter))
     }
@@ -5587,7 +5463,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function replaceName() {
     const mentions = (free.get(ownName) ?? []).filter(({ start, end }) =>
       !edits.some(({ at, to }) => at === start && to === end))
-    if (!mentions.some(mention => isTarget(mention) || mention.isElement)) return
+    if (!mentions.some(mention => isTarget(mention) || /^[,\]}]$/.test(mention.after))) return
     bindings.delete(ownName)
     replaceByAccess(mentions, 'name', bind('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
   }
@@ -5731,10 +5607,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
     sortEdits()
     const text = edited(0, source.length)
     const [result] = compiled(`${quoted}: ${text}`)
-    for (const { key, isStatic, async, from, open, to } of made) {
+    for (const { key, isStatic, async, from, to } of made) {
       const [holder, { [key]: original }] = isStatic ? [result, fn] : [result.prototype, fn.prototype]
       if (!Object.hasOwn(holder, key)) continue // private
-      publish(holder[key], original, `*${source.slice(from, open)}${edited(open, to)}`, async, wayInto(holder[key]))
+      publish(holder[key], original, edited(from, to), async, wayInto(holder[key]))
     }
     if (!Object.hasOwn(result, 'source')) define(result, 'source', text)
     return result

@@ -399,15 +399,16 @@ places('new f(x) makes an object, by the original', () => {
   assert.equal(drive(preemptify(fn, { calls: { Point: preemptify(Point) } })(1)), [1, true])
 })
 
-for (const [zone, source] of Object.entries({
-  'its parameters': 'function fn(a = f(1)) {}',
-  'a nested function': 'function fn() {\n  return [1].map(function (x) { return f(x) })\n}',
-  'a nested arrow function': 'function fn() {\n  return [1].map(x => f(x))\n}',
-  'a nested method': 'function fn() {\n  return { g() { return f(1) } }\n}',
-  'a class field': 'function fn() {\n  return class { g = f(1) }\n}',
-  'a static block': 'function fn() {\n  return class { static { f(1) } }\n}'
-})) {
-  places(`in ${zone} it is a SyntaxError that says where`, () => {
+for (const [zone, source] of [
+  ['its parameters', 'function fn(a = f(1)) {}'],
+  ['a nested function', 'function fn() {\n  return [1].map(function (x) { return f(x) })\n}'],
+  ['a nested function', 'function fn() {\n  return [1].map(x => f(x))\n}'],
+  ['a nested function', 'function fn() {\n  return [1].map((x = f(1)) => x)\n}'],
+  ['a nested function', 'function fn() {\n  return { g() { return f(1) } }\n}'],
+  ['a class field', 'function fn() {\n  return class { g = f(1) }\n}'],
+  ['a static block', 'function fn() {\n  return class { static { f(1) } }\n}']
+]) {
+  places(`in ${zone} it is a SyntaxError that says where: ${source}`, () => {
     const error = errorOf(() => preemptify(sloppy(source), { calls: { f: function* () {} } }))
     const before = source.slice(0, source.search(/\bf\(/)).split('\n')
     assert.instance(error, SyntaxError)
