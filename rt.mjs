@@ -3965,8 +3965,8 @@ export const rt = new Scheduler()
 const TOKEN = new RegExp([
   /\.?\d\w*(?:\.(?:\d\w*|(?=\W)))?/, // of a number as much as is no member or operator: 1.5 of 1.5e-3, and 017 of 017.x
   /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
-  /"[^"\\]*(?:\\[^][^"\\]*)*"|'[^'\\]*(?:\\[^][^'\\]*)*'/,
-  /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]/ // a?.5:b is a conditional
+  /(["'])(?:\\?[^])*?\1/,
+  /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/ // a?.5:b is a conditional
 ].map(({ source }) => source).join('|'), 'iy')
 const NAME = /^(?!(?:null|true|false|import)$)[^\0-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
@@ -3993,7 +3993,7 @@ const TOP = '=>' // the function itself
 /** @param {string} text of a name @returns {string} without escapes */
 const unescaped = text => text.includes('\\')
   ? text.replace(/\\u(?:\{0*([\da-f]{1,5})\}|([\da-f]{4}))/gi, (_, braced, four) =>
-    String.fromCodePoint(parseInt(braced ?? four, 16)))
+    String.fromCodePoint(+`0x${braced ?? four}`))
   : text
 
 /** Runs a generator that yields the generators of its parts, and is sent what they return. @param {any} whole */
@@ -4089,9 +4089,7 @@ function wayTo(callee, get, way, name) {
   return /** @this {any} @param {any[]} args */ function (...args) {
     if (!found) {
       const late = get()
-      if (late === undefined) {
-        throw new ReferenceError(`${name} is not defined, nor in calls`)
-      }
+      if (late === undefined) throw new ReferenceError(`${name} is not defined, nor in calls`)
       if (!isGeneratorFunction(late)) throw notPreemptible(name, late)
       found = wayTo(late, get, way, name)
     }
@@ -4435,10 +4433,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
     before = end
     start = afterSpace()
     const last = value
-    value = source.slice(start, skip(TOKEN, start))
-    if (last === '' && value === '') throw new SyntaxError('cannot read the source')
+    end = skip(TOKEN, start)
+    value = source.slice(start, end)
+    if (last === '' && value === '') throw refusal('cannot read the source')
     isName = NAME.test(value)
-    end = start + value.length
   }
 
   /** Whether a line ended before the token. */
@@ -4446,10 +4444,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
   function peek(look) {
-    const here = /** @type {const} */ ([value, start, end, isName, before])
+    const here = before
     next()
     const seen = look()
-    ;[value, start, end, isName, before] = here
+    end = here
+    next()
     return seen
   }
 
@@ -4470,8 +4469,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
       while (mentions.at(-1)?.start >= blockStart) {
         const mention = mentions.pop()
         mention.isHidden = true
-        if (zone === '' && top === declared) firstUse = Math.min(firstUse, mention.start)
-        if (isOurs && (key === 'yield' ? !isGenerator : key === 'arguments' && isArrow)) {
+        if (zone === '' && top === declared && mention.start < firstUse) firstUse = mention.start
+        if (isOurs && (key === 'yield' || (isArrow && key === 'arguments'))) {
           write(mention, our + key)
         }
       }
