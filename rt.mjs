@@ -5547,7 +5547,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
    *
    * @param {string} member @param {string} [begin] what begins a call of it
-   * @returns {any[]} the object, the member and what begins a call of it
+   * @returns {any[]} the member and what begins a call of it
    */
   function compiled(member, begin) {
     const modes = [strict]
