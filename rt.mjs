@@ -1961,9 +1961,26 @@ function passPoints(generator, step) {
   }
 }
 
+/** How many calls a job may nest: recursion without end is to end by an error, not by the memory. */
+const MOST_CALLS = 2 ** 21
+/** How many calls may end, one behind the other, until that is taken for a preemption point: an error may end millions. */
+const MOST_ENDS = 64
+
+/** @param {Activation} a */
+const tooDeep = a => new RangeError(`${a.job.name} has more than ${MOST_CALLS} calls that have not ended`)
+
+/** @param {Activation} a @param {any} leaf @param {any} input @param {boolean} throwing @returns {number} POINT */
+function pauseAmongEnds(a, leaf, input, throwing) {
+  a.leaf = leaf
+  a.isNative = leaf.next === next
+  a.input = input
+  a.throwing = throwing
+  return POINT
+}
+
 /**
  * Resumes a job until its budget is used up, it waits, or it ends. The scheduler keeps the stack of calls itself,
- * so that a yield costs the same at any depth and depth is bounded by memory only.
+ * so that a yield costs the same at any depth, and depth is bounded by MOST_CALLS only.
  *
  * @param {Activation} a
  * @returns {number} POINT, BLOCKED, ALONG, DONE or FAILED; the last two with `a.outcome`
@@ -1974,6 +1991,8 @@ function drive(a) {
   let acted = null
   /** Points that were left when the job woke an equal and went on. */
   let rest = 0
+  /** Calls that have ended one behind the other. */
+  let ended = 0
   a.input = undefined
   a.throwing = a.kept = false
   if (leaf === UNSTARTED) {
@@ -2004,17 +2023,20 @@ function drive(a) {
       isNative = leaf.next === next
       input = error
       throwing = true
+      if (++ended >= MOST_ENDS) return pauseAmongEnds(a, leaf, input, throwing)
       continue
     }
     throwing = false
     if (!done) {
       received++
+      ended = 0
     } else {
       const caller = a.callers?.pop()
       if (caller === undefined) return end(a, value)
       leaf = caller
       isNative = leaf.next === next
       input = value
+      if (++ended >= MOST_ENDS) return pauseAmongEnds(a, leaf, input, throwing)
       continue
     }
     input = undefined
@@ -2025,10 +2047,12 @@ function drive(a) {
       // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
       const isToWaitFor = value?.[isWaitable] === true
       while (!isToWaitFor && value instanceof Suspended) {
-        ;(a.callers ??= []).push(leaf)
+        const callers = a.callers ??= []
+        callers.push(leaf)
         leaf = value.generator
         isNative = leaf.next === next
         value = value.take()
+        if (callers.length > MOST_CALLS && !(value instanceof Suspended)) throw tooDeep(a)
       }
       if (value === undefined) {
         // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
@@ -2036,9 +2060,11 @@ function drive(a) {
         throw takeReason(a)
       } else if (!isToWaitFor && isIterator(value)) {
         if (value === leaf) throw new TypeError(`${a.job.name} yielded the generator that is running`)
-        ;(a.callers ??= []).push(leaf)
+        const callers = a.callers ??= []
+        callers.push(leaf)
         leaf = value
         isNative = leaf.next === next
+        if (callers.length > MOST_CALLS) throw tooDeep(a)
       } else {
         /** @type {Waitable} */
         const waitable = isToWaitFor ? value : waitableOf(a, value)

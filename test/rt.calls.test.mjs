@@ -345,6 +345,57 @@ calls('a function that returns no generator has done its work', async () => {
   assert.is(await run(() => list), list)
 })
 
+
+/** How long the budgets were of a job that calls so deep, when leaving a call takes 0.01 ms. */
+async function budgetsOf(atTheBottom, budget) {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget })
+  const job = scheduler.spawn(function* descend(depth) {
+    try {
+      return depth === 0 ? atTheBottom() : (yield descend(depth - 1)) + 1
+    } finally {
+      host.advance(0.01)
+    }
+  }, undefined, 10_000)
+  const outcome = job.then(result => result, error => error.message)
+  const urgent = scheduler.spawn(function* () { return host.time }, { release: 50, deadline: 10 })
+  await host.drain()
+  return { outcome: await outcome, urgent: await urgent, longest: scheduler.stats().longestBudget }
+}
+
+for (const budget of [1, 1000, 'auto']) {
+  calls(`calls that end one behind the other let more urgent jobs run in between, budget ${budget}`, async () => {
+    const { outcome, urgent, longest } = await budgetsOf(() => 0, budget)
+    assert.is(outcome, 10_000)
+    assert.ok(longest < 1, `${longest} ms`)
+    assert.ok(urgent < 51, `at ${urgent} ms`)
+  })
+
+  calls(`an error that ends many calls lets more urgent jobs run in between, budget ${budget}`, async () => {
+    const { outcome, urgent, longest } = await budgetsOf(() => { throw new Error('from below') }, budget)
+    assert.is(outcome, 'from below')
+    assert.ok(longest < 1, `${longest} ms`)
+    assert.ok(urgent < 51, `at ${urgent} ms`)
+  })
+}
+
+calls('recursion without end fails, instead of using up the memory', async () => {
+  let depth = 0
+  let left = 0
+  const error = await errorOf(run(function* descend() {
+    depth++
+    try {
+      yield descend()
+    } finally {
+      left++
+    }
+  }, { budget: 'auto' }))
+  assert.instance(error, RangeError)
+  assert.match(error.message, 'descend has more than')
+  assert.ok(depth > 1e6, `${depth} calls`)
+  assert.is(left, depth, 'each is left by its finally')
+})
+
 calls.run()
 
 const iterators = suite('other iterators')
