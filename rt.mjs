@@ -4391,8 +4391,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const guardEnds = []
   /** Guards by a conditional, if the function returns one. @type {(isFresh: string) => string} */
   let conditional = () => ''
-  /** Of the last `if`. */
-  let isBranchReturn = false
   /**
    * Of the last return: what its question marks, colons and commas part, where and by which of them it ends.
    *
@@ -4408,14 +4406,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
   let isPlain = true
   let hasCalls = false
-  /** @type {string[]} */
-  let loopLabels = []
-  /** Labels inside of it. @type {string[]} */
-  let innerLabels = []
-  /** Statements that leave it. @type {Span[]} */
-  let exits = []
-  /** Labels of `continue` that mean it. @type {Span[]} */
-  let again = []
   let within = false // the body of a `with`, where any name may be a property
   let guarded = false // by a `try`
   let inAsync = false
@@ -4847,11 +4837,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * What is declared behind a word or a parenthesis.
    *
-   * @param {Set<string>} [where] @param {string} [extent] @returns {Generator<any, any, any>}
+   * @param {string} [extent] @returns {Generator<any, any, any>}
    */
-  function* patterns(where = declared, extent = LIST) {
+  function* patterns(extent) {
+    const where = value === 'var' ? top : declared
     /** @type {string[]} */
     const names = []
+    hazards++
     yield behind(extent, names)
     for (const key of names) where.add(key)
   }
@@ -4927,111 +4919,60 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @returns {number} where the statement ends */
   function endStatement() {
-    if (value === ';') next()
+    if (value === ';' || value === ':') next()
     return before
   }
 
-  /** @returns {Generator<any, any, any>} */
-  function* condition() {
-    next()
-    next()
-    yield expression()
-    next()
-  }
-
-  /** What `var`, `let` or `const` declares. @param {string} [extent] @returns {Generator<any, any, any>} */
-  function* declaration(extent) {
-    hazards++
-    yield patterns(value === 'var' ? top : declared, extent)
-  }
-
-  const isDeclaring = () => {
-    if (value !== 'let') return value === 'var' || value === 'const'
+  /** @param {boolean} isList */
+  const isDeclaring = isList => {
+    if (value !== 'let' || !isList) return value === 'var' || value === 'const'
     return peek(() => isName ? !CONTINUES.test(value) : /^[[{]$/.test(value))
   }
 
-  /** What leaves the innermost loop hands back the rest of the budget first. @param {number} from @param {number} to */
-  function exit(from, to) {
-    exits.push({ from, to })
-    hasCalls ||= guarded // it may stay in the loop after all
-  }
-
-  /** A label called `yield` */
+  /** A label, which may be called `yield`. */
   function renameLabel() {
-    if (unescaped(value) === 'yield' && isOurs && !isGenerator) replace(start, end, `${our}yield`)
+    const text = unescaped(value) === 'yield' && isOurs && !isGenerator ? `${our}yield` : value
+    replace(start, end, text)
+    return text
   }
 
   /**
    * @param {boolean} isList whether it stands where declarations may
-   * @param {string[]} [labels] @param {number} [first] where they start
-   * @returns {Generator<any, any, any>} whether it surely ends with a return
+   * @param {string} [label] @param {number} [first] where that starts
+   * @returns {Generator<any, any, any>}
    */
-  function* statement(isList, labels = [], first = start) {
+  function* statement(isList, label = '', first = start) {
     const word = value
     const from = start
+    let isCall = false
     switch (word) {
-      case '{': {
-        let isReturn = false
+      case '{':
         openBlock()
         next()
-        while (value !== '}') isReturn = yield statement(true)
+        while (value !== '}') yield statement(true)
         closeBlock()
         next()
-        return isReturn
-      }
-      case 'if': {
-        yield condition()
-        const isReturn = yield statement(false)
-        if (value === 'else') {
-          hazards++
-          next()
-          yield statement(false)
-        }
-        isBranchReturn = isReturn
         return
-      }
-      case 'with': {
-        if (zone === '') words.add('with')
-        yield condition()
-        openBlock()
-        within = true
-        yield statement(false)
-        closeBlock()
-        return
-      }
-      case 'switch':
-        yield condition()
-        yield statement(false) // its body reads as a block with labels
-        return
-      case 'case': case 'default':
-        next()
-        yield expression()
-        next()
-        return
-      case 'try': {
-        openBlock()
-        guarded = true
-        next()
-        yield statement(false)
-        if (value === 'catch') {
+      case 'if': case 'switch': case 'with': case 'try': {
+        if (word === 'with' && zone === '') words.add(word)
+        let part
+        do {
+          part = value
           openBlock()
           next()
-          if (value === '(') {
-            yield patterns()
+          guarded ||= word === 'try'
+          if (value === '(' && part !== 'else') {
+            yield part === 'catch' ? patterns() : behind()
             next()
           }
-          yield statement(false)
+          within ||= word === 'with'
+          yield statement(false) // the body of a switch reads as a block with labels
           closeBlock()
-        }
-        if (value === 'finally') {
-          next()
-          yield statement(false)
-        }
-        closeBlock()
+        } while (/^(?:if else|(?:try|catch) (?:catch|finally))$/.test(`${part} ${value}`))
         return
       }
       case 'for': case 'while': case 'do':
-        yield loopStatement(labels, first)
+        yield loopStatement(label, first)
         return
       case 'function':
         yield routine(true, false)
@@ -5055,50 +4996,35 @@ function rewriting(fn, options, methods = [], isClass = false) {
         }
         pieces = read
         returnEnd = before
-        exit(from, endStatement())
-        return true
+        break
       }
-      case 'throw':
-        next()
-        yield expression()
-        exit(from, endStatement())
-        return
-      case 'break': case 'continue': case 'debugger': {
-        let isExit = false
+      case 'case': case 'default': case 'throw':
+        yield behind()
+        break
+      case 'break': case 'continue': case 'debugger':
         next()
         if (isName && !isOnNewLine()) {
           renameLabel()
-          if (!innerLabels.includes(value)) {
-            isExit = word === 'break' || !loopLabels.includes(value)
-            if (!isExit) again.push({ from: start, to: end })
-          }
           next()
         }
-        const to = endStatement()
-        if (isExit) exit(from, to)
-        return
-      }
+        break
+      default:
+        if (isDeclaring(isList)) {
+          yield patterns()
+        } else if (isName && source[afterSpace()] === ':') {
+          label += `${renameLabel()}: `
+          next()
+          next()
+          yield statement(false, label, first)
+          return
+        } else if (value === 'async' && peek(() => value === 'function' && !isOnNewLine())) {
+          next()
+          yield routine(true, true)
+          return
+        } else {
+          isCall = yield expression()
+        }
     }
-    if (value === 'let' ? isList && isDeclaring() : isDeclaring()) {
-      yield declaration()
-      endStatement()
-      return
-    }
-    if (isName && source[afterSpace()] === ':') {
-      renameLabel()
-      labels.push(value)
-      innerLabels.push(value)
-      next()
-      next()
-      yield statement(false, labels, first)
-      return
-    }
-    if (value === 'async' && peek(() => value === 'function' && !isOnNewLine())) {
-      next()
-      yield routine(true, true)
-      return
-    }
-    const isCall = yield expression()
     const to = endStatement()
     if (to <= from) next() // at last there is nothing to read
     if (zone !== '') return
@@ -5142,7 +5068,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         }
         return
       }
-      if (!isBranchReturn || hazards > count) return
+      if (hazards > count) return
       guardEnds.push(before)
     }
   }
@@ -5150,20 +5076,19 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @returns {Generator<any, any, any>} */
   function* branch() {
     const from = start
-    const isBlock = value === '{'
     yield statement(false)
-    return { from, to: before, isBlock }
+    return { from, to: before }
   }
 
-  /** @param {string[]} labels @param {number} first where they start @returns {Generator<any, any, any>} */
-  function* loopStatement(labels, first) {
+  /** @param {string} label @param {number} first where that starts @returns {Generator<any, any, any>} */
+  function* loopStatement(label, first) {
     const word = value
     const from = start
     const isDo = word === 'do'
+    const isFor = word === 'for'
     spoil()
     openBlock()
     isPlain = hasCalls = false
-    ;[loopLabels, innerLabels, exits, again] = [labels, [], [], []]
     next()
     let inner = null
     if (isDo) {
@@ -5172,53 +5097,31 @@ function rewriting(fn, options, methods = [], isClass = false) {
     }
     const isAwait = value === 'await'
     if (isAwait) next()
-    const open = end
-    let isTested = true
     let isDeclared = false
-    let isOf = false
-    let middle = 0 // where `of`, `in` or the first semicolon starts
-    let middleEnd = 0
-    let testEnd = 0
-    next()
-    if (word === 'for') {
-      isDeclared = isDeclaring()
-      yield isDeclared ? declaration(HEAD) : expression(HEAD)
-      isOf = value !== ';'
-      middle = start
-      middleEnd = end
-      if (!isOf) {
-        next()
-        isTested = value !== ';'
-        yield expression()
-        testEnd = start
-      }
+    /** Of its head, between semicolons or around `of` or `in`. @type {Span[]} */
+    const parts = []
+    do {
+      const isFirst = isFor && !parts.length
       next()
-    }
-    yield expression()
-    const close = start
+      const from = start
+      if (isFirst && isDeclaring(true)) {
+        isDeclared = true
+        yield patterns(HEAD)
+      } else {
+        yield expression(isFirst ? HEAD : LIST)
+      }
+      parts.push({ from, to: start })
+    } while (value !== ')')
+    const close = end
     next()
     inner ??= yield branch()
-    const to = isDo && value === ';' ? endStatement() : before
-    const isChunked = budgeted && !within && !isPlain && !isOf
+    const to = isDo ? endStatement() : before
+    const isChunked = budgeted && !within && !isPlain && parts.length !== 2
     isPlain = true // what is around it
     closeBlock()
     if (zone !== '') return
     hasLoops = true
-    const passing = point()
-    if (isAwait) {
-      // Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
-      const iterator = `${our}iterator`
-      const step = `${our}step`
-      const error = `${our}error`
-      enclose(first, to, STATEMENT_EDGE,
-        () => `{ const ${iterator} = ${our}iterate(${edited(middleEnd, close)}); let ${step}; try { `,
-        ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
-        `finally { if (${step}) yield ${iterator}.return() } }`)
-      replace(from, close + 1, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
-      const [before, after] = isDeclared ? ['', ''] : ['(', ')']
-      enclose(inner.from, inner.to, BODY_EDGE,
-        () => ` { ${before}${edited(open, middle)} = ${step}.value${after}; ${passing} `, ' }')
-    } else if (isChunked) {
+    if (isChunked) {
       // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
       // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
       //
@@ -5229,37 +5132,39 @@ function rewriting(fn, options, methods = [], isClass = false) {
       //                                      }
       //
       // Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and
-      // the budget is -1 meanwhile, so that a chunk that ends by an error has used it up. A round whose point was the
-      // yield is not counted again.
+      // the budget is -1 meanwhile. A round whose point was the yield is not counted again.
       const count = variable(hasCalls ? 'goes' : 'left')
-      const refilled = `(${left} > 0 ? ${left} : 1)${isDo ? '' : ' + 1'}`
-      const check = hasCalls ? `(${count} = --${left} > 0)` : `--${count} > 0`
-      const keep = `if (${left} < 0) ${left} = ${count};`
-      let begin = `${count} = ${isDo ? refilled : left}; `
-      let before = `${left} = -1; `
-      let after = `if (${count} > 0) { ${keep} break } yield; ${count} = ${refilled};`
-      if (hasCalls) {
-        begin = ''
-        before = isDo ? `${count} = true; ` : ''
-        after = `if (${count}) break; yield;${isDo ? '' : ` ${left} = ${refilled};`}`
-      }
-      insert(first, STATEMENT_EDGE, to, `{ ${isDo ? `${passing} ` : ''}${begin}`)
-      if (word === 'for') {
-        insert(middleEnd, STATEMENT_EDGE, to, `;) { ${before}for (; ${check}${isTested ? ' && (' : ''}`)
-        if (isTested) insert(testEnd, -STATEMENT_EDGE, from, ')')
-      } else {
-        insert(from, STATEMENT_EDGE, to - 1, `for (;;) { ${before}`)
-        enclose(open, close, BODY_EDGE, isDo ? '(' : `${check} && (`, isDo ? `) && ${check}` : ')')
-      }
-      const semicolon = (inner.isBlock && !isDo) || source[to - 1] === ';' ? '' : ';'
-      insert(to, -STATEMENT_EDGE, first, `${semicolon} ${after} } }`)
-      for (const label of again) replace(label.from, label.to, '', BODY_EDGE)
-      if (!hasCalls) for (const { from, to } of exits) enclose(from, to, STATEMENT_EDGE, `{ ${keep} `, ' }')
-    } else if (inner.isBlock) {
-      insert(inner.from + 1, BODY_EDGE, inner.to, ` ${passing}`)
-    } else {
-      enclose(inner.from, inner.to, BODY_EDGE, `{ ${passing} `, ' }')
+      const [check, hasEnded, begin, stop] = hasCalls
+        ? [`(${count} = --${left} > 0)`, count, '', '']
+        : [`--${count} > 0`, `${count} > 0`, `${count} = ${left}; ${left} = -1; try { `,
+            ` } finally { if (${left} < 0) ${left} = ${count} }`]
+      const test = parts[parts.length >> 1]
+      const isTested = test.from < test.to
+      insert(isFor ? test.from : from, STATEMENT_EDGE, to, `${isFor ? '' : 'for (;'};) { ${begin}` +
+        `${isDo ? `if (${check}) ` : ''}${label}${isFor ? 'for (; ' : ''}`)
+      enclose(test.from, test.to, BODY_EDGE, isDo ? '(' : `${check}${isTested ? ' && (' : ''}`,
+        isDo ? `) && ${check}` : isTested ? ')' : '')
+      replace(first, from, '')
+      insert(to, -STATEMENT_EDGE, from, `;${stop} if (${hasEnded}) break; yield; ` +
+        `${left} = (${left} > 0 ? ${left} : 1) + 1 }`)
+      return
     }
+    const step = `${our}step`
+    if (isAwait) {
+      // Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
+      const iterator = `${our}iterator`
+      const error = `${our}error`
+      enclose(first, to, STATEMENT_EDGE,
+        () => `{ const ${iterator} = ${our}iterate(${edited(parts[1].from, parts[1].to)}); let ${step}; try { `,
+        ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
+        `finally { if (${step}) yield ${iterator}.return() } }`)
+      replace(from, close, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
+    }
+    const passing = point()
+    // What begins with a brace would be a block.
+    const taking = () => `${isDeclared ? '' : '0, '}${edited(parts[0].from, parts[0].to)} = ${step}.value; `
+    if (!isAwait && source[inner.from] === '{') insert(inner.from + 1, BODY_EDGE, inner.to, ` ${passing}`)
+    else enclose(inner.from, inner.to, BODY_EDGE, () => `{ ${isAwait ? taking() : ''}${passing} `, ' }')
   }
 
   // -------------------------------------------------------------------------------------------------- whole
