@@ -4032,15 +4032,13 @@ function readNested(whole) {
   }
 }
 
+/** @typedef {string | (() => string)} Text */
 /**
- * A change of the source. Where several meet, what ends comes before what begins, and what encloses is outside.
+ * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends what
+ * it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is negative
+ * for what ends, and among those that enclose the same text that of the outer is nearer to 0.
  *
- * @typedef {object} Edit
- * @property {number} at
- * @property {number} to what it replaces ends here
- * @property {number} rank negative for what ends; among those that enclose the same text, the outer is nearer to 0
- * @property {number} other the other end of what it opens or closes
- * @property {string | (() => string)} text
+ * @typedef {[number, number, number, Text, number]} Edit
  */
 
 const BODY_EDGE = 1
@@ -4334,9 +4332,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @type {Edit[]} */
   const edits = []
-  /** @param {number} at @param {number} rank @param {number} other @param {Edit['text']} text */
-  const insert = (at, rank, other, text, to = at) => edits.push({ at, to, rank, other, text })
-  /** @param {number} from @param {number} to @param {number} rank @param {Edit['text']} before @param {string} after */
+  /** @param {number} at @param {number} rank @param {number} other @param {Text} text */
+  const insert = (at, rank, other, text, to = at) => edits.push([at, rank, other, text, to])
+  /** @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
   const enclose = (from, to, rank, before, after) => {
     insert(from, rank, to, before)
     insert(to, -rank, from, after)
@@ -5392,7 +5390,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Assignments to the name of a function expression have no effect, or throw. */
   function replaceName() {
     const mentions = (free.get(ownName) ?? []).filter(({ start, end }) =>
-      !edits.some(({ at, to }) => at === start && to === end))
+      !edits.some(([at, , , , to]) => at === start && to === end))
     if (!mentions.some(mention => isTarget(mention) || /^[,\]}]$/.test(mention.after))) return
     bindings.delete(ownName)
     replaceByAccess(mentions, 'name', bind('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
@@ -5461,7 +5459,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function edited(from, to) {
     const begin = from
     let result = ''
-    for (const { at, to: next, rank, text } of edits) {
+    for (const [at, rank, , text, next] of edits) {
       if (at > to || (at === to && rank > 0)) break
       if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
       result += source.slice(from, at) + (typeof text === 'string' ? text : text())
@@ -5471,7 +5469,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
 
   function sortEdits() {
-    edits.sort((a, b) => a.at - b.at || Math.sign(a.rank) - Math.sign(b.rank) || b.other - a.other || a.rank - b.rank)
+    edits.sort(([a, rank, end], [b, otherRank, otherEnd]) =>
+      a - b || Math.sign(rank) - Math.sign(otherRank) || otherEnd - end || rank - otherRank)
   }
 
   /**
@@ -5569,8 +5568,9 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
  * said.
  *
  * @param {any} inner @param {boolean} isAsync @param {string} label @param {string[]} lost
+ * @returns {(this: any, ...args: any[]) => any}
  */
-const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+const wrapping = (inner, isAsync, label, lost) => function* (...args) {
   try {
     const result = yield* Reflect.apply(inner, this, args)
     return isAsync && isObject(result) ? yield Promise.resolve(result) : result
