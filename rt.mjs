@@ -4034,9 +4034,9 @@ function readNested(whole) {
 
 /** @typedef {string | (() => string)} Text */
 /**
- * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends what
- * it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is negative
- * for what ends, and among those that enclose the same text that of the outer is nearer to 0.
+ * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends
+ * what it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is
+ * negative for what ends, and among those that enclose the same text that of the outer is nearer to 0.
  *
  * @typedef {[number, number, number, Text, number]} Edit
  */
@@ -5568,9 +5568,10 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
  * said.
  *
  * @param {any} inner @param {boolean} isAsync @param {string} label @param {string[]} lost
- * @returns {(this: any, ...args: any[]) => any}
  */
-const wrapping = (inner, isAsync, label, lost) => function* (...args) {
+const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (
+  ...args
+) {
   try {
     const result = yield* Reflect.apply(inner, this, args)
     return isAsync && isObject(result) ? yield Promise.resolve(result) : result
