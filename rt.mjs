@@ -4356,7 +4356,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let parameterNames = []
   let bodyStart = 0
   let bodyEnd = 0
-  let isGuarded = false
   let entryPoint = ''
   /** What may stand in the way of a shorter entry: eval, with, and what comes with a function. @type {Set<string>} */
   const words = new Set()
@@ -4385,17 +4384,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Where a name is first used that only the body declares. */
   let firstUse = Infinity
   let guardsStart = 0
+  let guardsEnd = 0
   /** @type {number[]} */
   const guardEnds = []
-  /** Guards by a conditional, if the function returns one. @type {(isFresh: string) => string} */
-  let conditional = () => ''
-  /**
-   * Of the last return: what its question marks, colons and commas part, where and by which of them it ends.
-   *
-   * @type {{ at: number, by: string, hazards: number }[]}
-   */
+  /** Of the last return: what its question marks, colons and commas part. @type {any[]} */
   let pieces = []
-  let returnEnd = 0
 
   // where the reading stands
   /** Empty where a yield of the function itself may stand, otherwise the name of what this is inside of. */
@@ -4867,19 +4860,22 @@ function rewriting(fn, options, methods = [], isClass = false) {
     top = declared
     if (value === '=>') next()
     const isBlock = value === '{'
+    const from = start
     let prologueEnd = isBlock ? end : start
     if (isBlock) next()
     if (isOwn) {
       zone = ''
-      bodyStart = prologueEnd
+      bodyStart = from
       while (isBlock && /^['"]/.test(value)) {
         if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
         next()
         prologueEnd = endStatement()
       }
       const mine = variables
-      const gap = prologueEnd > bodyStart ? '; ' : ' '
-      insert(prologueEnd, BODY_EDGE, Infinity, () => `${gap}${entrance(mine)}${isBlock ? '' : ' return ('}`)
+      const gap = source[prologueEnd - 1] === '{' ? ' ' : '; '
+      // What is guarded begins behind it.
+      insert(prologueEnd, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
+        () => isBlock ? gap + entrance(mine) : `{ ${entrance(mine)} return (`)
       if (isBlock) yield guardStatements()
     }
     if (isBlock) {
@@ -4981,19 +4977,17 @@ function rewriting(fn, options, methods = [], isClass = false) {
       case 'return': {
         /** @type {typeof pieces} */
         const read = []
-        next()
-        if (!isOnNewLine() && !/^[;}]?$/.test(value)) {
-          const at = start
-          for (;;) {
-            yield expression(PIECE)
-            read.push({ at: start, by: value, hazards })
-            if (!/^[?:,]$/.test(value)) break
-            next()
-          }
-          if (!guarded) returned.set(at, before)
-        }
+        let first = 0
+        do {
+          const at = end
+          next()
+          first ||= start
+          if (read.length === 0 && isOnNewLine()) break
+          yield expression(PIECE)
+          read.push({ at, to: before, hazards })
+        } while (/^[?:,]$/.test(value))
+        if (!guarded) returned.set(first, before)
         pieces = read
-        returnEnd = before
         break
       }
       case 'case': case 'default': case 'throw':
@@ -5038,36 +5032,26 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /**
    * The statements that the function begins with may end it before it needs to be a generator: `if (...) return ...`,
-   * and one that is `return ... ? ... : ...`.
+   * and one that is `return ... ? ... : ...`, which becomes two.
    *
    * @returns {Generator<any, any, any>}
    */
   function* guardStatements() {
+    const count = hazards
     guardsStart = start
-    while (value === 'if' || value === 'return') {
-      const isReturn = value === 'return'
-      const from = end
-      const count = hazards
+    while (value === 'if') {
       yield statement(true)
-      if (isReturn) {
-        const [test, first, second] = pieces
-        if (pieces.length === 3 && test.by === '?' && first.by === ':' && test.hazards === count) {
-          const isFirst = first.hazards === count
-          const to = returnEnd
-          if (isFirst || first.hazards === second.hazards) {
-            conditional = isFresh => {
-              if (to > firstUse) return ''
-              const condition = source.slice(from, test.at)
-              enclose(from, test.at, BODY_EDGE, isFirst ? ` ${isFresh} && (` : ` !(${isFresh}) || (`, ')')
-              return isFirst ? `if (${condition}) return (${source.slice(test.at + 1, first.at)});`
-                : `if (!(${condition})) return (${source.slice(first.at + 1, to)});`
-            }
-          }
-        }
-        return
-      }
       if (hazards > count) return
       guardEnds.push(before)
+    }
+    if (value !== 'return') return
+    yield statement(true)
+    if (pieces.length !== 3 || pieces[1].hazards > count || source[pieces[2].at - 1] !== ':') return
+    guardEnds.push(pieces[1].to)
+    for (const [i, word] of ['if', 'return', '; return'].entries()) {
+      const { at, to } = pieces[i]
+      replace(at - (i ? 1 : 6), at, word)
+      enclose(at, to, BODY_EDGE, ' (', ')')
     }
   }
 
@@ -5242,6 +5226,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   // A line that begins with a parenthesis would go on with the line before it.
   for (const start of opened) if (listed.has(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
   replaceWords()
+  edits.sort(([a, rank, end], [b, otherRank, otherEnd]) =>
+    a - b || Math.sign(rank) - Math.sign(otherRank) || otherEnd - end || rank - otherRank)
   return isClass ? linkClass() : link()
 
   /** What stands before the body. @param {Set<string> | null} variables */
@@ -5417,42 +5403,28 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
 
   /**
-   * Statements that may end the function before it needs to be a generator are done by what begins the call, which tells
-   * the generator so by one more argument.
+   * A function that begins a call, and does without a generator where it can. Statements that may end the function
+   * before it needs to be one are done there, and one more argument tells the generator so.
    */
-  function guard() {
-    const isFresh = `${our}skips !== ${our}calls`
-    const ends = guardEnds.filter(end => end <= firstUse)
-    const end = ends[ends.length - 1]
-    const last = conditional(isFresh)
-    if (!end && !last) return ''
-    isGuarded = true
-    entryPoint = `if (${isFresh}) { ${entryPoint}`
-    if (end) insert(end, -BODY_EDGE, 0, ' }')
-    else entryPoint += ' }'
-    return `${source.slice(guardsStart, end ?? guardsStart)}; ${last}`
-  }
-
-  /** A function that begins a call, and does without a generator where it can. */
   function entry() {
-    const self = `${our}self`
-    const going = `return ${our}run(${self}`
     const isPlain = /^[\w\s$(),]*$/.test(source.slice(parameters, parametersEnd)) && budgeted && !isGenerator &&
-      !isAsync && ![...words].some(word => isArrow || word !== 'this') &&
-      new Set(parameterNames).size === parameterNames.length
-    if (!isPlain) return `function (...args) { ${going}.apply(this, args)) }`
-    const list = parameterNames.join(', ')
-    const given = free.has('this') ? `.call(this${list && `, ${list}`})` : `(${list})`
-    const head = `function (${list}) {`
-    if (!hasLoops && !variables?.has(`${our}result`)) {
-      const plain = `${our}plain`
-      return `(${plain} => ${head} if (${left} > ${points}) { ${left} -= ${points}; return ${plain}${given} } ` +
-        `${going}${given}) })(${isArrow ? source : `function ${source.slice(parameters)}`})`
+      !isAsync && ![...words].some(word => isArrow || word !== 'this')
+    const hasThis = !isPlain || words.has('this')
+    const list = isPlain ? parameterNames : ['...args']
+    const call = (/** @type {string} */ callee, /** @type {string[]} */ ...more) =>
+      `${our}${callee}${hasThis ? '.call' : ''}(${[...hasThis ? ['this'] : [], ...list, ...more]})`
+    const begin = `function (${list}) { `
+    const going = `return ${our}run(${call('self')}) }`
+    if (isPlain && !hasLoops && !variables?.has(`${our}result`)) {
+      return `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ` +
+        `${going})(${isArrow ? source : `function ${source.slice(parameters)}`})`
     }
-    const guarded = guard()
-    if (guarded === '') return `${head} ${going}${given}) }`
-    const passed = `${given.slice(0, -1)}${given.endsWith('()') ? '' : ', '}${our}calls)`
-    return `${head} if (${left} > 1) { ${left}--; ${guarded} ${going}${passed}) } ${going}${given}) }`
+    const end = isPlain && guardEnds.findLast(end => end <= firstUse)
+    if (!end) return begin + going
+    guardsEnd = end
+    entryPoint = `if (${our}skips !== ${our}calls) { ${entryPoint}`
+    return `${begin}if (${left} > 1) { ${left}--; ${edited(guardsStart, end)}; ` +
+      `return ${our}run(${call('self', `${our}calls`)}) } ${going}`
   }
 
   /** The edited text. @param {number} from @param {number} to @returns {string} */
@@ -5466,11 +5438,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
       from = next
     }
     return result + source.slice(from, to)
-  }
-
-  function sortEdits() {
-    edits.sort(([a, rank, end], [b, otherRank, otherEnd]) =>
-      a - b || Math.sign(rank) - Math.sign(otherRank) || otherEnd - end || rank - otherRank)
   }
 
   /**
@@ -5521,9 +5488,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const isMethod = words.has('with') || (free.has('super') && home)
     const around = bind('around', { __proto__: home && Object.getPrototypeOf(home), [`${our}budget`]: budget })
     const begin = entry()
-    sortEdits()
-    const head = isGuarded ? [...parameterNames, `${our}skips`].join(', ') : edited(parameters, parametersEnd)
-    const rest = `${head.startsWith('(') ? head : `(${head})`} {${edited(bodyStart, bodyEnd)}`
+    const head = guardsEnd ? [...parameterNames, `${our}skips`].join(', ') : edited(parameters, parametersEnd)
+    const rest = `${head.startsWith('(') ? head : `(${head})`} ` +
+      (guardsEnd ? `${edited(bodyStart, guardsEnd)} }${edited(guardsEnd, bodyEnd)}` : edited(bodyStart, bodyEnd))
     const member = isMethod ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
     const [inner, enter] = compiled(member + rest, begin)
     self = isAsync || lost.length ? wrapping(inner, isAsync, label, lost) : inner
@@ -5533,7 +5500,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
     for (const key of methods) if (!made.some(part => part.key === key)) throw refusal(`${key} is no method`)
-    sortEdits()
     const text = edited(0, source.length)
     const [result] = compiled(`${quoted}: ${text}`)
     for (const { key, isStatic, async, from, to } of made) {

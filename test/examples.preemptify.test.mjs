@@ -187,8 +187,8 @@ insertions('the pieces make up the text, and the rest is a part of what was ther
           assert.ok(found >= 0, `${piece} of\n${after}`)
           at = found + piece.length
         }
-        // All but the names of those that are called, and its own, is found again.
-        const names = before.match(/(?<=function )\w+|\w+(?=\()|async|await/g) ?? []
+        // All but the names of those that are called, and its own, is found again; `return a ? b : c` becomes an `if`.
+        const names = before.match(/(?<=function )\w+|\w+(?=\()|async|await|return(?=.*\?)|[?:]/g) ?? []
         const length = text => text.replace(/\s/g, '').length
         assert.ok(length(kept.join('')) >= length(before) - names.join('').length - 2, marked(before, after))
         assert.ok(pieces.some(({ kind }) => kind === 'point'))

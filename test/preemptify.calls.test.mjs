@@ -182,6 +182,15 @@ guards('of parameters with defaults, patterns and doubles', () => {
   ]) assertAlike(sloppy(source), { args: log => [log, undefined, undefined] })
 })
 
+guards('without any white space', () => {
+  for (const source of [
+    'function f(log,n){if(n<1)return n;return f(log,n-1)}',
+    'function f(log,n){if(n<1)return{n};return n<2?[n]:f(log,n-1)}',
+    'function f(log,n){return n<1?n:f(log,n-1)}',
+    'function f(log,n){"use strict";return n<1?-n:f(log,n-1)}'
+  ]) assertAlike(sloppy(source), { args: log => [log, 4] })
+})
+
 guards('a call that ends at once is a point all the same', () => {
   const work = preemptify(function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) })
   const calls = n => n < 2 ? 1 : 1 + calls(n - 1) + calls(n - 2)
