@@ -3994,7 +3994,7 @@ const TOKEN = new RegExp([
   /(["'])(?:\\?[^])*?\1/,
   /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/ // a?.5:b is a conditional
 ].map(({ source }) => source).join('|'), 'iy')
-const NAME = /^(?!(?:null|true|false|import)$)[^\0-#%-@[\]^`{-~]/
+const NAME = /^(?!(?:null|true|false|import|extends)$)[^\0-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
 const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
@@ -4082,8 +4082,9 @@ function run(generator) {
 
 const PARAMETERS = 'its parameters'
 const NESTED = 'a nested function'
+const FIELD = 'a nested class'
 /** @type {any[]} */
-const NONE = []
+
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
   scope: 'an object',
@@ -4377,7 +4378,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const free = new Map()
 
   const constructing = () =>
-    refusal('a constructor cannot be a generator; give { methods: [...] }')
+    refusal('a constructor or an accessor cannot be a generator; give a method, or { methods: [...] }')
 
   // guards
   let hazards = 0
@@ -4564,7 +4565,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           awaits += '))'
         }
         if (value === 'new') {
-          if (news++ === 0) from = start
+          if (!news++) from = start
           hasCalls = true
         }
         if (ASSIGNS.test(value)) hazards++
@@ -4575,19 +4576,18 @@ function rewriting(fn, options, methods = [], isClass = false) {
         isClosed = isYield && (isOnNewLine() || /^(?:,|in)$/.test(value))
       }
 
-      if (news === 0) from = start
+      if (!news) from = start
       let open = start
       let list = target // what is declared, if it is one of parameters
       let isCall = false
       /** @type {Mention | undefined} */
       let callee
-      /** @type {Mention | undefined} */
-      let called
+
       let key = '' // the name, or the last member
       let dot = 0
       let isSuper = false // a member of it
       /** Where it has `?.`, and what follows. @type {Link[]} */
-      let links = NONE
+      let links = []
       const chain = { end: 0 }
       if (isClosed) {
         // there is no operand
@@ -4625,14 +4625,15 @@ function rewriting(fn, options, methods = [], isClass = false) {
             }
         }
         next()
-        if (key !== '') callee = use(key, open, lead)
+        if (key) callee = use(key, open, lead)
       }
 
       while (!isClosed) {
         if (value === '=>' || (value === '{' && extent === TOP)) {
           if (isCall) { // `async` was no name
-            const mentions = /** @type {any[]} */ (free.get('async'))
-            mentions.splice(mentions.indexOf(called), 1)
+            openBlock(from)
+            declare('async')
+            closeBlock()
           }
           yield arrow(inside, open, list, isCall || lead === 'async')
           isClosed = true
@@ -4648,11 +4649,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
           const isTagged = value === '`'
           open = start
           list = []
-          called = callee
+
           hasCalls = true
-          isCall = news === 0
-          /** @type {Call | undefined} */
-          let call
+          isCall = !news
+          const call = /** @type {Call} */ ({
+            key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end, chain
+          })
           if (!isCall) {
             if (!isTagged) news--
           } else {
@@ -4664,10 +4666,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
             }
             if (variables && key !== 'async' && (callee ? watches(key) : !isTagged && preemptible.has(key))) {
               spoil()
-              call = {
-                key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end,
-                chain
-              }
+
               calls.push(call)
             }
           }
@@ -4675,7 +4674,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           key = ''
           isSuper = false
           yield inBrackets(list)
-          if (call) call.end = end
+          call.end = end
         } else if (isOptional || value === '.' || value === '[') {
           isSuper = dot === 0 && key === 'super'
           callee = undefined
@@ -4722,36 +4721,31 @@ function rewriting(fn, options, methods = [], isClass = false) {
         next()
         continue
       }
-      if (value === '...') {
-        yield expression(ELEMENT, names)
-        continue
-      }
       const first = start
       let codeStart = start
       let from = start
       let key = ''
-      /** @type {string[]} */
-      const modifiers = []
+      let modifiers = ''
       for (;;) {
         const word = value
         from = start
-        key = /^['"[]/.test(word) ? word.slice(1, -1) : unescaped(word)
+        key = unescaped(word.replace(/^['"]|['"]$/g, ''))
         if (word === '[') yield behind()
         // V8 leaves out the name of a static method that is called static.
-        if (word !== '(' && word !== '{') next()
+        if (!/^(?:[({]|\.{3})$/.test(word)) next()
         if (!MODIFIES.test(`${word} ${value}`) || (word === 'async' && isOnNewLine())) break
-        modifiers.push(word)
+        modifiers += word
         if (word === 'static') codeStart = start
       }
-      const [isStatic, async, generator] = ['static', 'async', '*'].map(word => modifiers.includes(word))
+      const async = modifiers.includes('async')
+      const generator = modifiers.includes('*')
       if (value === '{') {
-        enter('a static block')
+        enter(FIELD)
         yield body()
       } else if (value === '(') {
         const isOwn = isTop && (!isClass || methods.includes(key))
         const isPart = isOwn && isClass
-        if (isOwn && /et/.test(String(modifiers))) throw refusal('an accessor cannot be a generator; make it a method')
-        if (isPart && key === 'constructor') throw constructing()
+        if (isOwn && (/et/.test(modifiers) || (isClass && key === 'constructor'))) throw constructing()
         if (isPart) {
           insert(first, -BODY_EDGE, 0, ';') // after a field without a semicolon
           replace(codeStart, from, '*')
@@ -4761,17 +4755,17 @@ function rewriting(fn, options, methods = [], isClass = false) {
         next()
         yield body()
         if (isPart) {
-          made.push({ key, isStatic, async, from: codeStart, to: before })
+          made.push([key, codeStart > first, async, codeStart, before])
           if (generator) preemptible.delete(key) // stays what is iterated
         }
       } else {
         if (isInClass) {
-          enter('a class field')
-        } else if (value !== ':') { // the key is the name of a variable too
+          enter(FIELD)
+        } else if (!/^[:.]/.test(value)) { // the key is the name of a variable too
           use(key, from, '{')
           names?.push(key)
         }
-        if (/^[:=]$/.test(value)) yield behind(ELEMENT, value === ':' ? names : null)
+        if (/^(?:[:=]|\.{3})$/.test(value)) yield behind(ELEMENT, value === '=' ? null : names)
         if (isInClass) closeBlock()
       }
     }
@@ -4782,10 +4776,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * Enters code that is not run where it stands, or the function itself.
    *
-   * @param {string} inside @param {boolean} async @param {boolean} generator @param {boolean} arrow
-   * @param {number} [from]
+   * @param {string} inside @param {any} [async] @param {any} [generator] @param {any} [arrow] @param {number} [from]
    */
-  function enter(inside, async = false, generator = false, arrow = false, from = start) {
+  function enter(inside, async, generator, arrow, from) {
     spoil()
     openBlock(from)
     zone = inside
@@ -4795,7 +4788,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
     isOurs &&= arrow
     if (inside === PARAMETERS) {
       if (async && generator) throw refusal('an async generator cannot be driven; write one that yields promises')
-      ;[parameters, isOurs, isArrow, isAsync, isGenerator] = [from, true, arrow, async, generator]
+      parameters = blockStart
+      isOurs = true
+      isArrow = arrow
+      isAsync = async
+      isGenerator = generator
       variables ??= new Set() // that of a method of a class
     }
   }
@@ -4855,7 +4852,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** From its arrow or brace on, to the end of what was entered. @returns {Generator<any, any, any>} */
   function* body() {
     const isOwn = zone === PARAMETERS
-    if (isOwn) [parametersEnd, parameterNames] = [before, [...declared]]
+    if (isOwn) {
+      parametersEnd = before
+      parameterNames = [...declared]
+    }
     openBlock()
     top = declared
     if (value === '=>') next()
@@ -4894,13 +4894,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function* classRest(isDeclaration, isTop = false) {
     spoil()
     next()
-    const key = isName && value !== 'extends' ? unescaped(value) : ''
+    const key = isName ? unescaped(value) : ''
+    if (isName) next()
     if (isDeclaration) declare(key)
     openBlock()
-    if (key !== '') {
-      declare(key)
-      next()
-    }
+    declare(key)
     if (isTop) ownName = key
     if (value === 'extends') yield behind(ELEMENT)
     next()
@@ -5499,10 +5497,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
-    for (const key of methods) if (!made.some(part => part.key === key)) throw refusal(`${key} is no method`)
+    for (const key of methods) if (!made.some(([name]) => name === key)) throw refusal(`${key} is no method`)
     const text = edited(0, source.length)
     const [result] = compiled(`${quoted}: ${text}`)
-    for (const { key, isStatic, async, from, to } of made) {
+    for (const [key, isStatic, async, from, to] of made) {
       const [holder, { [key]: original }] = isStatic ? [result, fn] : [result.prototype, fn.prototype]
       if (!Object.hasOwn(holder, key)) continue // private
       publish(holder[key], original, edited(from, to), async, wayInto(holder[key]))

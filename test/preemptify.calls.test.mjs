@@ -414,8 +414,8 @@ for (const [zone, source] of [
   ['a nested function', 'function fn() {\n  return [1].map(x => f(x))\n}'],
   ['a nested function', 'function fn() {\n  return [1].map((x = f(1)) => x)\n}'],
   ['a nested function', 'function fn() {\n  return { g() { return f(1) } }\n}'],
-  ['a class field', 'function fn() {\n  return class { g = f(1) }\n}'],
-  ['a static block', 'function fn() {\n  return class { static { f(1) } }\n}']
+  ['a nested class', 'function fn() {\n  return class { g = f(1) }\n}'],
+  ['a nested class', 'function fn() {\n  return class { static { f(1) } }\n}']
 ]) {
   places(`in ${zone} it is a SyntaxError that says where: ${source}`, () => {
     const error = errorOf(() => preemptify(sloppy(source), { calls: { f: function* () {} } }))
