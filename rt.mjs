@@ -5193,10 +5193,15 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let isConstant = false
   let isVisible = false
   if (evaluate) {
-    refuseHidden()
+    // `s => eval(s)` hides a variable called s.
+    for (const key of /([^()]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/[\s,]+/) ?? []) {
+      if (free.has(key) && !(key in scope) && !table.has(key)) {
+        throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
+      }
+    }
     try {
-      isVisible = free.has(ownName) && fn === evaluate(`typeof ${ownName} === 'undefined' ? undefined : ${ownName}`)
-    } catch {} // not initialized yet
+      isVisible = free.has(ownName) && fn === evaluate(ownName)
+    } catch {} // not there, or not initialized yet
   }
   if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || isNamed) && !isClass) {
     enlist(ownName, () => self, undefined, true)
@@ -5233,16 +5238,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
     return `${variables?.size ? `let ${[...variables].join(', ')}; ` : ''}${entryPoint}`
   }
 
-  /** `s => eval(s)` hides a variable called s. */
-  function refuseHidden() {
-    const hidden = /^[^=]*?\(?([^()=]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/[\s,]+/) ?? []
-    for (const key of hidden) {
-      if (free.has(key) && !(key in scope) && !table.has(key) && !(key in globalThis)) {
-        throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
-      }
-    }
-  }
-
   /** Makes a call of a preemptible function one that may yield. @param {Call} call */
   function delegate(call) {
     const { key, mention, start, end, dot, lead, links, zone } = call
@@ -5250,6 +5245,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const isAlone = chainEnd === end
     const isAwaited = isAlone && (lead === 'await' || (isAsync && returned.get(start) === end))
     const way = isAwaited ? 'awaited' : 'call'
+    const enter = bind(way, (/** @type {any} */ callee) => wayOf(callee, way))
     let begin = start
     if (mention) {
       const found = !mention.isHidden && table.get(key)
@@ -5265,17 +5261,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
       let text
       if (isRaw) {
-        text = bind(`generator_${key}`, /** @this {any} @param {any[]} args */ function (...args) {
-          return Reflect.apply(get(), this, args)
-        })
-      } else if (isOwn && isVisible) {
-        const enter = bind(isAwaited ? 'async' : 'own', (/** @type {any} */ present) =>
-          present === fn ? self[known][way] : present?.[known]?.[way] ?? present)
-        text = `${enter}(${key})`
-      } else if (isOwn && !isAsync && lost.length === 0) {
-        text = `${our}enter`
-      } else {
+        text = `${bind(`generator_${key}`, get)}()`
+      } else if (!isOwn) {
         text = bind(`${way}_${key}`, wayTo(callee, get, way, key))
+      } else if (isVisible) {
+        text = `${enter}(${key})`
+      } else {
+        if (isAsync && !isAwaited) return // the original runs beside its caller
+        text = `${our}enter`
       }
       replace(mention.start, mention.end, text)
       for (const { at } of links) replace(at, at + 2, '')
@@ -5283,8 +5276,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
     } else {
       if (zone !== '' || !preemptible.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
-      const enter = (/** @type {any} */ member) => memberWay(member, way)
-      begin = delegateMember(call, bind(isAwaited ? 'awaited' : 'member', enter))
+      begin = delegateMember(call, enter)
     }
     insert(end, -EXPRESSION_EDGE, begin, `, ${our}calls.pending === null ? ${variable('result')} : ` +
       `yield ${our}calls.take())`)
@@ -5332,20 +5324,18 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
 
   /**
-   * A member is preemptible if it is a generator function, or the original of one that is to be called instead.
+   * What is preemptible is a generator function, or the original of one that is to be called instead.
    *
-   * @param {any} member @param {'call' | 'awaited'} way
+   * @param {any} callee @param {'call' | 'awaited'} way
    */
-  function memberWay(member, way) {
-    if (typeof member !== 'function') {
-      return () => { throw new TypeError('the member is not a function') }
-    }
-    if (isGeneratorFunction(member)) return member[known]?.[way] ?? wayInto(member)
+  function wayOf(callee, way) {
+    if (callee === fn) return self[known][way]
+    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return callee?.[known]?.[way] ?? wayInto(callee)
     for (const { get } of table.values()) {
       const target = get()?.[known]
-      if (target?.original === member) return target[way]
+      if (target?.original === callee) return target[way]
     }
-    return member
+    return callee
   }
 
   /** Words that would mean something else in a generator. */
