@@ -3993,7 +3993,7 @@ const TOKEN = new RegExp([
   /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
   /(["'])(?:\\?[^])*?\1/,
   /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/ // a?.5:b is a conditional
-].map(({ source }) => source).join('|'), 'iy')
+].map(({ source }) => source).join('|'), 'y')
 const NAME = /^(?!(?:null|true|false|import|extends)$)[^\0-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
 const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
@@ -4112,12 +4112,7 @@ function wayTo(callee, get, way, name) {
   /** @type {Function | undefined} */
   let found
   return /** @this {any} @param {any[]} args */ function (...args) {
-    if (!found) {
-      const late = get()
-      if (late === undefined) throw new ReferenceError(`${name} is not defined, nor in calls`)
-      if (!isGeneratorFunction(late)) throw notPreemptible(name, late)
-      found = wayTo(late, get, way, name)
-    }
+    found ??= wayTo(delegable(name, get()), get, way, name)
     return Reflect.apply(found, this, args)
   }
 }
@@ -4158,9 +4153,13 @@ const rewritten = new WeakMap()
 /** How many have been compiled: every text has a name of its own in the debugger. */
 let compilations = 0
 
-/** @param {string} key @param {any} value */
-const notPreemptible = (key, value) =>
-  wrongType(`calls.${key}`, 'a generator function, as preemptify returns', value)
+/** @param {string} key @param {any} value @returns {any} the value, if it can be called as a preemptible function */
+function delegable(key, value) {
+  if (value === undefined) throw new ReferenceError(`${key} is not defined, nor in calls`)
+  if (isGeneratorFunction(value)) return value
+  throw wrongType(`calls.${key}`, 'a generator function, as preemptify returns', value)
+}
+
 /**
  * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
  * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
@@ -4197,14 +4196,27 @@ const notPreemptible = (key, value) =>
  * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
  */
 export function preemptify(fn, options = {}) {
-  record('options', options)
-  if (options.methods !== undefined) return preemptifyMethods(fn, options)
-  callable('fn', fn)
-  if (fn[known]) return fn
-  const isDefault = Object.keys(options).length === 0
-  const result = (isDefault && rewritten.get(fn)) || rewriting(fn, options)
-  if (isDefault) rewritten.set(fn, result)
-  return result
+  const { methods, ...others } = record('options', options)
+  if (methods === undefined) {
+    callable('fn', fn)
+    if (fn[known]) return fn
+    const isDefault = Object.keys(others).length === 0
+    const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
+    if (isDefault) rewritten.set(fn, result)
+    return result
+  }
+  if (!Array.isArray(methods) || methods.some(name => typeof name !== 'string')) {
+    throw wrongType('methods', 'an array of names', methods)
+  }
+  if (typeof fn === 'function') return rewriting(fn, others, methods, true)
+  if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
+  const home = Object.create(Object.getPrototypeOf(fn), Object.getOwnPropertyDescriptors(fn))
+  const members = methods.filter(key => !isGeneratorFunction(fn[key])) // those stay what is iterated
+  for (const key of methods) {
+    const method = callable(`method ${key}`, Object.getOwnPropertyDescriptor(fn, key)?.value)
+    Object.defineProperty(home, key, { value: rewriting(method, { ...others, home }, members) })
+  }
+  return home
 }
 
 /**
@@ -4263,7 +4275,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const source = Function.prototype.toString.call(fn)
   // Valid source ends like that in no other way: a comment has its own end behind it.
   if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
-    throw refusal('a native, bound or proxied function has no source; give the one behind it')
+    throw refusal('a native, bound or proxied function; give the one behind it')
   }
   for (const [key, type] of Object.entries(OPTIONS)) {
     const value = options[key]
@@ -4279,7 +4291,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @param {string} option @param {string} key */
   const refuseKey = (option, key) => {
     if (NAME.test(key) && skip(TOKEN, 0, key) === key.length) return
-    throw refusal(`${option} has a key that is not a name: ${describe(key)}`)
+    throw wrongType(`a key of ${option}`, 'a name', key)
   }
   /** @param {string} key @param {() => any} get @param {any} [callee] @param {boolean} [isOwn] */
   const enlist = (key, get, callee, isOwn) => table.set(key, { isOwn, callee, get })
@@ -4299,7 +4311,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   for (const key of Object.keys(callees ?? {})) {
     refuseKey('calls', key)
     const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
-    if (value !== undefined && !isGeneratorFunction(value)) throw notPreemptible(key, value)
+    if (value !== undefined) delegable(key, value)
     enlist(key, () => callees[key], value)
     preemptible.add(key)
   }
@@ -5536,20 +5548,4 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
       `{ evaluate: s => eval(s) }, { scope: { ${name} } } or, if it is preemptible, { calls: { ${name} } }`,
     { cause: error })
   }
-}
-
-/** @param {any} target @param {any} options */
-function preemptifyMethods(target, { methods, ...options }) {
-  if (!Array.isArray(methods) || methods.some(name => typeof name !== 'string')) {
-    throw wrongType('methods', 'an array of names', methods)
-  }
-  if (typeof target === 'function') return rewriting(target, options, methods, true)
-  if (!isObject(target)) throw wrongType('fn', 'a class or an object with methods', target)
-  const home = Object.create(Object.getPrototypeOf(target), Object.getOwnPropertyDescriptors(target))
-  const members = methods.filter(key => !isGeneratorFunction(target[key])) // those stay what is iterated
-  for (const key of methods) {
-    const method = callable(`method ${key}`, Object.getOwnPropertyDescriptor(target, key)?.value)
-    Object.defineProperty(home, key, { value: rewriting(method, { ...options, home }, members) })
-  }
-  return home
 }
