@@ -4252,7 +4252,7 @@ export function preemptify(fn, options = {}) {
  */
 
 /** @typedef {{ from: number, to: number }} Span */
-/** @typedef {{ at: number, next: string }} Link */
+/** @typedef {[at: number, next: string]} Link */
 
 /**
  * What declares names: a block, a class, or a function, which is the `top` of what is in it.
@@ -4559,15 +4559,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function* expression(extent = LIST, names = null) {
     const first = start
     const inside = extent === TOP ? PARAMETERS : NESTED
-    let lead = '' // what stands before the operand
+    /** Takes what is declared at the beginning of an element. */
+    let target = names
     for (;;) {
-      /** Takes what is declared here, at the beginning of an element. */
-      let target = lead === '' ? names : null
+      let lead = '' // what stands before the operand
+
       let awaits = '' // closes them
       let news = 0
       let isClosed = false // takes no operators
       let from = start
-      for (lead = ''; !isClosed;) {
+      while (!isClosed) {
         const isYield = value === 'yield' && inGenerator
         if (isYield || (value === 'await' && inAsync)) spoil()
         else if (!PREFIX.test(value) && !isAsyncWord()) break
@@ -4594,7 +4595,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
       let isCall = false
       /** @type {Mention | undefined} */
       let callee
-
       let key = '' // the name, or the last member
       let dot = 0
       let isSuper = false // a member of it
@@ -4641,7 +4641,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       }
 
       while (!isClosed) {
-        if (value === '=>' || (value === '{' && extent === TOP)) {
+        if (value === '=>' || (value === '{' && inside === PARAMETERS)) {
           if (isCall) { // `async` was no name
             openBlock(from)
             declare('async')
@@ -4655,30 +4655,27 @@ function rewriting(fn, options, methods = [], isClass = false) {
         const isOptional = value === '?.'
         if (isOptional) {
           next()
-          links = [...links, { at, next: value }]
+          links = [...links, [at, value]]
         }
         if (value === '(' || value === '`') {
-          const isTagged = value === '`'
           open = start
           list = []
-
           hasCalls = true
           isCall = !news
           const call = /** @type {Call} */ ({
             key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end, chain
           })
           if (!isCall) {
-            if (!isTagged) news--
+            if (value === '(') news--
           } else {
             if (isSuper && isOurs && !isOptional) superCalls.push(open)
             if (callee) callee.isCall = true
-            if (callee && key === 'eval' && zone === '') {
+            if (callee && key === 'eval') {
               words.add(key)
               spoil()
             }
-            if (variables && key !== 'async' && (callee ? watches(key) : !isTagged && preemptible.has(key))) {
+            if (variables && key !== 'async' && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
               spoil()
-
               calls.push(call)
             }
           }
@@ -4690,15 +4687,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
         } else if (isOptional || value === '.' || value === '[') {
           isSuper = dot === 0 && key === 'super'
           callee = undefined
-          key = ''
           isCall = false
           dot = at
-          if (value === '[') {
-            yield behind()
-          } else {
-            if (!isOptional) next()
-            key = unescaped(value)
-          }
+          if (value === '[') yield behind()
+          else if (!isOptional) next()
+          key = unescaped(value) // a bracket is no name
         } else {
           break
         }
@@ -4715,7 +4708,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) return isCall && from === first
       if (ASSIGNS.test(value)) hazards++
       if (value === '?') yield behind()
-      lead = value
+      target = null
       if (value !== ',') next()
     }
   }
@@ -4911,7 +4904,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (isDeclaration) declare(key)
     openBlock()
     declare(key)
-    if (isTop) ownName = key
+
     if (value === 'extends') yield behind(ELEMENT)
     next()
     yield members(true, null, isTop)
@@ -5283,11 +5276,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
         text = `${our}enter`
       }
       replace(mention.start, mention.end, text)
-      for (const { at } of links) replace(at, at + 2, '')
+      for (const [at] of links) replace(at, at + 2, '')
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
     } else {
-      if (zone !== '' || !preemptible.has(key) || links.some(({ at, next }) => at < dot && next === '(')) return
+      if (zone !== '' || !preemptible.has(key) || links.some(([at, next]) => at < dot && next === '(')) return
       begin = delegateMember(call, enter)
     }
     insert(end, -EXPRESSION_EDGE, begin, `, ${our}calls.pending === null ? ${variable('result')} : ` +
@@ -5307,7 +5300,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const object = variable('object')
     let begin = start
     let callAt = -1
-    for (const { at, next } of links) {
+    for (const [at, next] of links) {
       if (at > dot) {
         callAt = at
         continue
