@@ -3988,12 +3988,11 @@ export const rt = new Scheduler()
 // generators that yield those of its parts, so that nesting is bounded by memory. Each begins at the first token of
 // its part and, unless said otherwise, ends at the first behind it.
 
-const TOKEN = new RegExp([
-  /\.?\d\w*(?:\.(?:\d\w*|(?=\W)))?/, // of a number as much as is no member or operator: 1.5 of 1.5e-3, and 017 of 017.x
-  /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/, // a name; white space and ASCII apart, all is part of one
-  /(["'])(?:\\?[^])*?\1/,
-  /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/ // a?.5:b is a conditional
-].map(({ source }) => source).join('|'), 'y')
+/** Of a number as much as is no member or operator (1.5 of 1.5e-3, 017 of 017.x), a name, a string. */
+const WORD = /\.?\d\w*(?:\.(?:\d\w*|(?=\W)))?|#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+|(["'])(?:\\?[^])*?\1/
+/** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
+const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
+const TOKEN = new RegExp(`${WORD.source}|${SIGN.source}`, 'y')
 const NAME = /^(?!(?:null|true|false|import|extends)$)[^\0-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
 const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
@@ -4046,17 +4045,11 @@ const STATEMENT_EDGE = 2
 const EXPRESSION_EDGE = 3
 const REPLACES = 4
 
-/** Delegated calls: one that has not returned yet, and how many more may nest on the engine's own stack. */
-const nested = {
-  /** @type {any} */
-  pending: null,
-  room: 150,
-  take() {
-    const { pending } = nested
-    nested.pending = null
-    return pending
-  }
-}
+/** How many more delegated calls may nest on the engine's own stack. */
+let room = 150
+
+/** The one that has not returned yet, until its caller yields it. @type {any[]} */
+const pending = []
 
 /**
  * A delegated call. Most return before the budget is used up, and then they have cost no more than the generator.
@@ -4066,18 +4059,18 @@ const nested = {
  * @param {any} generator
  */
 function run(generator) {
-  if (nested.room && budget.left > 1) {
+  if (room && budget.left > 1) {
     let step
-    nested.room--
+    room--
     try {
       step = next.call(generator)
     } finally {
-      nested.room++
+      room++
     }
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
-  nested.pending = generator
+  pending.push(generator)
 }
 
 const PARAMETERS = 'its parameters'
@@ -4127,7 +4120,7 @@ const access = (get, set, typed) => Object.defineProperties({}, { value: { get, 
  */
 const provided = {
   budget,
-  calls: nested,
+  pending,
   run,
   access,
   /** What `await` waits for. @param {any} value */
@@ -5283,8 +5276,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
       if (zone !== '' || !preemptible.has(key) || links.some(([at, next]) => at < dot && next === '(')) return
       begin = delegateMember(call, enter)
     }
-    insert(end, -EXPRESSION_EDGE, begin, `, ${our}calls.pending === null ? ${variable('result')} : ` +
-      `yield ${our}calls.take())`)
+    insert(end, -EXPRESSION_EDGE, begin, `, ${our}pending.length ? yield ${our}pending.pop() : ` +
+      `${variable('result')})`)
     opened.add(start)
   }
 
@@ -5415,9 +5408,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const end = isPlain && guardEnds.findLast(end => end <= firstUse)
     if (!end) return begin + going
     guardsEnd = end
-    entryPoint = `if (${our}skips !== ${our}calls) { ${entryPoint}`
+    entryPoint = `if (${our}skips !== ${our}pending) { ${entryPoint}`
     return `${begin}if (${left} > 1) { ${left}--; ${edited(guardsStart, end)}; ` +
-      `return ${our}run(${call('self', `${our}calls`)}) } ${going}`
+      `return ${our}run(${call('self', `${our}pending`)}) } ${going}`
   }
 
   /** The edited text. @param {number} from @param {number} to @returns {string} */
