@@ -4110,8 +4110,17 @@ function wayTo(callee, get, way, name) {
   }
 }
 
-/** A variable as a property. @param {() => any} get @param {(value: any) => void} set @param {() => any} typed */
-const access = (get, set, typed) => Object.defineProperties({}, { value: { get, set }, typed: { get: typed } })
+/** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
+const access = (get, set) => Object.defineProperties({}, {
+  value: { get, set },
+  typed: {
+    get() {
+      try {
+        return get()
+      } catch {}
+    }
+  }
+})
 
 /**
  * What rewritten code refers to by these names.
@@ -4221,6 +4230,7 @@ export function preemptify(fn, options = {}) {
  * @property {string} lead the token before it, or a brace if it is a key too: `{ name }`
  * @property {string} after the token behind it
  * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
+ * @property {boolean} [isWritten] whether another text stands for it
  * @property {boolean} isOurs whether `this` is that of the function to rewrite
  * @property {boolean} [isCall]
  */
@@ -4348,8 +4358,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @param {number} at @param {number} to @param {string} text */
   const replace = (at, to, text, rank = REPLACES) => insert(at, rank, to, text, to)
   /** @param {Mention} mention @param {string} text */
-  const write = ({ start, end, lead }, text) =>
+  const write = (mention, text) => {
+    const { start, end, lead } = mention
     replace(start, end, lead === '{' ? `${source.slice(start, end)}: ${text}` : text)
+    mention.isWritten = true
+  }
 
   // the function itself
   let isArrow = true
@@ -5169,12 +5182,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
   readNested(whole())
   entryPoint = point()
   const mentionsOf = (/** @type {string} */ key) => (free.get(key) ?? []).filter(({ isOurs }) => isOurs)
-  const ownArguments = isArrow ? mentionsOf('arguments').filter(({ isHidden }) => !isHidden) : []
   if (!evaluate) {
     if (free.has('super') && !home && !isClass) {
       throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
     }
-    if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
+    if (isArrow && (free.has('arguments') || free.has('new.target') || (free.has('this') && !('this' in options)))) {
       throw refusal('this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
         '{ evaluate: s => eval(s) }')
     }
@@ -5268,7 +5280,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         if (isAsync && !isAwaited) return // the original runs beside its caller
         text = `${our}enter`
       }
-      replace(mention.start, mention.end, text)
+      write(mention, text)
       for (const [at] of links) replace(at, at + 2, '')
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
@@ -5336,56 +5348,35 @@ function rewriting(fn, options, methods = [], isClass = false) {
     return callee
   }
 
-  /** Words that would mean something else in a generator. */
+  /** What would mean something else in a generator, or must not be assigned to, is reached through an object. */
   function replaceWords() {
-    if (isArrow) {
-      const isProxied = free.has('super') && evaluate && !home
-      const around = `${our}this()`
-      const target = `${our}target()`
-      for (const mention of mentionsOf('this')) write(mention, around)
-      for (const mention of mentionsOf('new.target')) write(mention, target)
-      if ('this' in options) bind('this', () => options.this)
-      else if (free.has('this') || isProxied) helpers.push(`const ${our}this = () => this;`)
-      if (free.has('new.target')) helpers.push(`const ${our}target = () => new.target;`)
-      if (isProxied) {
-        for (const mention of mentionsOf('super')) write(mention, `${our}super`)
-        for (const open of superCalls) replace(open, open + 1, `.call(${around}, `)
-        helpers.push(`const ${our}super = new Proxy({}, { get: (_, key) => super[key], ` +
-          'set: (_, key, value) => { super[key] = value; return true } });')
+    if (isArrow && evaluate && !home && free.has('super')) {
+      for (const mention of mentionsOf('super')) write(mention, `${our}super`)
+      for (const open of superCalls) replace(open, open + 1, `.call(${our}super(), `)
+      helpers.push(`const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
+        'set: (_, key, value) => (super[key] = value, true) });')
+    }
+    const isTarget = (/** @type {Mention} */ { lead, after }) => ASSIGNS.test(after) || ASSIGNS.test(lead) ||
+      /^(?:of|in)$/.test(after)
+    /** @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set */
+    const reach = (mentions, key, get, set) => {
+      for (const mention of mentions) {
+        const text = `${our}${key}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
+        write(mention, mention.isCall ? `(0, ${text})` : text)
       }
-      replaceByAccess(ownArguments, 'outer', 'arguments', ownArguments.some(isTarget) ? 'arguments = value' : '')
+      if (mentions.length) helpers.push(`const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
     }
-    if (!isGenerator) replaceByAccess(mentionsOf('yield'), 'free', 'yield', 'yield = value')
-    if (isConstant) replaceName()
-  }
-
-  /** Assignments to the name of a function expression have no effect, or throw. */
-  function replaceName() {
-    const mentions = (free.get(ownName) ?? []).filter(({ start, end }) =>
-      !edits.some(([at, , , , to]) => at === start && to === end))
-    if (!mentions.some(mention => isTarget(mention) || /^[,\]}]$/.test(mention.after))) return
-    bindings.delete(ownName)
-    replaceByAccess(mentions, 'name', bind('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
-  }
-
-  /**
-   * Names that cannot be written where they stand are reached through an object.
-   *
-   * @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set
-   */
-  function replaceByAccess(mentions, key, get, set) {
-    if (!mentions.length) return
-    for (const mention of mentions) {
-      const text = `${our}${key}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
-      write(mention, mention.isCall ? `(0, ${text})` : text)
+    for (const word of OWN_WORDS) {
+      if (word === 'super' || (word === 'yield' ? isGenerator : !isArrow)) continue
+      const mentions = mentionsOf(word)
+      reach(mentions, word.replace('new.', ''), word === 'this' && 'this' in options ? bind('given', options.this) : word,
+        mentions.some(isTarget) ? `${word} = value` : '')
     }
-    helpers.push(`const ${our}${key} = ${our}access(() => ${get}, value => { ${set} }, ` +
-      `() => typeof ${get} === 'undefined' ? undefined : ${get});`)
-  }
-
-  /** Whether a name is assigned to where it stands. @param {Mention} mention */
-  function isTarget({ lead, after }) {
-    return ASSIGNS.test(after) || ASSIGNS.test(lead) || after === 'of' || after === 'in'
+    // Assignments to the name of a function expression have no effect, or throw.
+    const mentions = (free.get(ownName) ?? []).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
+    if (isConstant && mentions.some(mention => isTarget(mention) || /^[,\]}]$/.test(mention.after))) {
+      reach(mentions, 'name', bind('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
+    }
   }
 
   /**
