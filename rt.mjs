@@ -4254,7 +4254,6 @@ export function preemptify(fn, options = {}) {
  * @property {Set<string>} variables of the function around it
  */
 
-/** @typedef {{ from: number, to: number }} Span */
 /** @typedef {[at: number, next: string]} Link */
 
 /**
@@ -4356,7 +4355,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     insert(to, -rank, from, after)
   }
   /** @param {number} at @param {number} to @param {string} text */
-  const replace = (at, to, text, rank = REPLACES) => insert(at, rank, to, text, to)
+  const replace = (at, to, text) => insert(at, REPLACES, to, text, to)
   /** @param {Mention} mention @param {string} text */
   const write = (mention, text) => {
     const { start, end, lead } = mention
@@ -4416,6 +4415,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
   let isPlain = true
   let hasCalls = false
+  /** Whether a statement in it may leave it. */
+  let hasExits = false
   let within = false // the body of a `with`, where any name may be a property
   let guarded = false // by a `try`
   let inAsync = false
@@ -4987,6 +4988,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         /** @type {typeof pieces} */
         const read = []
         let first = 0
+        hasExits = true
         do {
           const at = end
           next()
@@ -4999,12 +5001,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
         pieces = read
         break
       }
-      case 'case': case 'default': case 'throw':
+      case 'throw':
+        hasExits = true
+      // falls through
+      case 'case': case 'default':
         yield behind()
         break
       case 'break': case 'continue': case 'debugger':
         next()
         if (isName && !isOnNewLine()) {
+          hasExits = true
           renameLabel()
           next()
         }
@@ -5068,7 +5074,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function* branch() {
     const from = start
     yield statement(false)
-    return { from, to: before }
+    return [from, before]
   }
 
   /** @param {string} label @param {number} first where that starts @returns {Generator<any, any, any>} */
@@ -5079,9 +5085,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const isFor = word === 'for'
     spoil()
     openBlock()
-    isPlain = hasCalls = false
+    isPlain = hasCalls = hasExits = false
     next()
-    let inner = null
+    let inner
     if (isDo) {
       inner = yield branch()
       next()
@@ -5089,23 +5095,20 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const isAwait = value === 'await'
     if (isAwait) next()
     let isDeclared = false
-    /** Of its head, between semicolons or around `of` or `in`. @type {Span[]} */
+    /** Where those of its head start and end that semicolons, `of` or `in` part. @type {[number, number][]} */
     const parts = []
     do {
       const isFirst = isFor && !parts.length
       next()
       const from = start
-      if (isFirst && isDeclaring(true)) {
-        isDeclared = true
-        yield patterns(HEAD)
-      } else {
-        yield expression(isFirst ? HEAD : LIST)
-      }
-      parts.push({ from, to: start })
+      const declares = isDeclaring(isFirst)
+      isDeclared ||= declares
+      yield (declares ? patterns : expression)(isFirst ? HEAD : LIST)
+      parts.push([from, start])
     } while (value !== ')')
     const close = end
     next()
-    inner ??= yield branch()
+    const [bodyFrom, bodyTo] = inner ?? (yield branch())
     const to = isDo ? endStatement() : before
     const isChunked = budgeted && !within && !isPlain && parts.length !== 2
     isPlain = true // what is around it
@@ -5125,37 +5128,38 @@ function rewriting(fn, options, methods = [], isClass = false) {
       // Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and
       // the budget is -1 meanwhile. A round whose point was the yield is not counted again.
       const count = variable(hasCalls ? 'goes' : 'left')
+      const settle = ` if (${left} < 0) ${left} = ${count};`
       const [check, hasEnded, begin, stop] = hasCalls
         ? [`(${count} = --${left} > 0)`, count, '', '']
-        : [`--${count} > 0`, `${count} > 0`, `${count} = ${left}; ${left} = -1; try { `,
-            ` } finally { if (${left} < 0) ${left} = ${count} }`]
-      const test = parts[parts.length >> 1]
-      const isTested = test.from < test.to
-      insert(isFor ? test.from : from, STATEMENT_EDGE, to, `${isFor ? '' : 'for (;'};) { ${begin}` +
+        : [`--${count} > 0`, `${count} > 0`, `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
+            hasExits ? ` } finally {${settle} }` : settle]
+      const [testFrom, testTo] = parts[parts.length >> 1]
+      const isTested = testFrom < testTo
+      insert(isFor ? testFrom : from, STATEMENT_EDGE, to, `${isFor ? '' : 'for (;'};) { ${begin}` +
         `${isDo ? `if (${check}) ` : ''}${label}${isFor ? 'for (; ' : ''}`)
-      enclose(test.from, test.to, BODY_EDGE, isDo ? '(' : `${check}${isTested ? ' && (' : ''}`,
+      enclose(testFrom, testTo, BODY_EDGE, isDo ? '(' : `${check}${isTested ? ' && (' : ''}`,
         isDo ? `) && ${check}` : isTested ? ')' : '')
       replace(first, from, '')
       insert(to, -STATEMENT_EDGE, from, `;${stop} if (${hasEnded}) break; yield; ` +
         `${left} = (${left} > 0 ? ${left} : 1) + 1 }`)
       return
     }
-    const step = `${our}step`
     if (isAwait) {
       // Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
       const iterator = `${our}iterator`
+      const step = `${our}step`
       const error = `${our}error`
       enclose(first, to, STATEMENT_EDGE,
-        () => `{ const ${iterator} = ${our}iterate(${edited(parts[1].from, parts[1].to)}); let ${step}; try { `,
+        () => `{ const ${iterator} = ${our}iterate(${edited(...parts[1])}); let ${step}; try { `,
         ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
         `finally { if (${step}) yield ${iterator}.return() } }`)
       replace(from, close, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
+      // An object pattern at the beginning of a statement would be a block.
+      enclose(bodyFrom, bodyTo, BODY_EDGE,
+        () => `{ ${isDeclared ? '' : '0, '}${edited(...parts[0])} = ${step}.value; `, ' }')
     }
-    const passing = point()
-    // What begins with a brace would be a block.
-    const taking = () => `${isDeclared ? '' : '0, '}${edited(parts[0].from, parts[0].to)} = ${step}.value; `
-    if (!isAwait && source[inner.from] === '{') insert(inner.from + 1, BODY_EDGE, inner.to, ` ${passing}`)
-    else enclose(inner.from, inner.to, BODY_EDGE, () => `{ ${isAwait ? taking() : ''}${passing} `, ' }')
+    if (source[bodyFrom] === '{') insert(bodyFrom + 1, BODY_EDGE, bodyTo, ` ${point()}`)
+    else enclose(bodyFrom, bodyTo, BODY_EDGE, `{ ${point()} `, ' }')
   }
 
   // -------------------------------------------------------------------------------------------------- whole
