@@ -4251,7 +4251,7 @@ export function preemptify(fn, options = {}) {
  * @property {string} lead what stands before the chain: yield, await, the star of yield*
  * @property {boolean} inGenerator
  * @property {boolean} isSuper
- * @property {Set<string>} variables of the function around it
+
  */
 
 /** @typedef {[at: number, next: string]} Link */
@@ -4338,10 +4338,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const left = `${our}budget.left`
   // In the body of a `with` no name is sure to be ours; `super` is.
   const point = () => budgeted ? `if (--${within ? 'super.' : ''}${left} <= 0) yield;` : 'yield;'
-  /** Those that the function declares, or null outside of it. @type {Set<string> | null} */
-  let variables = isClass ? null : new Set()
+  /** Those that what is rewritten declares. @type {Set<string>} */
+  const variables = new Set()
   const variable = (/** @type {string} */ key) => {
-    variables?.add(our + key)
+    variables.add(our + key)
     return our + key
   }
 
@@ -4421,6 +4421,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let guarded = false // by a `try`
   let inAsync = false
   let inGenerator = false
+  let isInside = !isClass // of the function itself, or of a method
   /** Whether `this` is the function's. */
   let isOurs = false
   /** What is declared in the innermost block. @type {Set<string>} */
@@ -4483,7 +4484,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @param {number} [from] */
   function openBlock(from = start) {
-    outer.push([declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, variables])
+    outer.push([declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside])
     declared = new Set()
     blockStart = from
   }
@@ -4503,7 +4504,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       }
       if (!mentions.length) free.delete(key)
     }
-    ;[declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, variables] = outer.pop()
+    ;[declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside] = outer.pop()
   }
 
   /** @param {string} key */
@@ -4670,7 +4671,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           hasCalls = true
           isCall = !news
           const call = /** @type {Call} */ ({
-            key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, variables, end, chain
+            key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, end, chain
           })
           if (!isCall) {
             if (value === '(') news--
@@ -4681,7 +4682,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
               words.add(key)
               spoil()
             }
-            if (variables && key !== 'async' && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
+            if (isInside && key !== 'async' && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
               spoil()
               calls.push(call)
             }
@@ -4805,7 +4806,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       isArrow = arrow
       isAsync = async
       isGenerator = generator
-      variables ??= new Set() // that of a method of a class
+      isInside = true
     }
   }
 
@@ -4883,11 +4884,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
         next()
         prologueEnd = endStatement()
       }
-      const mine = variables
+
       const gap = source[prologueEnd - 1] === '{' ? ' ' : '; '
       // What is guarded begins behind it.
       insert(prologueEnd, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-        () => isBlock ? gap + entrance(mine) : `{ ${entrance(mine)} return (`)
+        () => (isBlock ? gap : '{ ') + (variables.size ? `let ${[...variables].join(', ')}; ` : '') + entryPoint +
+          (isBlock ? '' : ' return ('))
       if (isBlock) yield guardStatements()
     }
     if (isBlock) {
@@ -5236,10 +5238,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** Optional links that are written already. @type {Set<number>} */
   const linked = new Set()
-  for (const call of calls) {
-    variables = call.variables
-    delegate(call)
-  }
+  for (const call of calls) delegate(call)
   // A line that begins with a parenthesis would go on with the line before it.
   for (const start of opened) if (listed.has(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
   replaceWords()
@@ -5247,10 +5246,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     a - b || Math.sign(rank) - Math.sign(otherRank) || otherEnd - end || rank - otherRank)
   return isClass ? linkClass() : link()
 
-  /** What stands before the body. @param {Set<string> | null} variables */
-  function entrance(variables) {
-    return `${variables?.size ? `let ${[...variables].join(', ')}; ` : ''}${entryPoint}`
-  }
+
 
   /** Makes a call of a preemptible function one that may yield. @param {Call} call */
   function delegate(call) {
@@ -5396,7 +5392,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       `${our}${callee}${hasThis ? '.call' : ''}(${[...hasThis ? ['this'] : [], ...list, ...more]})`
     const begin = `function (${list}) { `
     const going = `return ${our}run(${call('self')}) }`
-    if (isPlain && !hasLoops && !variables?.has(`${our}result`)) {
+    if (isPlain && !hasLoops && !variables.has(`${our}result`)) {
       return `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ` +
         `${going})(${isArrow ? source : `function ${source.slice(parameters)}`})`
     }
