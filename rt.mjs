@@ -4231,7 +4231,6 @@ export function preemptify(fn, options = {}) {
  * @property {string} after the token behind it
  * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
  * @property {boolean} [isWritten] whether another text stands for it
- * @property {boolean} isOurs whether `this` is that of the function to rewrite
  * @property {boolean} [isCall]
  */
 
@@ -4393,6 +4392,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const made = []
   /** The names that are not declared inside. @type {Map<string, Mention[]>} */
   const free = new Map()
+  const mentionsOf = (/** @type {string} */ key) => /** @type {any[]} */ (free.get(key) ?? [])
 
   const constructing = () =>
     refusal('a constructor or an accessor cannot be a generator; give a method, or { methods: [...] }')
@@ -4492,8 +4492,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** What was declared in it is not what is meant by that name outside. */
   function closeBlock() {
     for (const key of declared) {
-      /** @type {any[]} */
-      const mentions = free.get(key) ?? []
+      const mentions = mentionsOf(key)
       while (mentions.at(-1)?.start >= blockStart) {
         const mention = mentions.pop()
         mention.isHidden = true
@@ -4522,7 +4521,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       words.add(key)
       if (key !== 'this') hazards++
     }
-    const mention = { start: at, end: before, lead, after: value, isHidden: within, isOurs }
+    const mention = { start: at, end: before, lead, after: value, isHidden: within }
     const others = free.get(key)
     if (others) others.push(mention)
     else free.set(key, [mention])
@@ -5187,7 +5186,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   readNested(whole())
   entryPoint = point()
-  const mentionsOf = (/** @type {string} */ key) => (free.get(key) ?? []).filter(({ isOurs }) => isOurs)
   if (!evaluate) {
     if (free.has('super') && !home && !isClass) {
       throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
@@ -5199,7 +5197,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
 
   // What the names that it uses, and does not declare, shall mean.
-  for (const [key, value] of values) if (free.has(key) || words.has('eval') || isClass) bindings.set(key, value)
+  for (const [key, value] of values) if (free.has(key) || words.has('eval')) bindings.set(key, value)
   /** @type {any} */
   let self = null
   const isNamed = ownName !== ''
@@ -5263,9 +5261,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const { isOwn, callee, get } = found
       if (zone !== '') {
         if (isOwn || call.inGenerator) return
-        const before = source.slice(0, start).split(LINE_END)
-        throw new SyntaxError(`${label}: ${key}() is called in ${zone} (line ${before.length}, column ` +
-          `${before[before.length - 1].length + 1}), where no yield can stand; move the call into the function itself`)
+        /** @type {any[]} */
+        const lines = source.slice(0, start).split(LINE_END)
+        throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${lines.length}, column ${lines.pop().length + 1}) ` +
+          'cannot yield; move it into the function itself')
       }
       const isRaw = isGenerator && isAlone && /^(?:yield|\*)$/.test(lead)
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
@@ -5373,7 +5372,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         mentions.some(isTarget) ? `${word} = value` : '')
     }
     // Assignments to the name of a function expression have no effect, or throw.
-    const mentions = (free.get(ownName) ?? []).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
+    const mentions = mentionsOf(ownName).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
     if (isConstant && mentions.some(mention => isTarget(mention) || /^[,\]}]$/.test(mention.after))) {
       reach(mentions, 'name', bind('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
     }
@@ -5450,8 +5449,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
         if (!isInvalid && !(error instanceof EvalError)) throw error
         throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
           ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
-          : "the Content-Security-Policy forbids eval (script-src without 'unsafe-eval', or " +
-            "require-trusted-types-for 'script'); write a generator with a yield in its loops"}`, { cause: error })
+          : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
+            "require-trusted-types-for 'script'); write a generator with a yield"}`, { cause: error })
       }
     }
     const make = attempt()

@@ -421,8 +421,8 @@ for (const [zone, source] of [
     const error = errorOf(() => preemptify(sloppy(source), { calls: { f: function* () {} } }))
     const before = source.slice(0, source.search(/\bf\(/)).split('\n')
     assert.instance(error, SyntaxError)
-    assert.is(error.message, `preemptify(fn): f() is called in ${zone} (line ${before.length}, column ` +
-      `${before.at(-1).length + 1}), where no yield can stand; move the call into the function itself`)
+    assert.is(error.message, `preemptify(fn): f() in ${zone} (line ${before.length}, column ` +
+      `${before.at(-1).length + 1}) cannot yield; move it into the function itself`)
   })
 }
 
