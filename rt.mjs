@@ -4286,7 +4286,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * What the names of preemptible functions stand for.
    *
-   * @type {Map<string, { isOwn?: boolean, callee: any, get(): any }>}
+   * @type {Map<string, { callee: any, get: () => any }>}
    */
   const table = new Map()
   /** @param {string} option @param {string} key */
@@ -4294,8 +4294,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (NAME.test(key) && skip(TOKEN, 0, key) === key.length) return
     throw wrongType(`a key of ${option}`, 'a name', key)
   }
-  /** @param {string} key @param {() => any} get @param {any} [callee] @param {boolean} [isOwn] */
-  const enlist = (key, get, callee, isOwn) => table.set(key, { isOwn, callee, get })
+  /** @param {string} key @param {() => any} get @param {any} [callee] */
+  const enlist = (key, get, callee) => table.set(key, { callee, get })
   /** Members that may be preemptible. */
   const preemptible = new Set(methods)
   /** What is in scope. */
@@ -4384,8 +4384,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const returned = new Map()
   /** Where expression statements begin that stand in a list. @type {Set<number>} */
   const listed = new Set()
-  /** Where a parenthesis of ours begins. @type {Set<number>} */
-  const opened = new Set()
   let points = 1
   let hasLoops = false
   /** The methods of a class. @type {any[]} */
@@ -4581,7 +4579,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
         else if (!PREFIX.test(value) && !isAsyncWord()) break
         if (value === 'await' && zone === '') {
           replace(start, end, `(yield ${our}wait(`)
-          opened.add(start)
           awaits += '))'
         }
         if (value === 'new') {
@@ -5037,7 +5034,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (to <= from) next() // at last there is nothing to read
     if (zone !== '') return
     if (!isCall) {
-      if (isList) listed.add(from)
+      // A line that is to begin with a parenthesis would go on with the line before it.
+      if (isList && word === 'await') insert(from, STATEMENT_EDGE, Infinity, ';')
+      else if (isList) listed.add(from)
       return
     }
     spoil()
@@ -5200,6 +5199,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   for (const [key, value] of values) if (free.has(key) || words.has('eval')) bindings.set(key, value)
   /** @type {any} */
   let self = null
+  const own = () => self
   const isNamed = ownName !== ''
   ownName ||= fn.name
   const quoted = JSON.stringify(fn.name)
@@ -5218,7 +5218,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     } catch {} // not there, or not initialized yet
   }
   if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || isNamed) && !isClass) {
-    enlist(ownName, () => self, undefined, true)
+    enlist(ownName, own)
     isConstant = !isVisible
     if (isConstant) bindings.set(ownName, fn)
   }
@@ -5237,8 +5237,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Optional links that are written already. @type {Set<number>} */
   const linked = new Set()
   for (const call of calls) delegate(call)
-  // A line that begins with a parenthesis would go on with the line before it.
-  for (const start of opened) if (listed.has(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
   replaceWords()
   edits.sort(([a, rank, end], [b, otherRank, otherEnd]) =>
     a - b || Math.sign(rank) - Math.sign(otherRank) || otherEnd - end || rank - otherRank)
@@ -5258,7 +5256,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (mention) {
       const found = !mention.isHidden && table.get(key)
       if (!found) return
-      const { isOwn, callee, get } = found
+      const { callee, get } = found
+      const isOwn = get === own
       if (zone !== '') {
         if (isOwn || call.inGenerator) return
         /** @type {any[]} */
@@ -5289,7 +5288,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     }
     insert(end, -EXPRESSION_EDGE, begin, `, ${our}pending.length ? yield ${our}pending.pop() : ` +
       `${variable('result')})`)
-    opened.add(start)
+    if (listed.delete(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
   }
 
   /**
