@@ -3993,11 +3993,10 @@ const WORD = /\.?\d\w*(?:\.(?:\d\w*|(?=\W)))?|#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`
 /** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
 const TOKEN = new RegExp(`${WORD.source}|${SIGN.source}`, 'y')
-const NAME = /^(?!(?:null|true|false|import|extends)$)[^\0-#%-@[\]^`{-~]/
-const REGULAR_EXPRESSION = /\/(?:[^\\/[]|\\.|\[(?:[^\\\]]|\\.)*\])+\/\w*/y
-const TEMPLATE = /(?:[^\\`$]+|\\[^]|\$(?!\{))*(?:`|\$\{)/y // from a backtick or a hole to the next
+const NAME = /^(?!(?:null|true|false|import|extends)$)[^\s!-#%-@[\]^`{-~]/
+const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
+const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
-const REST_OF_LINE = /.*/y
 const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
 
 /** What goes on with an expression, behind an operand. */
@@ -4450,7 +4449,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function afterSpace() {
     let at = skip(SPACE, end)
     while (source.startsWith('-->', at) && LINE_END.test(source.slice(end, at))) {
-      at = skip(SPACE, skip(REST_OF_LINE, at))
+      at = skip(SPACE, skip(/.*/y, at))
     }
     return at
   }
