@@ -4943,9 +4943,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @returns {Generator<any, any, any>}
    */
   function* statement(isList, label = '', first = start) {
-    const word = value
     const from = start
     let isCall = false
+    const isAsync = value === 'async' && peek(() => value === 'function' && !isOnNewLine())
+    if (isAsync) next()
+    const word = value
     switch (word) {
       case '{':
         openBlock()
@@ -4969,14 +4971,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
           within ||= word === 'with'
           yield statement(false) // the body of a switch reads as a block with labels
           closeBlock()
-        } while (/^(?:if else|(?:try|catch) (?:catch|finally))$/.test(`${part} ${value}`))
+        } while (/^if else$| (?:catch|finally)$/.test(`${part} ${value}`))
         return
       }
       case 'for': case 'while': case 'do':
         yield loopStatement(label, first)
         return
       case 'function':
-        yield routine(true, false)
+        yield routine(true, isAsync)
         return
       case 'class':
         yield classRest(true)
@@ -5020,10 +5022,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
           next()
           next()
           yield statement(false, label, first)
-          return
-        } else if (value === 'async' && peek(() => value === 'function' && !isOnNewLine())) {
-          next()
-          yield routine(true, true)
           return
         } else {
           isCall = yield expression()
@@ -5108,7 +5106,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const close = end
     next()
     const [bodyFrom, bodyTo] = inner ?? (yield branch())
-    const to = isDo ? endStatement() : before
+    const to = endStatement()
     const isChunked = budgeted && !within && !isPlain && parts.length !== 2
     isPlain = true // what is around it
     closeBlock()
@@ -5126,11 +5124,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
       //
       // Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and
       // the budget is -1 meanwhile. A round whose point was the yield is not counted again.
-      const count = variable(hasCalls ? 'goes' : 'left')
+      const count = variable('left')
       const settle = ` if (${left} < 0) ${left} = ${count};`
-      const [check, hasEnded, begin, stop] = hasCalls
-        ? [`(${count} = --${left} > 0)`, count, '', '']
-        : [`--${count} > 0`, `${count} > 0`, `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
+      const [check, begin, stop] = hasCalls
+        ? [`(${count} = --${left}) > 0`, '', '']
+        : [`--${count} > 0`, `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
             hasExits ? ` } finally {${settle} }` : settle]
       const [testFrom, testTo] = parts[parts.length >> 1]
       const isTested = testFrom < testTo
@@ -5139,8 +5137,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
       enclose(testFrom, testTo, BODY_EDGE, isDo ? '(' : `${check}${isTested ? ' && (' : ''}`,
         isDo ? `) && ${check}` : isTested ? ')' : '')
       replace(first, from, '')
-      insert(to, -STATEMENT_EDGE, from, `;${stop} if (${hasEnded}) break; yield; ` +
-        `${left} = (${left} > 0 ? ${left} : 1) + 1 }`)
+      insert(to, -STATEMENT_EDGE, from, `;${stop} if (${count} > 0) break; yield; ` +
+        `if (${left} < 1) ${left} = 1; ${left}++ }`)
       return
     }
     if (isAwait) {
