@@ -4047,7 +4047,7 @@ const REPLACES = 4
 /** How many more delegated calls may nest on the engine's own stack. */
 let room = 150
 
-/** The one that has not returned yet, until its caller yields it. @type {any[]} */
+/** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 const pending = []
 
 /**
@@ -4075,7 +4075,6 @@ function run(generator) {
 const PARAMETERS = 'its parameters'
 const NESTED = 'a nested function'
 const FIELD = 'a nested class'
-/** @type {any[]} */
 
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
@@ -4086,6 +4085,7 @@ const OPTIONS = {
   budgeted: 'a boolean',
   home: 'an object or a function'
 }
+
 /** Names that come with a function. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 
@@ -4253,12 +4253,6 @@ export function preemptify(fn, options = {}) {
  */
 
 /** @typedef {[at: number, next: string]} Link */
-
-/**
- * What declares names: a block, a class, or a function, which is the `top` of what is in it.
- *
- * @typedef {{ outer: any, top: any, from: number, names: Set<string> }} Block
- */
 
 /**
  * One function on its way from its source to a generator function; or the methods of a class.
