@@ -4110,14 +4110,17 @@ function wayTo(callee, get, way, name) {
 }
 
 /** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
-const access = (get, set) => Object.defineProperties({}, {
-  value: { get, set },
-  typed: {
-    get() {
-      try {
-        return get()
-      } catch {}
-    }
+const access = (get, set) => ({
+  get value() {
+    return get()
+  },
+  set value(value) {
+    set(value)
+  },
+  get typed() {
+    try {
+      return get()
+    } catch {}
   }
 })
 
@@ -4156,7 +4159,7 @@ let compilations = 0
 
 /** @param {string} key @param {any} value @returns {any} the value, if it can be called as a preemptible function */
 function delegable(key, value) {
-  if (value === undefined) throw new ReferenceError(`${key} is not defined, nor in calls`)
+  if (value === undefined) throw new ReferenceError(`${key} is not defined in calls`)
   if (isGeneratorFunction(value)) return value
   throw wrongType(`calls.${key}`, 'a generator function, as preemptify returns', value)
 }
