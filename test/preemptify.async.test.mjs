@@ -339,6 +339,26 @@ loops('cancelled while its body waits: the iterator is closed', async () => {
   assert.equal(log, ['begin', 'next', 'return'])
 })
 
+loops('cancelled while a step is pending: that is not waited for', async () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1 })
+  let steps = 0
+  const next = () => steps++ ? new Promise(() => {}) : Promise.resolve({ value: 1, done: false })
+  const work = preemptify(async function (source) {
+    for await (const x of source);
+  })
+  const job = scheduler.spawn(work, undefined, { [Symbol.asyncIterator]: () => ({ next }) })
+  job.catch(() => {})
+  for (let turn = 0; turn < 3; turn++) {
+    await later()
+    await host.drain()
+  }
+  assert.is(steps, 2)
+  job.cancel()
+  await host.drain()
+  assert.is(job.state, 'cancelled')
+})
+
 loops.run()
 
 const scheduled = suite('through a scheduler')
