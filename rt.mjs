@@ -4073,8 +4073,6 @@ function run(generator) {
 }
 
 const PARAMETERS = 'its parameters'
-const NESTED = 'a nested function'
-const FIELD = 'a nested class'
 
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
@@ -4559,7 +4557,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
    */
   function* expression(extent = LIST, names = null) {
     const first = start
-    const inside = extent === TOP ? PARAMETERS : NESTED
+    const isTop = extent === TOP
     /** Takes what is declared at the beginning of an element. */
     let target = names
     for (;;) {
@@ -4606,7 +4604,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       } else if (/^[)\]};:]?$/.test(value)) {
         return false
       } else if (value === 'function') {
-        yield routine(false, lead === 'async', inside)
+        yield routine(false, lead === 'async', isTop)
       } else if (value === 'class') {
         yield classRest(false)
       } else {
@@ -4641,13 +4639,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
       }
 
       while (!isClosed) {
-        if (value === '=>' || (value === '{' && inside === PARAMETERS)) {
+        if (value === '=>' || (value === '{' && isTop)) {
           if (isCall) { // `async` was no name
             openBlock(from)
             declare('async')
             closeBlock()
           }
-          yield arrow(inside, open, list, isCall || lead === 'async')
+          yield arrow(isTop, open, list, isCall || lead === 'async')
           isClosed = true
           break
         }
@@ -4685,7 +4683,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           yield inBrackets(list)
           call.end = end
         } else if (isOptional || value === '.' || value === '[') {
-          isSuper = dot === 0 && key === 'super'
+          isSuper = key === 'super' && dot === 0
           callee = undefined
           isCall = false
           dot = at
@@ -4697,7 +4695,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         }
         next()
       }
-      if (/^(?:\+\+|--)$/.test(value) && !isOnNewLine()) {
+      if (/^([-+])\1/.test(value) && !isOnNewLine()) {
         hazards++
         isCall = false
         next()
@@ -4742,10 +4740,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
         modifiers += word
         if (word === 'static') codeStart = start
       }
-      const async = modifiers.includes('async')
-      const generator = modifiers.includes('*')
+      const async = /async/.test(modifiers)
+      const generator = /\*/.test(modifiers)
       if (value === '{') {
-        enter(FIELD)
+        enter(false)
         yield body()
       } else if (value === '(') {
         const isOwn = isTop && (!isClass || methods.includes(key))
@@ -4755,7 +4753,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           insert(first, -BODY_EDGE, 0, ';') // after a field without a semicolon
           replace(codeStart, from, '*')
         }
-        enter(isOwn ? PARAMETERS : NESTED, async, generator)
+        enter(isOwn, async, generator)
         yield patterns()
         next()
         yield body()
@@ -4765,7 +4763,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         }
       } else {
         if (isInClass) {
-          enter(FIELD)
+          enter(false)
         } else if (!/^[:.]/.test(value)) { // the key is the name of a variable too
           use(key, from, '{')
           names?.push(key)
@@ -4781,17 +4779,17 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * Enters code that is not run where it stands, or the function itself.
    *
-   * @param {string} inside @param {any} [async] @param {any} [generator] @param {any} [arrow] @param {number} [from]
+   * @param {boolean} isOwn @param {any} [async] @param {any} [generator] @param {any} [arrow] @param {number} [from]
    */
-  function enter(inside, async, generator, arrow, from) {
+  function enter(isOwn, async, generator, arrow, from) {
     spoil()
     openBlock(from)
-    zone = inside
+    zone = isOwn ? PARAMETERS : 'nested code'
     within = guarded = false
     inAsync = async
     inGenerator = generator
     isOurs &&= arrow
-    if (inside === PARAMETERS) {
+    if (isOwn) {
       if (async && generator) throw refusal('an async generator cannot be driven; write one that yields promises')
       parameters = blockStart
       isOurs = true
@@ -4805,9 +4803,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * A function, from that word on.
    *
-   * @param {boolean} isDeclaration @param {boolean} async @param {string} [inside] @returns {Generator<any, any, any>}
+   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>}
    */
-  function* routine(isDeclaration, async, inside = NESTED) {
+  function* routine(isDeclaration, async, isTop = false) {
     next()
     const generator = value === '*'
     if (generator) next()
@@ -4819,8 +4817,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
       declare(key)
       declare(key, top) // of sloppy code (Annex B.3.3)
     }
-    enter(inside, async, generator)
-    if (inside === PARAMETERS) ownName = key
+    enter(isTop, async, generator)
+    if (isTop) ownName = key
     else if (!isDeclaration) declare(key)
     yield patterns()
     next()
@@ -4844,11 +4842,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * From its arrow on, or from the brace of a method that looked like one.
    *
-   * @param {string} inside @param {number} open where its parameters start @param {any} names @param {boolean} async
+   * @param {boolean} isTop @param {number} open where its parameters start @param {any} names @param {boolean} async
    */
-  function arrow(inside, open, names, async) {
+  function arrow(isTop, open, names, async) {
     const hasArrow = value === '=>' // or it is a method
-    enter(inside, hasArrow && async, false, hasArrow, open)
+    enter(isTop, hasArrow && async, false, hasArrow, open)
     for (const key of names) declare(key)
     for (let i = calls.length; calls[--i]?.start >= open;) calls[i].zone = zone
     return body()

@@ -410,12 +410,12 @@ places('new f(x) makes an object, by the original', () => {
 
 for (const [zone, source] of [
   ['its parameters', 'function fn(a = f(1)) {}'],
-  ['a nested function', 'function fn() {\n  return [1].map(function (x) { return f(x) })\n}'],
-  ['a nested function', 'function fn() {\n  return [1].map(x => f(x))\n}'],
-  ['a nested function', 'function fn() {\n  return [1].map((x = f(1)) => x)\n}'],
-  ['a nested function', 'function fn() {\n  return { g() { return f(1) } }\n}'],
-  ['a nested class', 'function fn() {\n  return class { g = f(1) }\n}'],
-  ['a nested class', 'function fn() {\n  return class { static { f(1) } }\n}']
+  ['nested code', 'function fn() {\n  return [1].map(function (x) { return f(x) })\n}'],
+  ['nested code', 'function fn() {\n  return [1].map(x => f(x))\n}'],
+  ['nested code', 'function fn() {\n  return [1].map((x = f(1)) => x)\n}'],
+  ['nested code', 'function fn() {\n  return { g() { return f(1) } }\n}'],
+  ['nested code', 'function fn() {\n  return class { g = f(1) }\n}'],
+  ['nested code', 'function fn() {\n  return class { static { f(1) } }\n}']
 ]) {
   places(`in ${zone} it is a SyntaxError that says where: ${source}`, () => {
     const error = errorOf(() => preemptify(sloppy(source), { calls: { f: function* () {} } }))
