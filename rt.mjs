@@ -5177,11 +5177,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   readNested(whole())
   entryPoint = point()
+  const ownArguments = mentionsOf('arguments').filter(({ isHidden }) => !isHidden)
   if (!evaluate) {
     if (free.has('super') && !home && !isClass) {
       throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
     }
-    if (isArrow && (free.has('arguments') || free.has('new.target') || (free.has('this') && !('this' in options)))) {
+    if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
       throw refusal('this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
         '{ evaluate: s => eval(s) }')
     }
@@ -5236,14 +5237,20 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
 
 
-  /** Makes a call of a preemptible function one that may yield. @param {Call} call */
-  function delegate(call) {
-    const { key, mention, start, end, dot, lead, links, zone } = call
-    const chainEnd = call.chain.end
-    const isAlone = chainEnd === end
-    const isAwaited = isAlone && (lead === 'await' || (isAsync && returned.get(start) === end))
-    const way = isAwaited ? 'awaited' : 'call'
+  /**
+   * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the chain
+   * short before it cuts it short with it:
+   *
+   *   a.b(c)      ->  ($result = $call(($object = a).b).call($object, c), ...)
+   *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $call($object.b).call($object, c), ...).d)
+   *
+   * @param {Call} call
+   */
+  function delegate({ key, mention, start, end, open, dot, lead, links, chain, zone, inGenerator, isSuper }) {
+    const isAlone = chain.end === end
+    const way = isAlone && (lead === 'await' || (isAsync && returned.get(start) === end)) ? 'awaited' : 'call'
     const enter = bind(way, (/** @type {any} */ callee) => wayOf(callee, way))
+    const assigning = `(${our}result = `
     let begin = start
     if (mention) {
       const found = !mention.isHidden && table.get(key)
@@ -5251,76 +5258,53 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const { callee, get } = found
       const isOwn = get === own
       if (zone !== '') {
-        if (isOwn || call.inGenerator) return
+        if (isOwn || inGenerator) return
         /** @type {any[]} */
         const lines = source.slice(0, start).split(LINE_END)
         throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${lines.length}, column ${lines.pop().length + 1}) ` +
           'cannot yield; move it into the function itself')
       }
       const isRaw = isGenerator && isAlone && /^(?:yield|\*)$/.test(lead)
+      if (isOwn && !isRaw && !isVisible && isAsync && way === 'call') return // the original runs beside its caller
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
-      let text
-      if (isRaw) {
-        text = `${bind(`generator_${key}`, get)}()`
-      } else if (!isOwn) {
-        text = bind(`${way}_${key}`, wayTo(callee, get, way, key))
-      } else if (isVisible) {
-        text = `${enter}(${key})`
-      } else {
-        if (isAsync && !isAwaited) return // the original runs beside its caller
-        text = `${our}enter`
-      }
-      write(mention, text)
+      write(mention, isRaw ? `${bind(`generator_${key}`, get)}()`
+        : !isOwn ? bind(`${way}_${key}`, wayTo(callee, get, way, key))
+          : isVisible ? `${enter}(${key})` : `${our}enter`)
       for (const [at] of links) replace(at, at + 2, '')
       if (isRaw) return
-      insert(start, EXPRESSION_EDGE, end, `(${variable('result')} = `)
+      insert(start, EXPRESSION_EDGE, end, assigning)
     } else {
       if (zone !== '' || !preemptible.has(key) || links.some(([at, next]) => at < dot && next === '(')) return
-      begin = delegateMember(call, enter)
+      const object = variable('object')
+      let callAt = -1
+      for (const [at, next] of links) {
+        if (at > dot) {
+          callAt = at
+          continue
+        }
+        if (!linked.has(at)) {
+          enclose(begin, chain.end, EXPRESSION_EDGE, `((${object} = `, ')')
+          insert(at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
+          replace(at, at + 2, next === '[' ? object : `${object}.`)
+        }
+        linked.add(at)
+        begin = at
+      }
+      const opening = begin === dot || isSuper ? '' : `(${object} = `
+      const calling = `).call(${isSuper ? 'this' : object}, `
+      if (opening !== '') insert(dot, -EXPRESSION_EDGE, begin, ')')
+      if (callAt < 0) {
+        insert(begin, EXPRESSION_EDGE, end, `${assigning}${enter}(${opening}`)
+        replace(open, open + 1, calling)
+      } else {
+        enclose(begin, chain.end, EXPRESSION_EDGE, `(${assigning}${opening}`, ')')
+        replace(callAt, open + 1, `) == null ? undefined : ${assigning}${enter}(${our}result${calling}`)
+        begin = callAt
+      }
     }
     insert(end, -EXPRESSION_EDGE, begin, `, ${our}pending.length ? yield ${our}pending.pop() : ` +
       `${variable('result')})`)
     if (listed.delete(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
-  }
-
-  /**
-   * A call of a member keeps its `this`; what cuts the chain short before it cuts it short with it:
-   *
-   *   a.b(c)      ->  ($result = $member(($object = a).b).call($object, c), ...)
-   *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $member($object.b).call($object, c), ...).d)
-   *
-   * @param {Call} call @param {string} member @returns {number} where it begins
-   */
-  function delegateMember({ start, end, open, dot, links, chain, isSuper }, member) {
-    const object = variable('object')
-    let begin = start
-    let callAt = -1
-    for (const [at, next] of links) {
-      if (at > dot) {
-        callAt = at
-        continue
-      }
-      if (!linked.has(at)) {
-        enclose(begin, chain.end, EXPRESSION_EDGE, `((${object} = `, ')')
-        insert(at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
-        replace(at, at + 2, next === '[' ? object : `${object}.`)
-      }
-      linked.add(at)
-      begin = at
-    }
-    const opening = begin === dot || isSuper ? '' : `(${object} = `
-    const calling = `).call(${isSuper ? 'this' : object}, `
-    const assigning = `(${variable('result')} = ${member}(`
-    if (opening !== '') insert(dot, -EXPRESSION_EDGE, begin, ')')
-    if (callAt < 0) {
-      insert(begin, EXPRESSION_EDGE, end, assigning + opening)
-      replace(open, open + 1, calling)
-    } else {
-      enclose(begin, chain.end, EXPRESSION_EDGE, `((${variable('callee')} = ${opening}`, ')')
-      replace(callAt, open + 1, `) == null ? undefined : ${assigning}${our}callee${calling}`)
-      begin = callAt
-    }
-    return begin
   }
 
   /**
@@ -5358,9 +5342,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
     }
     for (const word of OWN_WORDS) {
       if (word === 'super' || (word === 'yield' ? isGenerator : !isArrow)) continue
-      const mentions = mentionsOf(word)
+      const mentions = word === 'arguments' ? ownArguments : mentionsOf(word)
       reach(mentions, word.replace('new.', ''), word === 'this' && 'this' in options ? bind('given', options.this) : word,
-        mentions.some(isTarget) ? `${word} = value` : '')
+        /^[ay]/.test(word) && mentions.some(isTarget) ? `${word} = value` : '') // others stand before a line with `--a`
     }
     // Assignments to the name of a function expression have no effect, or throw.
     const mentions = mentionsOf(ownName).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)

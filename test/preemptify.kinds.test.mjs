@@ -197,6 +197,21 @@ words('an arrow function assigns to the arguments around it', () => {
   assert.is(around(1), 7)
 })
 
+words('a line that begins with -- does not assign to the word before it', () => {
+  function around() {
+    let n = 2
+    return preemptify(() => {
+      const words = [this]
+      words[1] = new.target
+      --n
+      words[2] = this
+      --n
+      return [...words, n]
+    }, { evaluate: s => eval(s) })
+  }
+  assert.equal(call(around.call(7)), [7, undefined, 7, 0])
+})
+
 words('an arrow function has the this that is handed in', () => {
   const receiver = { x: 1 }
   const fn = n => { for (let i = 0; i < n; i++) this.x++; return (() => this)() }
