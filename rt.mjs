@@ -4562,8 +4562,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     let target = names
     for (;;) {
       let lead = '' // what stands before the operand
-
-      let awaits = '' // closes them
+      let awaits = '' // what closes those before it
       let news = 0
       let isClosed = false // takes no operators
       let from = start
@@ -4619,7 +4618,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
             next()
             yield members(false, target)
             break
-          case '.':
+          case '.': // of new.target
             news--
             open = before - 3
             key = 'new.target'
@@ -4630,7 +4629,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
               key = unescaped(value)
               list = [key]
               target?.push(key)
-            } else if (value[0] === '/') { // nothing can be divided here
+            } else if (/^\//.test(value)) { // nothing can be divided here
               end = skip(REGULAR_EXPRESSION, start)
             }
         }
@@ -4672,7 +4671,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
               words.add(key)
               spoil()
             }
-            if (isInside && key !== 'async' && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
+            if (isInside && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
               spoil()
               calls.push(call)
             }
@@ -4703,7 +4702,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
       chain.end = before
       if (awaits) insert(before, -EXPRESSION_EDGE, from - 1, awaits)
-      if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) return isCall && from === first
+      if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) {
+        return isCall && from === first
+      }
       if (ASSIGNS.test(value)) hazards++
       if (value === '?') yield behind()
       target = null
@@ -4803,7 +4804,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /**
    * A function, from that word on.
    *
-   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop] @returns {Generator<any, any, any>}
+   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop]
+   * @returns {Generator<any, any, any>}
    */
   function* routine(isDeclaration, async, isTop = false) {
     next()
