@@ -5240,8 +5240,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
 
   /**
-   * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the chain
-   * short before it cuts it short with it:
+   * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the
+   * chain short before it cuts it short with it:
    *
    *   a.b(c)      ->  ($result = $call(($object = a).b).call($object, c), ...)
    *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $call($object.b).call($object, c), ...).d)
@@ -5263,8 +5263,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
         if (isOwn || inGenerator) return
         /** @type {any[]} */
         const lines = source.slice(0, start).split(LINE_END)
-        throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${lines.length}, column ${lines.pop().length + 1}) ` +
-          'cannot yield; move it into the function itself')
+        throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${lines.length}, column ` +
+          `${lines.pop().length + 1}) cannot yield; move it into the function itself`)
       }
       const isRaw = isGenerator && isAlone && /^(?:yield|\*)$/.test(lead)
       if (isOwn && !isRaw && !isVisible && isAsync && way === 'call') return // the original runs beside its caller
@@ -5345,8 +5345,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
     for (const word of OWN_WORDS) {
       if (word === 'super' || (word === 'yield' ? isGenerator : !isArrow)) continue
       const mentions = word === 'arguments' ? ownArguments : mentionsOf(word)
-      reach(mentions, word.replace('new.', ''), word === 'this' && 'this' in options ? bind('given', options.this) : word,
-        /^[ay]/.test(word) && mentions.some(isTarget) ? `${word} = value` : '') // others stand before a line with `--a`
+      const isGiven = word === 'this' && 'this' in options
+      // Behind `this` and `new.target`, what looks like an assignment begins the next line: `--a`.
+      reach(mentions, word.replace('new.', ''), isGiven ? bind('given', options.this) : word,
+        /^[ay]/.test(word) && mentions.some(isTarget) ? `${word} = value` : '')
     }
     // Assignments to the name of a function expression have no effect, or throw.
     const mentions = mentionsOf(ownName).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
