@@ -4380,8 +4380,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const listed = new Set()
   let points = 1
   let hasLoops = false
-  /** The methods of a class. @type {any[]} */
-  const made = []
+  /** The methods of a class; static ones may have the names of others. @type {Map<string, any[]>} */
+  const made = new Map(methods.map(key => [key, []]))
   /** The names that are not declared inside. @type {Map<string, Mention[]>} */
   const free = new Map()
   const mentionsOf = (/** @type {string} */ key) => /** @type {any[]} */ (free.get(key) ?? [])
@@ -4747,7 +4747,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         enter(false)
         yield body()
       } else if (value === '(') {
-        const isOwn = isTop && (!isClass || methods.includes(key))
+        const isOwn = isTop && (!isClass || made.has(key))
         const isPart = isOwn && isClass
         if (isOwn && (/et/.test(modifiers) || (isClass && key === 'constructor'))) throw constructing()
         if (isPart) {
@@ -4759,7 +4759,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         next()
         yield body()
         if (isPart) {
-          made.push([key, codeStart > first, async, codeStart, before])
+          made.get(key)?.push([codeStart > first, async, codeStart, before])
           if (generator) preemptible.delete(key) // stays what is iterated
         }
       } else {
@@ -5386,7 +5386,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function edited(from, to) {
     const begin = from
     let result = ''
-    for (const [at, rank, , text, next] of edits) {
+    let first = 0
+    for (let beyond = edits.length; first < beyond;) {
+      const middle = (first + beyond) >> 1
+      if (edits[middle][0] < from) first = middle + 1
+      else beyond = middle
+    }
+    for (; first < edits.length; first++) {
+      const [at, rank, , text, next] = edits[first]
       if (at > to || (at === to && rank > 0)) break
       if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
       result += source.slice(from, at) + (typeof text === 'string' ? text : text())
@@ -5454,13 +5461,15 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
-    for (const key of methods) if (!made.some(([name]) => name === key)) throw refusal(`${key} is no method`)
+    for (const [key, parts] of made) if (!parts.length) throw refusal(`${key} is no method`)
     const text = edited(0, source.length)
     const [result] = compiled(`${quoted}: ${text}`)
-    for (const [key, isStatic, async, from, to] of made) {
-      const [holder, { [key]: original }] = isStatic ? [result, fn] : [result.prototype, fn.prototype]
-      if (!Object.hasOwn(holder, key)) continue // private
-      publish(holder[key], original, edited(from, to), async, wayInto(holder[key]))
+    for (const [key, parts] of made) {
+      for (const [isStatic, async, from, to] of parts) {
+        const [holder, { [key]: original }] = isStatic ? [result, fn] : [result.prototype, fn.prototype]
+        if (!Object.hasOwn(holder, key)) continue // private
+        publish(holder[key], original, edited(from, to), async, wayInto(holder[key]))
+      }
     }
     if (!Object.hasOwn(result, 'source')) define(result, 'source', text)
     return result
