@@ -4250,7 +4250,6 @@ export function preemptify(fn, options = {}) {
  * @property {string} lead what stands before the chain: yield, await, the star of yield*
  * @property {boolean} inGenerator
  * @property {boolean} isSuper
-
  */
 
 /** @typedef {[at: number, next: string]} Link */
@@ -4363,8 +4362,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let ownName = ''
   let parameters = 0
   let parametersEnd = 0
-  /** @type {string[]} */
-  let parameterNames = []
+  /** Of what begins a call. */
+  let parameterNames = ['...args']
   let bodyStart = 0
   let bodyEnd = 0
   let entryPoint = ''
@@ -4859,7 +4858,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const isOwn = zone === PARAMETERS
     if (isOwn) {
       parametersEnd = before
-      parameterNames = [...declared]
     }
     openBlock()
     top = declared
@@ -4876,7 +4874,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
         next()
         prologueEnd = endStatement()
       }
-
       const gap = source[prologueEnd - 1] === '{' ? ' ' : '; '
       // What is guarded begins behind it.
       insert(prologueEnd, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
@@ -4905,7 +4902,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (isDeclaration) declare(key)
     openBlock()
     declare(key)
-
     if (value === 'extends') yield behind(ELEMENT)
     next()
     yield members(true, null, isTop)
@@ -5362,13 +5358,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * before it needs to be one are done there, and one more argument tells the generator so.
    */
   function entry() {
-    const isPlain = /^[\w\s$(),]*$/.test(source.slice(parameters, parametersEnd)) && budgeted && !isGenerator &&
+    const given = source.slice(parameters, parametersEnd)
+    const isPlain = /^[\w\s$(),]*$/.test(given) && budgeted && !isGenerator &&
       !isAsync && ![...words].some(word => isArrow || word !== 'this')
     const hasThis = !isPlain || words.has('this')
-    const list = isPlain ? parameterNames : ['...args']
+    if (isPlain) parameterNames = given.match(/[\w$]+/g) ?? [] // in sloppy code, some may have the same name
     const call = (/** @type {string} */ callee, /** @type {string[]} */ ...more) =>
-      `${our}${callee}${hasThis ? '.call' : ''}(${[...hasThis ? ['this'] : [], ...list, ...more]})`
-    const begin = `function (${list}) { `
+      `${our}${callee}${hasThis ? '.call' : ''}(${[...hasThis ? ['this'] : [], ...parameterNames, ...more]})`
+    const begin = `function (${parameterNames}) { `
     const going = `return ${our}run(${call('self')}) }`
     if (isPlain && !hasLoops && !variables.has(`${our}result`)) {
       return `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ` +

@@ -182,6 +182,13 @@ guards('of parameters with defaults, patterns and doubles', () => {
   ]) assertAlike(sloppy(source), { args: log => [log, undefined, undefined] })
 })
 
+for (const body of ['if (a > 3) return a; return f(log, 1, 5)', 'return a > 3 ? log(a) : f(log, 1, 5)', 'return log(a)']) {
+  guards(`of two parameters of one name, the last counts: ${body}`, () => {
+    const source = `function f(log, a, a) { ${body} }`
+    assertAlike(sloppy(source), { args: log => [log, 9, 2] })
+  })
+}
+
 guards('without any white space', () => {
   for (const source of [
     'function f(log,n){if(n<1)return n;return f(log,n-1)}',
