@@ -4656,7 +4656,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         if (value === '(' || value === '`') {
           open = start
           list = []
-          hasCalls = true
+          hasCalls ||= !source.startsWith('Math.', from) // which leaves the budget alone
           isCall = !news
           const call = /** @type {Call} */ ({
             key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, end, chain
