@@ -22,11 +22,16 @@ async function eventually(browser, script, what, ...args) {
   throw new Error(`${what}: ${await browser.evaluate('document.body.innerText')}`)
 }
 
-/** Opens the page and types until an input is late; the text that says why. */
-async function typedLate(browser, server, culprit, more = '') {
+/** Opens the page, and waits until it listens. */
+async function open(browser, server, culprit, more = '') {
   await browser.resize(1000, 900)
   await browser.open(`${server.isolated}/examples/schedule/index.html?culprit=${culprit}${more}`)
   await eventually(browser, 'document.querySelector("#schedule canvas") !== null', 'no chart')
+}
+
+/** Opens the page and types until an input is late; the text that says why. */
+async function typedLate(browser, server, culprit, more = '') {
+  await open(browser, server, culprit, more)
   await browser.click('#field')
   for (let i = 0; i < 60; i++) {
     await browser.press('a')
@@ -88,8 +93,7 @@ const tests = {
   },
 
   async 'DevTools tracks have executions and misses, and nothing stays in the timeline'({ browser, server }) {
-    await browser.resize(1000, 900)
-    await browser.open(`${server.isolated}/examples/schedule/index.html?culprit=section`)
+    await open(browser, server, 'section')
     await browser.evaluate(() => {
       window.seen = []
       new PerformanceObserver(list => {
@@ -103,6 +107,7 @@ const tests = {
     for (let i = 0; i < 60; i++) {
       await browser.press('a')
       await elapse(40 + 7 * (i % 9))
+      if (i % 5 < 4) continue // as above
       const isBlamed = () => window.seen.some(({ tooltipText }) => /save ran for [23]\d/.test(tooltipText))
       if (await browser.evaluate(isBlamed)) break
     }
