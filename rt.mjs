@@ -1138,7 +1138,7 @@ class Activation {
     /** The innermost generator, which is resumed directly; UNSTARTED, or null when nothing is to be resumed. */
     this.leaf = leaf
     /** Whether it is known to be a generator of this realm. */
-    this.isNative = false
+    this.isNative = leaf !== null && leaf.next === next
     /** Its callers, outermost first. @type {any[] | null} */
     this.callers = null
     /** What the next resume hands in, and whether it is thrown. @type {any} */
