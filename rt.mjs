@@ -3988,11 +3988,13 @@ export const rt = new Scheduler()
 // generators that yield those of its parts, so that nesting is bounded by memory. Each begins at the first token of
 // its part and, unless said otherwise, ends at the first behind it.
 
-/** Of a number as much as is no member or operator (1.5 of 1.5e-3, 017 of 017.x), a name, a string. */
-const WORD = /\.?\d\w*(?:\.(?:\d\w*|(?=\W)))?|#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+|(["'])(?:\\?[^])*?\1/
+/** As much of it as is no member or operator: 1.5 of 1.5e-3, 017 of 017.x. */
+const NUMBER = /\.?\d\w*(?:\.(?:\d\w*|(?![^\s!-#%-/:-@[\]^`{-~])))?/
+/** A name or a string. */
+const WORD = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+|(["'])(?:\\?[^])*?\1/
 /** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
-const TOKEN = new RegExp(`${WORD.source}|${SIGN.source}`, 'y')
+const TOKEN = new RegExp(`${NUMBER.source}|${WORD.source}|${SIGN.source}`, 'y')
 const NAME = /^(?!(?:null|true|false|import|extends)$)[^\s!-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
 const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next

@@ -148,6 +148,7 @@ const traps = {
   'numbers, strings, templates': [
     'return 1..toString() + 1.0.toFixed() + 1.5.toFixed() + 0x1f.toString() + 1e3.toFixed() + ' +
       '017.toString() + 08.5.toFixed() + 1n.toString() + 1_000.5.toFixed()',
+    'return [017.$x, 017.é, 1n.$x, 1..$x, 1.\u00a0+ 2, 1.\u2028/ 2, 1?.5e-1:.1e+1, [...[1.,2.]]]',
     'return [.5, 5., 5.e3, 5e-3, 0b11, 0o17, 0XfF, 0xen, 1e+3, 0.0, 00, 0]',
     'return 0xe+1',
     'return 1e+1+1',
