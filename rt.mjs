@@ -950,8 +950,6 @@ function abortSignal(value) {
   throw wrongType('signal', 'an AbortSignal', value)
 }
 
-
-
 /** @param {string} name @param {unknown} value @param {string} kind @returns {any} what the seam acts on */
 function partner(name, value, kind) {
   try {
@@ -2285,10 +2283,8 @@ class Dispatcher {
     /** Points of the present budget, and ms that the last one took. */
     this.granted = 0
     this.elapsed = 0
-    /** How much of a budget has been used since the clock was read; 1 where it is to be read next. */
+    /** How much of a budget has been charged by its price since the clock was read; 1 where it is to be read next. */
     this.used = 1
-    /** Whether some of that has been charged by its price. */
-    this.isPriced = false
     /** @type {Gate[]} the ceiling stack */
     this.gates = []
     this.rotation = 0
@@ -2332,8 +2328,8 @@ class Dispatcher {
     this.stale = false
     /** Whether the policy is code of users, too. */
     this.isForeign = !POLICIES.has(this.policy)
-    /** Whether the clock is the platform's. */
-    this.isMeasured = this.host === sharedHost
+    /** Whether what passes on the clock is measured, not told. */
+    this.hasPlatformClock = this.host === sharedHost
     /** @type {object[]} */
     this.shapes = []
     /** @type {Activation[]} that failed in this round */
@@ -3163,13 +3159,12 @@ class Dispatcher {
    */
   handOver(a) {
     const { pace, rare } = a
-    const { left } = allowance // which is the job's to write
-    if (!this.isMeasured || pace === null || pace.time === 0 || a.limit !== AUTO || this.cut || this.standing !== a ||
-      this.onStall !== undefined || rare !== null && rare.wcet < Infinity ||
-      typeof left !== 'number' || !(left <= this.granted) || this.ready.size === 0) return null
+    const passed = this.pointsPassed()
+    if (!this.hasPlatformClock || pace === null || pace.time === 0 || a.limit !== AUTO || this.cut || this.standing !== a ||
+      this.onStall !== undefined || rare !== null && rare.wcet < Infinity || passed === 0 ||
+      this.ready.size === 0) return null
     const heir = this.ready.heads[0].pace
     if (heir === null || heir.believed >= BELIEF) return null
-    const passed = this.granted - Math.max(0, left) || 1
     const used = this.used + passed / pace.points
     if (used >= 1) return null
     const next = this.relay(a, BLOCKED)
@@ -3180,7 +3175,6 @@ class Dispatcher {
     this.mark += ms
     pace.believed++
     this.used = used
-    this.isPriced = true
     return next
   }
 
@@ -3225,9 +3219,9 @@ class Dispatcher {
   charge(a, outcome) {
     const time = this.read()
     const elapsed = Math.max(0, time - this.mark)
-    const { stats, isPriced } = this
+    const { stats } = this
+    const isPriced = this.used > 0 && this.used < 1
     this.used = isPriced ? 1 : 0
-    this.isPriced = false
     this.mark = time
     this.elapsed = elapsed
     a.cost += elapsed
@@ -3251,16 +3245,21 @@ class Dispatcher {
       (a.rare === null || !isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet))
   }
 
+  /** How many points of the budget have been passed; 0 where the job has written nonsense. */
+  pointsPassed() {
+    const { left } = allowance // which is the job's to write
+    return typeof left === 'number' && left <= this.granted ? this.granted - Math.max(0, left) || 1 : 0
+  }
+
   /**
    * Takes in what the points of a budget cost.
    *
    * @param {Pace} pace @param {number} elapsed ms
    */
   learn(pace, elapsed) {
-    const { left } = allowance // which is the job's to write
+    const passed = this.pointsPassed()
     pace.believed = 0
-    if (typeof left !== 'number' || !(left <= this.granted)) return
-    const passed = this.granted - Math.max(0, left) || 1
+    if (passed === 0) return
     const expected = pace.price * passed
     if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
       pace.time = elapsed
@@ -3450,7 +3449,7 @@ class Dispatcher {
     Object.assign(this, settings)
     this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
     this.isForeign = !POLICIES.has(this.policy)
-    this.isMeasured = this.host === sharedHost
+    this.hasPlatformClock = this.host === sharedHost
     this.waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity
@@ -5234,8 +5233,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
   edits.sort(([a, rank, end], [b, otherRank, otherEnd]) =>
     a - b || Math.sign(rank) - Math.sign(otherRank) || otherEnd - end || rank - otherRank)
   return isClass ? linkClass() : link()
-
-
 
   /**
    * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the

@@ -345,7 +345,6 @@ calls('a function that returns no generator has done its work', async () => {
   assert.is(await run(() => list), list)
 })
 
-
 /** How long the budgets were of a job that calls so deep, when leaving a call takes 0.01 ms. */
 async function budgetsOf(atTheBottom, budget) {
   const host = virtualHost()

@@ -46,7 +46,7 @@ function compared(before, after) {
 /** A point is a yield that stands alone; one with a value hands a call over. @param {string} text */
 function kindOf(text) {
   if (/\byield\s*;|\.left\b/.test(text)) return 'point'
-  return /\byield\b|\$\w*(?:call|async|await|wait|enter|iterator|member)/.test(text) ? 'call' : 'point'
+  return /\byield\b|\$\w*(?:call|await|wait|enter|iterator)/.test(text) ? 'call' : 'point'
 }
 
 const closers = { ')': '(', ']': '[', '}': '{' }
