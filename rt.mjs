@@ -1196,8 +1196,6 @@ class Pace {
   /** What it last found, ms, and the points since. */
   price = NaN
   recent = 0
-  /** How often it has been charged by that since. */
-  believed = 0
   /** The job's cost at its last rotation: the slice counts from it, across preemptions. */
   turn = 0
 }
@@ -2217,8 +2215,6 @@ const BUDGET_FLOOR = 0.006
 const BUDGET_CEILING = 0.1
 const FEWEST_POINTS = 8
 const MOST_POINTS = 4096
-/** How often a job may be charged what its points cost before they are measured again. */
-const BELIEF = 16
 /** Waits in the middle of time: a miss is only a miss after the deadline. */
 const AFTERWARDS = 0.001
 /** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
@@ -2283,8 +2279,6 @@ class Dispatcher {
     /** Points of the present budget, and ms that the last one took. */
     this.granted = 0
     this.elapsed = 0
-    /** How much of a budget has been charged by its price since the clock was read; 1 where it is to be read next. */
-    this.used = 1
     /** @type {Gate[]} the ceiling stack */
     this.gates = []
     this.rotation = 0
@@ -2328,8 +2322,6 @@ class Dispatcher {
     this.stale = false
     /** Whether the policy is code of users, too. */
     this.isForeign = !POLICIES.has(this.policy)
-    /** Whether what passes on the clock is measured, not told. */
-    this.hasPlatformClock = this.host === sharedHost
     /** @type {object[]} */
     this.shapes = []
     /** @type {Activation[]} that failed in this round */
@@ -3131,13 +3123,6 @@ class Dispatcher {
       const outcome = drive(a)
       if (outcome === ALONG) return outcome
       this.current = dispatched = null
-      if (outcome === BLOCKED && this.used < 1) {
-        const successor = this.handOver(a)
-        if (successor !== null) {
-          a = successor
-          continue
-        }
-      }
       if (this.charge(a, outcome)) continue
       const next = this.relay(a, outcome)
       if (next === null) {
@@ -3146,36 +3131,6 @@ class Dispatcher {
       }
       a = next
     }
-  }
-
-  /**
-   * The rest of a budget is handed on with the processor: jobs that talk to each other run for a few points at a time,
-   * and to read the clock would cost more than those do. They are charged what their points are known to cost, until
-   * together they have used up a budget. Whoever runs then is charged what is left, and who comes next is measured.
-   * Only for the platform's clock: one that is told its time tells it exactly.
-   *
-   * @param {Activation} a that waits
-   * @returns {Activation | null} who is to be resumed; null when the clock is to be read
-   */
-  handOver(a) {
-    const { pace, rare } = a
-    const passed = this.pointsPassed()
-    if (!this.hasPlatformClock || pace === null || pace.time === 0 || a.limit !== AUTO || this.cut || this.standing !== a ||
-      this.onStall !== undefined || rare !== null && rare.wcet < Infinity || passed === 0 ||
-      this.ready.size === 0) return null
-    const heir = this.ready.heads[0].pace
-    if (heir === null || heir.believed >= BELIEF) return null
-    const used = this.used + passed / pace.points
-    if (used >= 1) return null
-    const next = this.relay(a, BLOCKED)
-    if (next === null) return null
-    const ms = pace.price * passed
-    a.cost += ms
-    this.stats.busy += ms
-    this.mark += ms
-    pace.believed++
-    this.used = used
-    return next
   }
 
   /**
@@ -3220,8 +3175,6 @@ class Dispatcher {
     const time = this.read()
     const elapsed = Math.max(0, time - this.mark)
     const { stats } = this
-    const isPriced = this.used > 0 && this.used < 1
-    this.used = isPriced ? 1 : 0
     this.mark = time
     this.elapsed = elapsed
     a.cost += elapsed
@@ -3233,7 +3186,7 @@ class Dispatcher {
     if (this.standing !== a) this.bill(a, elapsed, time)
     if (outcome >= DONE) return false
     a.pace ??= new Pace()
-    if (a.limit === AUTO && !this.cut && !isPriced) this.learn(a.pace, elapsed)
+    if (a.limit === AUTO && !this.cut) this.learn(a.pace, elapsed)
     return outcome === POINT && !this.changed && this.goesOn(a)
   }
 
@@ -3258,7 +3211,6 @@ class Dispatcher {
    */
   learn(pace, elapsed) {
     const passed = this.pointsPassed()
-    pace.believed = 0
     if (passed === 0) return
     const expected = pace.price * passed
     if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
@@ -3449,7 +3401,6 @@ class Dispatcher {
     Object.assign(this, settings)
     this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
     this.isForeign = !POLICIES.has(this.policy)
-    this.hasPlatformClock = this.host === sharedHost
     this.waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity
