@@ -1186,16 +1186,66 @@ class Activation {
   }
 }
 
-/** How a job goes on that has come back once. */
-class Pace {
-  /** Points per automatic budget. */
+/** What an automatic budget costs, ms: see BudgetTuner. */
+const BUDGET_FLOOR = 0.006
+const BUDGET_CEILING = 0.1
+const FEWEST_POINTS = 8
+const MOST_POINTS = 4096
+
+/**
+ * Finds the points of a job's automatic budgets: as many as cost BUDGET_FLOOR, so that points which suddenly become a
+ * thousand times dearer stall the page for less than 10 ms; but at least FEWEST_POINTS, as far as those cost no more
+ * than BUDGET_CEILING (or a tenth of the slice or round), so that reading the clock stays cheap beside dear points.
+ *
+ * The price of a point is measured over several budgets, since one may be far shorter than a tick of the clock. A
+ * budget that proves the old price wrong by more than the clock's resolution starts the measurement anew: budgets
+ * fall at once. They grow at most by doubling. Those that end early, as a job waits, count together as one.
+ */
+class BudgetTuner {
+  /** Of the next budget. */
   points = 1
-  /** What `tune` measures the price of a point by. */
+  /** What the price of a point is measured by. */
   passed = 0
   time = 0
-  /** What it last found, ms, and the points since. */
+  /** What was last found, ms, and the points since. */
   price = NaN
   recent = 0
+
+  /**
+   * Takes in what the points of a budget cost.
+   *
+   * @param {number} passed points, > 0
+   * @param {number} elapsed ms
+   * @param {number} resolution of the clock, ms; Infinity while it is not known
+   * @param {number} ceiling ms that a budget may cost at most
+   */
+  learn(passed, elapsed, resolution, ceiling) {
+    const expected = this.price * passed
+    if (elapsed - resolution > 2 * expected || elapsed + resolution < expected / 4) {
+      this.time = elapsed
+      this.passed = passed
+    } else {
+      this.time += elapsed
+      this.passed += passed
+      this.recent += passed
+      if (this.recent < this.points) return
+    }
+    this.recent = 0
+    this.price = this.time / this.passed
+    // While the clock has not ticked, all the points so far may have cost a whole tick.
+    const price = (this.time > 0 ? this.time : Math.min(1, resolution)) / this.passed
+    const worth = Math.min(ceiling, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
+    const ideal = Math.floor(worth / price)
+    this.points = Math.max(1, Math.min(ideal, 2 * this.points, MOST_POINTS))
+    if (this.time > 8 * worth && this.time > 8 * resolution) {
+      this.time /= 2
+      this.passed /= 2
+    }
+  }
+}
+
+/** How a job goes on that has come back once. */
+class Pace extends BudgetTuner {
   /** The job's cost at its last rotation: the slice counts from it, across preemptions. */
   turn = 0
 }
@@ -2210,11 +2260,6 @@ function settlePromise(a, { promise, resolve, reject }) {
 
 const SLICE = 1
 const ROUND = 5
-/** What a budget costs, ms: see `tune`. */
-const BUDGET_FLOOR = 0.006
-const BUDGET_CEILING = 0.1
-const FEWEST_POINTS = 8
-const MOST_POINTS = 4096
 /** Waits in the middle of time: a miss is only a miss after the deadline. */
 const AFTERWARDS = 0.001
 /** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
@@ -2311,7 +2356,7 @@ class Dispatcher {
     /** The smallest step of the clock seen. */
     this.resolution = Infinity
     /** ms that a budget may cost at most */
-    this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
+    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
 
     /** Only a closed scheduler keeps account of who waits. @type {Set<Job> | null} */
     this.waiters = settings.closed ? new Set() : null
@@ -3186,7 +3231,10 @@ class Dispatcher {
     if (this.standing !== a) this.bill(a, elapsed, time)
     if (outcome >= DONE) return false
     a.pace ??= new Pace()
-    if (a.limit === AUTO && !this.cut) this.learn(a.pace, elapsed)
+    if (a.limit === AUTO && !this.cut) {
+      const passed = this.pointsPassed()
+      if (passed > 0) a.pace.learn(passed, elapsed, this.resolution, this.budgetCeiling)
+    }
     return outcome === POINT && !this.changed && this.goesOn(a)
   }
 
@@ -3205,27 +3253,6 @@ class Dispatcher {
   }
 
   /**
-   * Takes in what the points of a budget cost.
-   *
-   * @param {Pace} pace @param {number} elapsed ms
-   */
-  learn(pace, elapsed) {
-    const passed = this.pointsPassed()
-    if (passed === 0) return
-    const expected = pace.price * passed
-    if (elapsed - this.resolution > 2 * expected || elapsed + this.resolution < expected / 4) {
-      pace.time = elapsed
-      pace.passed = passed
-    } else {
-      pace.time += elapsed
-      pace.passed += passed
-      pace.recent += passed
-      if (pace.recent < pace.points) return
-    }
-    this.tune(pace)
-  }
-
-  /**
    * Charges the reservation of a job, and that by whose standing it ran: whoever lends it lends no more than he has
    * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
    *
@@ -3238,31 +3265,6 @@ class Dispatcher {
     const { payer } = standing
     if (payer !== undefined && payer !== server?.payer) payer.charge?.(a.job, ms, time, standing)
     if (server !== null && /** @type {Circumstances} */ (a.rare).reason !== NOT_CANCELLED) this.leaveReservation(a)
-  }
-
-  /**
-   * Finds the points of an automatic budget: as many as cost BUDGET_FLOOR, so that points which suddenly become a
-   * thousand times dearer stall the page for less than 10 ms; but at least FEWEST_POINTS, as far as those cost no more
-   * than BUDGET_CEILING (or a tenth of the slice or round), so that reading the clock stays cheap beside dear points.
-   *
-   * The price of a point is measured over several budgets, since one may be far shorter than a tick of the clock. A
-   * budget that proves the old price wrong by more than the clock's resolution starts the measurement anew: budgets
-   * fall at once. They grow at most by doubling. Those that end early, as a job waits, count together as one.
-   *
-   * @param {Pace} pace
-   */
-  tune(pace) {
-    pace.recent = 0
-    pace.price = pace.time / pace.passed
-    // While the clock has not ticked, all the points so far may have cost a whole tick.
-    const price = (pace.time > 0 ? pace.time : Math.min(1, this.resolution)) / pace.passed
-    const worth = Math.min(this.price, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
-    const ideal = Math.floor(worth / price)
-    pace.points = Math.max(1, Math.min(ideal, 2 * pace.points, MOST_POINTS))
-    if (pace.time > 8 * worth && pace.time > 8 * this.resolution) {
-      pace.time /= 2
-      pace.passed /= 2
-    }
   }
 
   /**
@@ -3399,7 +3401,7 @@ class Dispatcher {
     this.arm(Infinity)
     const { host } = this
     Object.assign(this, settings)
-    this.price = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
+    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
     this.isForeign = !POLICIES.has(this.policy)
     this.waiters = this.closed ? new Set() : null
     if (this.host !== host) {
