@@ -2086,15 +2086,17 @@ class Errand {
 /** @typedef {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth'} Kind */
 /** @typedef {'background' | 'wait' | 'postpone'} Depleted */
 
+/** A policy is known by how it compares, as `schedulable` knows it. @param {import('./rt.mjs').Policy} policy */
+const isByDeadline = ({ compare }) => compare === edf.compare
 /** @param {import('./rt.mjs').Policy} policy */
-const isByPriority = ({ name }) => name === 'fp' || name === 'rm'
+const isByPriority = ({ compare }) => compare === fp.compare
 
 const BY_PRIORITY = ['sporadic', 'deferrable', 'polling']
 const BY_DEADLINE = ['constant-bandwidth']
 
 /** Which kinds a policy can have, the default first. @param {import('./rt.mjs').Policy} policy */
 function kindsUnder(policy) {
-  if (policy.name === 'edf') return BY_DEADLINE
+  if (isByDeadline(policy)) return BY_DEADLINE
   return isByPriority(policy) ? BY_PRIORITY : [...BY_PRIORITY, ...BY_DEADLINE]
 }
 
@@ -2477,7 +2479,7 @@ class Admission {
   /** @param {Claim[]} claims @returns {Sums['test']} */
   #testOf(claims) {
     if (claims.some(({ of }) => of === 'task')) return 'schedulable'
-    if (this.#policy.name === 'edf') return 'utilization'
+    if (isByDeadline(this.#policy)) return 'utilization'
     // Liu, Layland 1973: the bound is that of rate monotonic priorities.
     const ranked = claims.filter(({ of }) => of === 'reservation').sort((a, b) => b.priority - a.priority)
     const isMonotonic = ranked.every(({ period }, index) => index === 0 || ranked[index - 1].period <= period)
@@ -2486,7 +2488,7 @@ class Admission {
 
   /** @param {Claim[]} claims @param {number} share */
   #isSchedulable(claims, share) {
-    const isByDeadline = this.#policy.name === 'edf'
+    const policy = isByDeadline(this.#policy) ? edf : fp
     const own = claims.filter(({ of }) => of !== 'I/O')
     const io = claims.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
     const speed = share - io // in any time t, I/O takes io * t
@@ -2500,7 +2502,7 @@ class Admission {
       uses: task?.uses,
       sections: task?.sections?.map((/** @type {any} */ section) => ({ ...section, wcet: section.wcet / speed }))
     }))
-    if (!isByDeadline) {
+    if (policy === fp) {
       // What may be used back to back is there once more, at the worst moment: a task that comes once.
       const longest = Math.max(0, ...own.filter(({ of }) => of === 'reservation').map(({ period }) => period))
       const extra = claims.filter(({ isBursty }) => isBursty && longest > 0).map(({ name, of, utilization, wcet, priority }) => ({
@@ -2509,7 +2511,7 @@ class Admission {
       }))
       tasks.push(.../** @type {any[]} */ (extra))
     }
-    return schedulable(tasks, { policy: isByDeadline ? edf : fp }).schedulable
+    return schedulable(tasks, { policy }).schedulable
   }
 }
 
@@ -2529,22 +2531,24 @@ const percent = value => `${Math.round(value * 1e4) / 100} %`
  *
  * @param {Iterable<any> | object} set reservations and I/O reservations; tasks with `wcet`, `period` and `deadline`
  *   (default: the period); or objects like those that they are made of. Reservations count, named or not
- * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1, default 1; pages
- *   should give what the browser leaves, about 0.85
+ * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1, default the one in
+ *   force, at first 1; pages should give what the browser leaves, about 0.85
  * @returns {Readonly<Sums> & { cancel(): boolean }} `cancel` takes back what was promised to the tasks of this call
  * @throws {AdmissionError} when that is more than there is; nothing has changed then
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function admit(set, options = {}) {
-  const { share = 1 } = optionsOf(options)
-  number('share', 'a number > 0 and <= 1', share, typeof share === 'number' && share > 0 && share <= 1)
+  const { share } = optionsOf(options)
+  if (share !== undefined) {
+    number('share', 'a number > 0 and <= 1', share, typeof share === 'number' && share > 0 && share <= 1)
+  }
   if (typeof set !== 'object' || set === null) {
     throw new TypeError(`set must be reservations or tasks, got ${describe(set)}`)
   }
   const members = /** @type {any[]} */ (Symbol.iterator in set ? [...set] : [set])
   const scheduler = schedulerOf(members, options)
   const { policy } = scheduler
-  if (policy.name !== 'edf' && !isByPriority(policy)) {
+  if (!isByDeadline(policy) && !isByPriority(policy)) {
     throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${describe(policy.name)}`)
   }
   const admission = Admission.of(scheduler)

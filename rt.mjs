@@ -251,8 +251,6 @@ function reportToPlatform(error) {
  * @property {(a: Ranked, b: Ranked) => number} compare negative when `a` is more eligible, 0 when they rank equal
  * @property {(task: { deadline: number, priority: number, period: number }) => number} level the preemption level,
  *   fixed at release: larger preempts smaller (Baker 1991)
- * @property {(job: Ranked) => number} [key] a number that is smaller for whoever `compare` puts first; equal numbers
- *   are left to `compare`. It spares the ready queue most calls of `compare`.
  * @property {(task: { deadline: number, priority: number, period: number }) => number} [priority] the priority at release, where the
  *   policy assigns it
  */
@@ -269,16 +267,14 @@ export const edf = Object.freeze({
   name: 'edf',
   compare: (a, b) => a.absoluteDeadline === b.absoluteDeadline ? b.priority - a.priority
     : a.absoluteDeadline - b.absoluteDeadline,
-  level: task => -task.deadline,
-  key: job => job.absoluteDeadline
+  level: task => -task.deadline
 })
 
 /** Fixed priority: the larger priority first. @type {Policy} */
 export const fp = Object.freeze({
   name: 'fp',
   compare: (a, b) => b.priority - a.priority,
-  level: task => task.priority,
-  key: job => -job.priority
+  level: task => task.priority
 })
 
 /**
@@ -293,8 +289,13 @@ export const rm = Object.freeze({
   priority: task => task.period < Infinity ? 1 / task.period : task.priority
 })
 
-/** Whose costs are known. @type {Set<Policy>} */
-const POLICIES = new Set([edf, fp, rm])
+/**
+ * By `compare`, which is what a policy is known by: a number that is smaller for the job that it puts first. Equal
+ * numbers are left to `compare`. It spares the ready queue most calls, and its cost is known.
+ *
+ * @type {Map<Policy['compare'], (job: Ranked) => number>}
+ */
+const KEYS = new Map([[edf.compare, job => job.absoluteDeadline], [fp.compare, job => -job.priority]])
 
 // ------------------------------------------------------------------------------- 2a what can be scheduled
 
@@ -2287,6 +2288,8 @@ class Dispatcher {
     this.host = settings.host
     /** @type {Policy} */
     this.policy = settings.policy
+    /** The key of KEYS; null where to compare runs code of users. */
+    this.key = settings.key
     this.slice = settings.slice
     this.round = settings.round
     this.limit = settings.limit
@@ -2365,8 +2368,6 @@ class Dispatcher {
     this.live = 0
     /** Whether code of users has run since the latest reading of the clock. */
     this.stale = false
-    /** Whether the policy is code of users, too. */
-    this.isForeign = !POLICIES.has(this.policy)
     /** @type {object[]} */
     this.shapes = []
     /** @type {Activation[]} that failed in this round */
@@ -2393,14 +2394,14 @@ class Dispatcher {
   /** @param {Standing} standing */
   keyOf(standing) {
     if (standing.band !== 0) return standing.band > 0 ? -Infinity : Infinity
-    return this.policy.key === undefined ? 0 : this.policy.key(standing.job)
+    return this.key === null ? 0 : this.key(standing.job)
   }
 
   /** @param {Standing} a @param {Standing} b */
   compareStandings(a, b) {
     if (a.band !== b.band) return b.band - a.band
     const { policy } = this
-    return this.isForeign ? policy.compare(a.job, b.job) : policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
+    return this.key === null ? policy.compare(a.job, b.job) : policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
   }
 
   /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
@@ -3126,7 +3127,7 @@ class Dispatcher {
     }
     if (next === null) return null
     // What callbacks took is charged to nobody. To read the clock for every switch would cost more than the switch does.
-    this.mark = this.stale || this.isForeign || this.observers !== null ? this.read() : this.time
+    this.mark = this.stale || this.key === null || this.observers !== null ? this.read() : this.time
     if (next !== running) this.dispatch(next, running)
     return next
   }
@@ -3190,7 +3191,7 @@ class Dispatcher {
     const waits = outcome === BLOCKED
     if (!waits && (outcome !== POINT || a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice) ||
       ready.size === 0 || this.time >= this.due || this.observers !== null || this.gates.length > 0 ||
-      this.waiters !== null || this.stale || this.isForeign || this.elapsed > this.slice ||
+      this.waiters !== null || this.stale || this.key === null || this.elapsed > this.slice ||
       a.rare !== null && this.isSpecial(a, a.rare) || this.isRoundOver()) return null
     this.changed = false
     if (!waits && this.compare(a, ready.heads[0]) < 0) return a
@@ -3402,7 +3403,6 @@ class Dispatcher {
     const { host } = this
     Object.assign(this, settings)
     this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
-    this.isForeign = !POLICIES.has(this.policy)
     this.waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity
@@ -3488,7 +3488,6 @@ function settingsOf(options, base) {
   const policy = record('policy', or('policy'))
   callable('policy.compare', policy.compare)
   callable('policy.level', policy.level)
-  if (policy.key !== undefined) callable('policy.key', policy.key)
   if (policy.priority !== undefined) callable('policy.priority', policy.priority)
   const host = record('host', or('host'))
   for (const name of ['now', 'post', 'after']) callable(`host.${name}`, host[name])
@@ -3497,6 +3496,7 @@ function settingsOf(options, base) {
   }
   return {
     policy,
+    key: KEYS.get(policy.compare) ?? null,
     host,
     slice: positive('slice', or('slice')),
     round: positive('round', or('round')),

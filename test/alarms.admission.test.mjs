@@ -403,13 +403,17 @@ share('scales the bound, and stays for whoever comes later', () => {
   }
 })
 
-share('another call sets another one; without one, the whole processor', () => {
+share('a call that names another one sets it; one that names none leaves the one in force', () => {
   const { reserve, admit } = world(edf)
+  assert.is(admit([]).share, 1)
   admit([reserve(50)], { share: 0.6 })
+  assert.is(admit([]).share, 0.6)
+  refusal(() => admit([{ wcet: 20, period: 100 }]))
   refusal(() => reserve(20))
-  admit([])
+  admit([], { share: 1 })
   reserve(20)
   refusal(() => admit([], { share: 0.6 }))
+  assert.is(admit([]).share, 1)
   reserve(30)
 })
 
@@ -445,10 +449,13 @@ share('the answer cannot be changed', () => {
   assert.ok(Object.isFrozen(admit([reserve(20)])))
 })
 
-share('policies of one\'s own are not known', () => {
-  const { admit } = world(/** @type {any} */ ({ ...fp, name: 'mine' }))
+share('a policy is known by how it compares, whatever its name', () => {
+  const { admit } = world(/** @type {any} */ ({ ...fp, compare: (a, b) => fp.compare(a, b), name: 'mine' }))
   assert.throws(() => admit([]), error => error instanceof TypeError &&
     error.message === 'admit() knows edf, fp and rm, and not the policy "mine"')
+  for (const [policy, test] of [[edf, 'utilization'], [fp, 'equation 1'], [rm, 'equation 1']]) {
+    assert.is(world({ ...policy, name: 'mine' }).admit([]).test, test)
+  }
 })
 
 share.run()

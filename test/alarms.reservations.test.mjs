@@ -1169,11 +1169,20 @@ life('kinds belong to policies', () => {
     assert.throws(() => world({ policy }).reserve({ kind, capacity: 1, period: 5 }),
       error => error instanceof TypeError && error.message === message)
   }
-  // A policy of one's own may have either.
-  const { name, ...rest } = fp
-  for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
-    const { reserve } = world({ policy: { name: `not ${name}`, ...rest } })
-    assert.is(reserve({ kind, capacity: 1, period: 5 }).kind, kind)
+})
+
+life('a policy is known by how it compares, whatever its name', () => {
+  for (const [policy, kind, unknown] of [[fp, 'sporadic', 'constant-bandwidth'], [edf, 'constant-bandwidth', 'sporadic']]) {
+    const { reserve } = world({ policy: { ...policy, name: 'mine' } })
+    assert.is(reserve({ capacity: 1, period: 5 }).kind, kind)
+    assert.throws(() => reserve({ kind: unknown, capacity: 1, period: 5 }), TypeError)
+  }
+  // One that compares in its own way may have either.
+  for (const policy of [fp, rm, edf]) {
+    const own = { ...policy, compare: (a, b) => policy.compare(a, b) }
+    for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
+      assert.is(world({ policy: own }).reserve({ kind, capacity: 1, period: 5 }).kind, kind)
+    }
   }
 })
 

@@ -481,10 +481,10 @@ options(schedulers, 'configure', SETTINGS, ({ scheduler }, option) => {
   scheduler.configure({ slice: 3, round: 30, policy: fp, paused: true, host: virtualHost(), ...option })
 }, configurable)
 
-const policyParts = { compare: FUNCTION, level: FUNCTION, key: FUNCTION, priority: FUNCTION }
+const policyParts = { compare: FUNCTION, level: FUNCTION, priority: FUNCTION }
 for (const [part, kind] of Object.entries(policyParts)) {
   schedulers(`new Scheduler: policy.${part} must be a function`, () => {
-    const policy = { name: 'own', compare: () => 0, level: () => 0, key: () => 0, priority: () => 0 }
+    const policy = { name: 'own', compare: () => 0, level: () => 0, priority: () => 0 }
     assertKind(`policy.${part}`, kind, ({ host }, value) => {
       new Scheduler({ host, policy: { ...policy, [part]: value } })
     }, { values: [...VALUES, NULL] })
