@@ -896,6 +896,41 @@ export function frames(task, options = {}) {
 /** The listeners of a target, by what distinguishes them. @type {WeakMap<any, Map<string, Listener>>} */
 const listeners = new WeakMap()
 
+// Deadlines and not the order of listeners decide who comes first: jobs follow the last listener of their event. It is added
+// when the window captures the event, before all others hear it; those of a target are looked up when the event gets there.
+
+/** Events on their way to their last listener, and the schedulers whose jobs follow it. @type {WeakMap<any, Set<Scheduler>>} */
+const heard = new WeakMap()
+/** How many listeners there are of a type. @type {Map<string, number>} */
+const listened = new Map()
+
+/** @param {string} type @param {number} change of the number of listeners */
+function count(type, change) {
+  const number = (listened.get(type) ?? 0) + change
+  listened.set(type, number)
+  if (number > 0) globalThis.addEventListener?.(type, expectLast, { capture: true, passive: true })
+  else globalThis.removeEventListener?.(type, expectLast, { capture: true })
+}
+
+/** @param {any} event */
+function expectLast(event) {
+  const target = event.bubbles ? event.composedPath().at(-1) : event.target
+  target.removeEventListener(event.type, last)
+  target.addEventListener(event.type, last, { once: true })
+  heard.set(event, new Set())
+}
+
+/** @param {any} event */
+function last(event) {
+  const schedulers = heard.get(event)
+  if (schedulers !== undefined && schedulers.size > 0) runRightAfter(schedulers)
+}
+
+/** In a microtask: an event may have been dispatched by code that goes on. @param {Iterable<Scheduler>} schedulers */
+function runRightAfter(schedulers) {
+  queueMicrotask(() => seam.event(() => {}, schedulers))
+}
+
 /** One listener for all handlers of a target and type. */
 class Listener {
   /** @type {Set<(event: any) => void>} */
@@ -923,8 +958,10 @@ class Listener {
       // As with listeners: one that is added meanwhile does not get this event, one that is removed neither.
       for (const handler of [...this.handlers]) if (this.handlers.has(handler)) handler(event)
     }
+    count(type, 1)
     target.addEventListener(type, listen, passive === undefined ? { capture } : { capture, passive })
     this.end = () => {
+      count(type, -1)
       target.removeEventListener(type, listen, { capture })
       forget()
     }
@@ -965,7 +1002,8 @@ class Fifo {
 
 /**
  * A job per event. It is released when the event happened, by its time stamp, so that the time it queued in
- * the event loop counts against the deadline. Handlers of one target and type share a listener.
+ * the event loop counts against the deadline. Handlers of one target and type share a listener. Jobs run right after the
+ * event's last listener, in the same task and for a slice at most; in the next round where a listener stops the event.
  *
  * With `capacity` and `period` the handler has a reservation of its own (Qduino II-C: attachInterruptVcpu): events are
  * handled one after the other, in no more than that. With `io`, what has to be done before, the bottom half, is done by
@@ -1029,17 +1067,6 @@ export function on(target, type, task, options = {}) {
   }
 }
 
-/**
- * Calls `hurry` when an input event has been to all its listeners, so that deadlines and not the order of listeners decide
- * who comes first. (Chromium puts off whatever task comes behind a key or a click until the next frame.)
- *
- * @param {any} event @param {() => void} hurry always the same one: a second call before it was called adds nothing
- */
-function hurryAfter(event, hurry) {
-  if (!event.isTrusted || !event.bubbles || event.target?.getRootNode === undefined) return
-  globalThis.addEventListener(event.type, hurry, { once: true })
-}
-
 /** What handles the events of a target and type. Made by `on`. */
 class Handling {
   #source
@@ -1081,10 +1108,11 @@ class Handling {
     this.#size = size
     this.#isSerial = own !== null || io !== undefined || size < Infinity
 
-    const hurry = () => seam.hurry(scheduler)
     const listen = (/** @type {any} */ event) => {
       if (once) this.#isOver = this.#end()
-      hurryAfter(event, hurry)
+      const schedulers = heard.get(event)
+      if (schedulers === undefined) runRightAfter([scheduler]) // the window does not see it
+      else schedulers.add(scheduler)
       try {
         const now = scheduler.now()
         const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)

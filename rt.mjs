@@ -2274,7 +2274,7 @@ const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infi
 let dispatched = null
 /** How many rounds this thread is in: those of several schedulers never nest. */
 let rounds = 0
-/** While an event is handed on, the turns that follow it. @type {(() => void)[] | null} */
+/** While an event is handed on: who takes a turn right after it. @type {Set<Dispatcher> | null} */
 let following = null
 /** The iterators that jobs were made of. @type {WeakSet<object>} */
 const spawned = new WeakSet()
@@ -2335,8 +2335,6 @@ class Dispatcher {
 
     this.inRound = false
     this.posted = false
-    /** Whether a turn is about to be taken behind the present task of the event loop. */
-    this.hurried = false
     /** ms that rounds have taken since the host was last asked for a turn. */
     this.taken = 0
     this.turn = this.turnOn(this.host)
@@ -2921,17 +2919,15 @@ class Dispatcher {
 
   /** Makes sure that the host calls again when there is something to do. @param {boolean} [goesOn] after a round */
   rest(goesOn = false) {
-    if (this.inRound || this.posted || this.hurried) return
+    if (this.inRound || this.posted && following === null) return
     if (this.paused) return this.arm(Infinity)
     if (this.running !== null || this.ready.size > 0) {
+      if (following !== null && this.taken < this.round) return void following.add(this)
+      if (this.posted) return
       this.posted = true
-      if (following !== null && this.taken < this.round) {
-        following.push(this.turn)
-      } else {
-        this.taken = 0
-        this.arm(Infinity)
-        this.host.post(this.turn, goesOn)
-      }
+      this.taken = 0
+      this.arm(Infinity)
+      this.host.post(this.turn, goesOn)
       return
     }
     const misses = this.timelines[MISS].first
@@ -2961,12 +2957,11 @@ class Dispatcher {
     this.takeTurn()
   }
 
-  /** What is posted to a host, or follows an event; void when the scheduler has moved to another. @param {Host} host */
+  /** What is posted to a host; void when the scheduler has moved to another. @param {Host} host */
   turnOn(host) {
     return (due = Infinity) => {
       if (host !== this.host) return
       this.posted = false
-      // Rounds behind events take no longer together than one, or a flood of events would keep the host from its own work.
       this.takeTurn(this.round - this.taken, this.round > FRAME ? Infinity : due)
     }
   }
@@ -2998,16 +2993,12 @@ class Dispatcher {
   }
 
   /**
-   * Takes a turn behind the present task of the event loop, for a slice at the longest: for what has come from outside
-   * and would be answered only after a further task, which a browser may put off until the next frame.
+   * Takes a turn right after an event: a slice at most, and no more than a round until the host has been asked for a turn,
+   * or a flood of events would keep the event loop from all its other work.
    */
-  async hurry() {
-    if (this.inRound || this.hurried) return
-    this.hurried = true
-    await undefined
-    this.hurried = false
-    if (this.inRound || this.paused) this.rest()
-    else this.takeTurn(Math.min(this.slice, this.round))
+  follow() {
+    if (this.paused || rounds > 0) this.rest()
+    else this.takeTurn(Math.min(this.slice, this.round - this.taken))
   }
 
   /** Runs jobs until the round ends. @returns {boolean} whether an async job has been resumed, to be accompanied */
@@ -3713,12 +3704,12 @@ class Gate {
  * - `gate(job, level)` opens a critical section
  * - `refresh(job)` after anything that `standing` answers has changed
  * - `ended(job, fn)` tells when a job has ended
- * - `hurry(scheduler)` takes a turn right behind the present task of the event loop, which must not be one of ours
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
  * - `payer(job)` what makes others run by the reservation of a job, as their `reservation`; undefined where it has none
- * - `event(fn)` has `fn` hand on an event of the event loop: jobs that it wakes run right behind it, in the same turn,
- *   where they would run next anyway; for one round's time, until the host has been asked for a turn again
+ * - `event(fn, schedulers)` has `fn` hand on an event of the event loop: jobs that it makes ready, and those of `schedulers`
+ *   that are ready, run right after it, without a further task, which a browser may put off until the next frame. Nothing
+ *   else may be on the stack
  * - `rank(job)` a copy of what a job is ranked by, for standings
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
@@ -3777,11 +3768,6 @@ export const seam = Object.freeze({
     return server ? { [protocol]: server } : undefined
   },
 
-  /** @param {Scheduler} scheduler */
-  hurry(scheduler) {
-    dispatcherOf(scheduler).hurry()
-  },
-
   /** @param {Job} job @param {number} release */
   renew(job, release) {
     const a = activationOf(job)
@@ -3801,16 +3787,17 @@ export const seam = Object.freeze({
     }
   },
 
-  /** @param {() => void} fn */
-  event(fn) {
+  /** @param {() => void} fn @param {Iterable<Scheduler>} [schedulers] */
+  event(fn, schedulers = []) {
     if (following !== null || rounds > 0) return fn()
-    /** @type {(() => void)[]} */
-    const turns = following = []
+    /** @type {Set<Dispatcher>} */
+    const dispatchers = following = new Set()
     try {
       fn()
+      for (const scheduler of schedulers) dispatcherOf(scheduler).rest()
     } finally {
       following = null
-      for (const turn of turns) turn()
+      for (const dispatcher of dispatchers) dispatcher.follow()
     }
   },
 

@@ -538,43 +538,86 @@ listening('while events may come, a closed scheduler is not deadlocked', () => {
   assert.equal(log, ['DeadlockError'])
 })
 
-/** A page whose input can be trusted, which no event made here is. */
-function trusting() {
-  const { addEventListener } = /** @type {any} */ (globalThis)
-  const afterwards = new Set()
-  globalThis.addEventListener = /** @type {any} */ ((type, fn) => afterwards.add(fn))
-  let listen
-  return {
-    target: { addEventListener: (type, fn) => { listen = fn }, removeEventListener() {} },
-    raise(more) {
-      listen({ type: 'key', timeStamp: 0, isTrusted: true, bubbles: true, target: { getRootNode() {} }, ...more })
-      const { size } = afterwards
-      for (const fn of afterwards) fn()
-      afterwards.clear()
-      return size
-    },
-    restore() { globalThis.addEventListener = addEventListener }
+/** A node whose events are dispatched as a browser does it: the microtasks run after each listener. */
+class Place {
+  #listeners = []
+
+  addEventListener(type, fn, options = {}) {
+    const { capture = options === true, once = false } = options
+    if (!this.#find(type, fn, capture)) this.#listeners.push({ type, fn, capture, once })
+  }
+  removeEventListener(type, fn, options = {}) {
+    const found = this.#find(type, fn, options === true || options.capture === true)
+    this.#listeners = this.#listeners.filter(listener => listener !== found)
+  }
+  #find(type, fn, capture) {
+    return this.#listeners.find(one => one.type === type && one.fn === fn && one.capture === capture)
+  }
+  get size() { return this.#listeners.length }
+
+  async hear(event, capture) {
+    for (const listener of [...this.#listeners]) {
+      if (listener.type !== event.type || listener.capture !== capture || !this.#listeners.includes(listener)) continue
+      if (listener.once) this.removeEventListener(event.type, listener.fn, { capture })
+      listener.fn(event)
+      await microtasks()
+    }
   }
 }
 
-listening('the job of a trusted input event runs right behind its listeners, the most eligible first', async () => {
-  const { host, scheduler, log } = world({ slice: 5 })
-  const page = trusting()
-  try {
-    on(page.target, 'key', () => { log.push('lax') }, { scheduler })
-    on(page.target, 'key', () => { log.push('urgent') }, { scheduler, priority: 1 })
-    page.raise()
-    assert.equal(log, [])
+/** @param {Place[]} path from the target outwards */
+async function dispatch(path, { bubbles = true } = {}) {
+  const event = { type: 'key', timeStamp: 0, bubbles, target: path[0], composedPath: () => path }
+  for (const place of path.toReversed()) await place.hear(event, true)
+  for (const place of bubbles ? path : [path[0]]) await place.hear(event, false)
+}
+
+const kinds = {
+  'at the window': { on: 'window', target: 'window' },
+  'below the window': { on: 'button', target: 'button' },
+  'at the window, of a target below': { on: 'window', target: 'button' },
+  'captured by the window': { on: 'window', target: 'button', capture: true },
+  'that does not bubble': { on: 'button', target: 'button', bubbles: false },
+  'that does not bubble, captured by the window': { on: 'window', target: 'button', bubbles: false, capture: true }
+}
+
+for (const [kind, { on: place, target, bubbles = true, capture }] of Object.entries(kinds)) {
+  listening(`the jobs of every event ${kind} run right after its last listener, the most eligible first`, async () => {
+    const { host, scheduler, log } = world({ slice: 5 })
+    const places = { window: new Place(), button: new Place() }
+    const { addEventListener, removeEventListener } = globalThis
+    globalThis.addEventListener = places.window.addEventListener.bind(places.window)
+    globalThis.removeEventListener = places.window.removeEventListener.bind(places.window)
+    try {
+      const handlers = [['lax', 0], ['urgent', 1]].map(([name, priority]) =>
+        on(/** @type {any} */ (places)[place], 'key', () => { log.push(name) }, { scheduler, priority, capture }))
+      const path = target === 'window' ? [places.window] : [places.button, places.window]
+      const listeners = bubbles ? path : [places.button]
+      for (const one of listeners) one.addEventListener('key', () => { log.push('listener') })
+      for (let n = 0; n < 4; n++) {
+        await dispatch(path, { bubbles })
+        assert.equal(log.splice(0), [...listeners.map(() => 'listener'), 'urgent', 'lax'])
+      }
+      for (const handler of handlers) handler.cancel()
+      assert.is(places.window.size + places.button.size, listeners.length)
+      host.run()
+    } finally {
+      globalThis.addEventListener = addEventListener
+      globalThis.removeEventListener = removeEventListener
+    }
+  })
+}
+
+listening('where no window sees them, they run right after what has dispatched the event', async () => {
+  const { scheduler, log } = world({ slice: 5 })
+  const target = new EventTarget()
+  on(target, 'note', () => { log.push('job') }, { scheduler })
+  target.addEventListener('note', () => { log.push('listener') })
+  for (let n = 0; n < 3; n++) {
+    target.dispatchEvent(new Event('note'))
+    log.push('goes on')
     await microtasks()
-    assert.equal(log, ['urgent', 'lax'])
-    // What no user did, and what does not come by the window, waits for the next round.
-    for (const other of [{ isTrusted: false }, { bubbles: false }]) assert.is(page.raise(other), 0)
-    await microtasks()
-    assert.is(log.length, 2)
-    host.run()
-    assert.is(log.length, 6)
-  } finally {
-    page.restore()
+    assert.equal(log.splice(0), ['listener', 'goes on', 'job'])
   }
 })
 

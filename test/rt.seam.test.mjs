@@ -2304,6 +2304,59 @@ events('a scheduler that the handler gives another host runs there', async () =>
   assert.is(next.time, 1)
 })
 
+events('what was ready before an event runs right after it where the event is its own, and the most eligible first', () => {
+  const { host, scheduler, trace } = world({ slice: 5, round: 5 })
+  scheduler.spawn(execute(host, 1), { name: 'first' })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', priority: 1 })
+  assert.is(host.posts, 1)
+  seam.event(() => {}, [scheduler])
+  assertTrace(trace, `
+    0 release first
+    0 release urgent
+    0 start urgent
+    1 finish urgent
+    1 start first
+    2 finish first`)
+  host.run() // what had been posted before finds nothing to do
+  assert.is(scheduler.stats().rounds, 1)
+})
+
+events('a round right after an event lasts a slice; the rest is posted', () => {
+  const { host, scheduler } = world({ slice: 2, round: 5 })
+  seam.event(() => scheduler.spawn(execute(host, 4)), [scheduler])
+  assert.equal([host.time, host.posts], [2, 1])
+  host.run()
+  assert.equal([host.time, scheduler.stats().rounds], [4, 2])
+})
+
+events('a scheduler that has nothing to do takes no turn, and a paused one stays paused', () => {
+  const { host, scheduler } = world()
+  seam.event(() => {}, [scheduler])
+  assert.equal([host.posts, host.timers.length], [0, 0])
+  const job = scheduler.spawn(execute(host, 1))
+  scheduler.pause()
+  seam.event(() => {}, [scheduler])
+  assert.is(job.state, 'ready')
+  scheduler.resume()
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+events('a job that has begun its round in microtasks is not overtaken', async () => {
+  const { host, scheduler } = world({ slice: 1, round: 5 })
+  const log = []
+  scheduler.spawn(async job => {
+    for (let n = 0; n < 3; n++) {
+      log.push(n)
+      queueMicrotask(() => seam.event(() => {}, [scheduler]))
+      host.advance(1)
+      await job.yield()
+    }
+  })
+  await host.drain()
+  assert.equal(log, [0, 1, 2])
+})
+
 events.run()
 
 // ----------------------------------------------------------------------------------------- closed schedulers
@@ -2676,115 +2729,3 @@ channels('the same seed gives the same schedule', () => forSeeds(50, async rando
 }))
 
 channels.run()
-
-// ------------------------------------------------------------------------------------------------- hurrying
-
-const hurrying = suite('hurry')
-
-hurrying('what comes from outside begins behind the present task, without another', async () => {
-  const { host, scheduler, trace } = world({ slice: 1, round: 5 })
-  seam.hurry(scheduler)
-  scheduler.spawn(execute(host, 1), { name: 'job' })
-  assert.is(host.posts, 0)
-  assert.is(trace.take(), '0 release job')
-  await microtasks()
-  assertTrace(trace, `
-    0 start job
-    1 finish job`)
-  assert.is(host.posts, 0)
-  assert.is(scheduler.stats().rounds, 1)
-})
-
-hurrying('lasts a slice; the rest is posted', async () => {
-  const { host, scheduler, trace } = world({ slice: 2, round: 5 })
-  seam.hurry(scheduler)
-  scheduler.spawn(execute(host, 4), { name: 'job' })
-  await microtasks()
-  assertTrace(trace, `
-    0 release job
-    0 start job`)
-  assert.equal([host.time, host.posts], [2, 1])
-  host.run()
-  assert.is(trace.take().split('\n').at(-1), '4 finish job')
-})
-
-hurrying('the most eligible goes first, whoever the hurry was for', async () => {
-  const { host, scheduler, trace } = world({ slice: 5, round: 5 })
-  scheduler.spawn(execute(host, 1), { name: 'urgent', priority: 1 })
-  assert.is(host.posts, 1)
-  seam.hurry(scheduler)
-  scheduler.spawn(execute(host, 1), { name: 'late' })
-  await microtasks()
-  assertTrace(trace, `
-    0 release urgent
-    0 release late
-    0 start urgent
-    1 finish urgent
-    1 start late
-    2 finish late`)
-  host.run() // what had been posted before finds nothing to do
-  assert.is(scheduler.stats().rounds, 1)
-})
-
-hurrying('several are one', async () => {
-  const { host, scheduler } = world({ slice: 1, round: 5 })
-  for (let n = 0; n < 3; n++) {
-    seam.hurry(scheduler)
-    scheduler.spawn(execute(host, 1))
-  }
-  await microtasks()
-  assert.is(host.time, 1)
-  assert.is(host.posts, 1)
-})
-
-hurrying('a paused scheduler stays paused, and goes on when it is resumed', async () => {
-  const { host, scheduler, trace } = world({ slice: 1, round: 5 })
-  seam.hurry(scheduler)
-  const job = scheduler.spawn(execute(host, 1), { name: 'job' })
-  scheduler.pause()
-  await microtasks()
-  assert.is(job.state, 'ready')
-  scheduler.resume()
-  host.run()
-  assert.is(job.state, 'done')
-  assert.is(trace.take().split('\n').at(-1), '1 finish job')
-})
-
-hurrying('in a round nothing nests', async () => {
-  const { host, scheduler, trace } = world({ slice: 5, round: 5 })
-  scheduler.spawn(function* () {
-    seam.hurry(scheduler)
-    scheduler.spawn(execute(host, 1), { name: 'other' })
-    yield
-    host.advance(1)
-  }, { name: 'job' })
-  host.run()
-  await microtasks()
-  assertTrace(trace, `
-    0 release job
-    0 start job
-    0 release other
-    1 finish job
-    1 start other
-    2 finish other`)
-})
-
-hurrying('a job that has begun its round in microtasks is not overtaken', async () => {
-  const { host, scheduler } = world({ slice: 1, round: 5 })
-  const log = []
-  scheduler.spawn(async job => {
-    for (let n = 0; n < 3; n++) {
-      log.push(n)
-      seam.hurry(scheduler)
-      host.advance(1)
-      await job.yield()
-    }
-  })
-  host.run()
-  await microtasks()
-  host.run()
-  await microtasks()
-  assert.equal(log, [0, 1, 2])
-})
-
-hurrying.run()

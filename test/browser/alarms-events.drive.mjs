@@ -73,6 +73,41 @@ const tests = {
     deepEqual(await names(3), ['inner', 'outer', 'captured'])
   },
 
+  async 'the job of every event follows its last listener, before any other task'(browser) {
+    const followed = () => browser.evaluate(() => logged(3))
+    await browser.evaluate(() => { follow('window', 'keyup') })
+    await browser.click('#pad')
+    await browser.evaluate(() => logged(3)) // the click's own
+    for (let n = 0; n < 4; n++) {
+      await browser.press('a')
+      deepEqual(await followed(), ['listener', 'job', 'task'], `keyup ${n}`)
+    }
+  },
+
+  async 'so do those of events that do not bubble, and of those that a script dispatches'(browser) {
+    await browser.evaluate(() => {
+      follow('input', 'blur')
+      follow('window', 'note')
+      follow('apart', 'note')
+    })
+    for (const place of ['window', 'apart']) {
+      for (let n = 0; n < 3; n++) {
+        await browser.evaluate(place => { dispatch(place, 'note') }, place)
+        const entries = await browser.evaluate(() => logged(4))
+        deepEqual(entries, ['listener', 'goes on', 'job', 'task'], `${place} ${n}`)
+      }
+    }
+    await browser.evaluate(() => {
+      const field = document.querySelector('input')
+      for (let n = 0; n < 3; n++) {
+        field.focus()
+        field.blur()
+      }
+    })
+    const entries = await browser.evaluate(() => logged(9))
+    deepEqual(entries.slice(0, 6), ['listener', 'listener', 'listener', 'job', 'job', 'job'])
+  },
+
   async 'the jobs that never end went on meanwhile'(browser) {
     const rounds = () => browser.evaluate('[...rounds]')
     const before = await rounds()
