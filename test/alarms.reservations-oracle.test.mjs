@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AdmissionError, Reservation } from '../alarms.mjs'
+import { WORK_CONSERVING } from './support/platform-host.mjs'
 import {
   assertBounded, assertSupplied, isAdmitted, jitterOf, simulate, timetable
 } from './support/reservation-oracle.mjs'
@@ -13,10 +14,11 @@ import { assertTrace } from './support/trace.mjs'
 
 const lines = ticks => timetable(ticks).replaceAll(', ', '\n')
 
-/** Runs a scenario, unless its reservations ask for more than the processor. */
-function performed(scenario, options) {
+/** Runs a scenario, on any host, unless its reservations ask for more than the processor. */
+function performed(scenario, { isAhead, random }) {
+  const { where, hostOf } = random.pick(WORK_CONSERVING)
   try {
-    return perform(scenario, Reservation, options)
+    return { ...perform(scenario, Reservation, { isAhead, hostOf }), where }
   } catch (error) {
     if (!(error instanceof AdmissionError)) throw error
     return null
@@ -29,10 +31,10 @@ const oracle = suite('reservations run as their oracle says')
 function assertOracle(random, options) {
   const scenario = randomScenario(random, options)
   const isAhead = random.chance(0.5)
-  const run = performed(scenario, { isAhead })
+  const run = performed(scenario, { isAhead, random })
   if (run === null) return
   const expected = simulate(scenario)
-  const note = `${JSON.stringify(scenario.reservations)}, ${isAhead ? 'spawned ahead' : 'spawned on arrival'}`
+  const note = `${JSON.stringify(scenario.reservations)}, ${isAhead ? 'spawned ahead' : 'spawned on arrival'}, on ${run.where}`
   assertTrace(lines(run.ticks), lines(expected.ticks), `who runs, ${note}`)
   assert.equal(run.host.errors, [])
   for (const { name, reservation } of scenario.jobs) {
@@ -85,7 +87,7 @@ const isEntitled = scenario => isAdmitted(scenario) && (scenario.policy === 'fp'
 properties('none takes more than a periodic task would; each gets what it was admitted for', () => {
   return forSeeds(400, random => {
     const scenario = randomScenario(random, { isAdmitted: random.chance(0.8) })
-    const run = performed(scenario, { isAhead: random.chance(0.5) })
+    const run = performed(scenario, { isAhead: random.chance(0.5), random })
     if (run === null) return
     assertBounded(scenario, run.ticks)
     if (isEntitled(scenario)) assertSupplied(scenario, run.ticks)
@@ -95,7 +97,7 @@ properties('none takes more than a periodic task would; each gets what it was ad
 properties('none takes more, but for a last budget, from jobs with few preemption points', () => {
   return forSeeds(200, random => {
     const scenario = randomScenario(random, { hasOverruns: true })
-    const run = performed(scenario)
+    const run = performed(scenario, { random })
     if (run !== null) assertBounded(scenario, run.ticks)
   })
 })
@@ -142,7 +144,7 @@ properties('jobs beside reservations keep the deadlines that these leave them, w
       })
     })
     const reserved = scenario.jobs.filter(({ reservation }) => reservation !== undefined)
-    const run = performed({ ...scenario, jobs: [...reserved, ...jobs] }, { isAhead: random.chance(0.5) })
+    const run = performed({ ...scenario, jobs: [...reserved, ...jobs] }, { isAhead: random.chance(0.5), random })
     if (run === null) return
     for (const { name, release, deadline } of jobs) {
       const late = (run.finish[name] ?? Infinity) - release - deadline

@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, fp, seam } from '../rt.mjs'
+import { HOSTS } from './support/platform-host.mjs'
 import { outcomes, program } from './support/random-program.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
@@ -8,21 +9,23 @@ import { execute, virtualHost } from './support/virtual-host.mjs'
 
 const properties = suite('random programs')
 
-properties('keep the invariants', () => forSeeds(4000, async random => {
-  const seen = await program(random).run()
-  seen.assert()
-}))
+for (const { where, hostOf, part } of HOSTS) {
+  properties(`keep the invariants on ${where}`, () => forSeeds(4000 * part, async random => {
+    const seen = await program(random, { hostOf }).run()
+    seen.assert()
+  }))
 
-properties('run alike whenever they run, watched or not', () => forSeeds(500, async ({ seed }) => {
-  const watched = program(seeded(seed))
-  const again = program(seeded(seed))
-  const unwatched = program(seeded(seed), { blind: true })
-  for (const { run } of [watched, again, unwatched]) await run()
-  assertTrace(again.seen.records, watched.seen.records)
-  // Records carry the time, and here it takes time to look at the clock.
-  if (watched.host.read > 0) return
-  assertTrace(outcomes(unwatched), outcomes(watched), 'being watched changes the schedule')
-}))
+  properties(`run alike always, watched or not, on ${where}`, () => forSeeds(500 * part, async ({ seed }) => {
+    const watched = program(seeded(seed), { hostOf })
+    const again = program(seeded(seed), { hostOf })
+    const unwatched = program(seeded(seed), { hostOf, blind: true })
+    for (const { run } of [watched, again, unwatched]) await run()
+    assertTrace(again.seen.records, watched.seen.records)
+    // Records carry the time, and here it takes time to look at the clock.
+    if (watched.host.read > 0) return
+    assertTrace(outcomes(unwatched), outcomes(watched), 'being watched changes the schedule')
+  }))
+}
 
 properties.run()
 

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { Scheduler, edf, fp } from '../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../alarms.mjs'
 import { Channel, Resource, choice } from '../sync.mjs'
+import { HOSTS } from './support/platform-host.mjs'
 import { locks } from './support/random-locks.mjs'
 import { network } from './support/random-network.mjs'
 import { sections } from './support/random-sections.mjs'
@@ -15,40 +16,46 @@ import { virtualHost } from './support/virtual-host.mjs'
 
 const resources = suite('random critical sections')
 
-resources('no deadlock, one job inside, one section blocks, and only at a start or wake', () => {
-  return forSeeds(1500, random => { sections(random).run() })
-})
+for (const { where, hostOf, part } of HOSTS) {
+  resources(`no deadlock, one job inside, one section blocks, and only at a start or wake, on ${where}`, () => {
+    return forSeeds(1500 * part, random => { sections(random, { hostOf }).run() })
+  })
+}
 
 resources.run()
 
 const meeting = suite('random locks, semaphores and barriers')
 
-meeting('exclude, conserve, lend and take back; cycles are found, and nobody waits for what is free', () => {
-  return forSeeds(1000, random => { locks(random).run() })
-})
+for (const { where, hostOf, part } of HOSTS) {
+  meeting(`exclude, conserve, lend, take back; cycles are found, nobody waits for what is free, on ${where}`, () => {
+    return forSeeds(1000 * part, random => { locks(random, { hostOf }).run() })
+  })
+}
 
 meeting.run()
 
 const networks = suite('random networks of channels')
 
-networks('lose and double no message, keep each sender\'s order, leave nobody who could go on', () => {
-  return forSeeds(1000, random => { network(random).run() })
-})
+for (const { where, hostOf, part } of HOSTS) {
+  networks(`lose and double no message, keep each sender's order, leave nobody who could go on, on ${where}`, () => {
+    return forSeeds(1000 * part, random => { network(random, { hostOf }).run() })
+  })
 
-networks('run alike whenever they run', () => forSeeds(300, ({ seed }) => {
-  const [once, again] = [network(seeded(seed)), network(seeded(seed))]
-  once.run()
-  again.run()
-  assertTrace(again.text(), once.text())
-}))
+  networks(`run alike whenever they run, on ${where}`, () => forSeeds(300 * part, ({ seed }) => {
+    const [once, again] = [network(seeded(seed), { hostOf }), network(seeded(seed), { hostOf })]
+    once.run()
+    again.run()
+    assertTrace(again.text(), once.text())
+  }))
+}
 
 networks.run()
 
 const choices = suite('random choices')
 
-/** A scheduler with random settings. */
+/** A scheduler with random settings, on any host. */
 function anyScheduler(random) {
-  const host = virtualHost()
+  const host = random.pick(HOSTS).hostOf()
   const scheduler = new Scheduler({
     host,
     policy: random.pick([edf, fp]),

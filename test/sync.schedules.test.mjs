@@ -3,6 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, edf, fp } from '../rt.mjs'
 import { Mutex, Resource, nonPreemptive } from '../sync.mjs'
+import { WORK_CONSERVING } from './support/platform-host.mjs'
 import { nested, randomSections, simulate } from './support/protocols.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, executions, nameOf, record } from './support/trace.mjs'
@@ -86,8 +87,10 @@ machine.run()
 // ------------------------------------------------------------------------------------------------- comparing
 
 /** Work with a point before each tick, and sections of each protocol as users write them. */
-function realise(jobs, policy, protocol, { staticCeilings = false, delegates = false, ...options } = {}) {
-  const host = virtualHost()
+function realise(jobs, policy, protocol, {
+  staticCeilings = false, delegates = false, hostOf = virtualHost, ...options
+} = {}) {
+  const host = hostOf()
   const scheduler = new Scheduler({
     host, policy: POLICIES[policy], slice: Infinity, round: Infinity, budget: 1, ...options
   })
@@ -148,30 +151,32 @@ function assertTextbook(jobs, policy, protocol, options = {}) {
 
 const random = suite('random sets equal the textbook machine')
 
-for (const policy of ['fp', 'edf']) {
-  random(`non-preemptive sections under ${policy}`, () => forSeeds(400, random => {
-    assertTextbook(randomSections(random), policy, 'npcs', { delegates: random.chance(0.5) })
+for (const policy of ['fp', 'edf']) for (const { where, hostOf, part } of WORK_CONSERVING) {
+  const under = `under ${policy}, on ${where}`
+
+  random(`non-preemptive sections ${under}`, () => forSeeds(400 * part, random => {
+    assertTextbook(randomSections(random), policy, 'npcs', { hostOf, delegates: random.chance(0.5) })
   }))
 
-  random(`resources with the ceilings of who declares them, under ${policy}`, () => forSeeds(600, random => {
-    assertTextbook(randomSections(random), policy, 'stack', { delegates: random.chance(0.5) })
+  random(`resources with the ceilings of who declares them, ${under}`, () => forSeeds(600 * part, random => {
+    assertTextbook(randomSections(random), policy, 'stack', { hostOf, delegates: random.chance(0.5) })
   }))
 
-  random(`resources with given ceilings, under ${policy}`, () => forSeeds(400, random => {
-    const options = { staticCeilings: true, delegates: random.chance(0.5) }
+  random(`resources with given ceilings, ${under}`, () => forSeeds(400 * part, random => {
+    const options = { hostOf, staticCeilings: true, delegates: random.chance(0.5) }
     assertTextbook(randomSections(random), policy, 'stack', options)
   }))
 
-  random(`mutexes nested in order, under ${policy}`, () => forSeeds(600, random => {
+  random(`mutexes nested in order, ${under}`, () => forSeeds(600 * part, random => {
     const jobs = randomSections(random, { ordered: true })
-    assertTextbook(jobs, policy, 'inheritance', { delegates: random.chance(0.5) })
+    assertTextbook(jobs, policy, 'inheritance', { hostOf, delegates: random.chance(0.5) })
   }))
 
-  random(`mutexes nested anyhow, to the first cycle, under ${policy}`, () => forSeeds(500, async random => {
+  random(`mutexes nested anyhow, to the first cycle, ${under}`, () => forSeeds(500 * part, async random => {
     const jobs = randomSections(random)
     const { deadlock, trace: expected } = simulate(jobs, policy, 'inheritance')
-    if (deadlock === null) return assertTextbook(jobs, policy, 'inheritance')
-    const { host, trace, spawned } = realise(jobs, policy, 'inheritance')
+    if (deadlock === null) return assertTextbook(jobs, policy, 'inheritance', { hostOf })
+    const { host, trace, spawned } = realise(jobs, policy, 'inheritance', { hostOf })
     const outcomes = Promise.allSettled(spawned)
     host.run()
     // The machine's last job waits; the real one fails, which lets the others end.

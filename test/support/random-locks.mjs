@@ -25,12 +25,13 @@ const newActor = () => ({
 
 /**
  * @param {import('./seeded.mjs').Random} random
+ * @param {{ hostOf?: typeof virtualHost }} [options]
  * @returns {{ run(): void, seen: Record<string, number> }} run throws what was violated, with the
  *   trace; `seen` says how often what has happened
  */
-export function locks(random) {
+export function locks(random, { hostOf = virtualHost } = {}) {
   const policy = random.pick([edf, fp])
-  const host = virtualHost({ turn: random.pick([0, 0, GRAIN]) })
+  const host = hostOf({ turn: random.pick([0, 0, GRAIN]) })
   const schedulers = Array.from({ length: random.chance(0.15) ? 2 : 1 }, () => new Scheduler({
     host,
     policy,

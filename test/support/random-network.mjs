@@ -37,11 +37,12 @@ const ENDED = ['done', 'failed', 'cancelled']
 
 /**
  * @param {import('./seeded.mjs').Random} random
+ * @param {{ hostOf?: typeof virtualHost }} [options]
  * @returns {{ run(): void, text(): string, seen: Record<string, number> }} run throws what was violated, with
  *   the trace and the account, which `text` gives; `seen` says how often what has happened
  */
-export function network(random) {
-  const host = virtualHost({ turn: random.pick([0, 0, GRAIN]) })
+export function network(random, { hostOf = virtualHost } = {}) {
+  const host = hostOf({ turn: random.pick([0, 0, GRAIN]) })
   const schedulers = Array.from({ length: random.chance(0.15) ? 2 : 1 }, () => new Scheduler({
     host,
     policy: random.pick([edf, fp]),

@@ -40,11 +40,12 @@ const newActor = random => ({
  * first failure is a small one.
  *
  * @param {import('./seeded.mjs').Random} random
- * @param {{ blind?: boolean }} [options] blind: nobody observes the scheduler, and nothing is checked
+ * @param {{ blind?: boolean, hostOf?: typeof virtualHost }} [options] blind: nobody observes the scheduler, and nothing
+ *   is checked
  */
-export function program(random, options) {
+export function program(random, { hostOf = virtualHost, ...options } = {}) {
   const size = 1 + random.seed % 12
-  const host = virtualHost({
+  const host = hostOf({
     turn: random.pick([0, 0, 0, GRAIN]),
     early: random.pick([0, 0, 0.5]),
     resolution: random.pick([0, 0, 0, 0, 0, 0, 0, 1]),

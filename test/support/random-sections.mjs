@@ -35,11 +35,12 @@ const newActor = () => ({
 
 /**
  * @param {import('./seeded.mjs').Random} random
+ * @param {{ hostOf?: typeof virtualHost }} [options]
  * @returns {{ run(): void, trace: ReturnType<typeof record> }} run throws what was violated, with the trace
  */
-export function sections(random) {
+export function sections(random, { hostOf = virtualHost } = {}) {
   const policy = random.pick([edf, fp])
-  const host = virtualHost({ turn: random.pick([0, 0, GRAIN]) })
+  const host = hostOf({ turn: random.pick([0, 0, GRAIN]) })
   const scheduler = new Scheduler({
     host,
     policy,

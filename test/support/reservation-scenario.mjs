@@ -24,13 +24,13 @@ import { virtualHost } from './virtual-host.mjs'
 /**
  * @param {ReservationScenario} scenario of the kinds that `Reservation` has
  * @param {new (options: any) => any} Reservation
- * @param {{ isAhead?: boolean, observe?: (scheduler: Scheduler) => void }} [options] `isAhead`: all jobs are
+ * @param {{ isAhead?: boolean, observe?: (scheduler: Scheduler) => void, hostOf?: typeof virtualHost }} [options] `isAhead`: all jobs are
  *   spawned at the beginning, for their releases; otherwise each when it is released, by the event loop
  * @returns {Run}
  */
-export function perform(scenario, Reservation, { isAhead = true, observe = () => {} } = {}) {
+export function perform(scenario, Reservation, { isAhead = true, observe = () => {}, hostOf = virtualHost } = {}) {
   const { policy, slice = Infinity, until } = scenario
-  const host = virtualHost()
+  const host = hostOf()
   const scheduler = new Scheduler({
     host, slice, policy: policy === 'edf' ? edf : fp, budget: 1, round: isAhead ? Infinity : 1
   })

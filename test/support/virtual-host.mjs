@@ -16,6 +16,7 @@ const STUCK = 1e5
  * @property {number} [early] timers fire this many ms before their time, as setTimeout does now and then
  * @property {number} [read] ms that a call of now() takes
  * @property {number} [frame] ms between two animation frames
+ * @property {(ms: number) => number} [delay] what a timer makes of its delay; by default it keeps it
  */
 
 /**
@@ -34,7 +35,7 @@ const STUCK = 1e5
  */
 
 /** @param {VirtualHostOptions} [options] */
-export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, read = 0, frame = 16 } = {}) {
+export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, read = 0, frame = 16, delay: kept = ms => ms } = {}) {
   let time = start
   let created = 0
   let running = false
@@ -112,8 +113,9 @@ export function virtualHost({ start = 0, resolution = 0, turn = 0, early = 0, re
     /** @param {number} ms @param {() => void} fn @param {{ ref?: boolean }} [options] */
     after(ms, fn, { ref = true } = {}) {
       if (!Number.isFinite(ms)) throw new RangeError(`ms must be a finite number, got ${ms}`)
+      const whole = kept(ms)
       // A delay no longer than `early` is kept: otherwise re-arming for the rest would never end.
-      const delay = ms > early ? ms - early : Math.max(ms, 0)
+      const delay = whole > early ? whole - early : Math.max(whole, 0)
       return add('timer', time + (delay > 0 ? Math.max(delay, leastDelay()) : 0), ref, fn)
     },
 
