@@ -1660,14 +1660,19 @@ function* acted(chosen, actions) {
 
 // ----------------------------------------------------------------------------------------- 4 par and race
 
-/** Waits for all of several, or for the first. */
-class Family extends Waitable {
-  /** @param {string} kind @param {Waitable[]} members @param {boolean} isRace */
-  constructor(kind, members, isRace) {
+// Which member that is over decides for all of its group: the first, the first that has failed, or none.
+const any = () => true
+const failed = (/** @type {Waitable} */ member) => !member.isFulfilled
+const none = () => false
+
+/** Waits for several: for one that decides, or until all are over. */
+class Group extends Waitable {
+  /** @param {string} kind @param {Waitable[]} members @param {(member: Waitable) => boolean} decides */
+  constructor(kind, members, decides) {
     super()
     this.kind = kind
     this.members = members
-    this.isRace = isRace
+    this.decides = decides
     this.left = members.length
     this.isDecided = false
     /** On whose behalf. @type {Job | null} */
@@ -1681,7 +1686,7 @@ class Family extends Waitable {
 
   owners() {
     // Only who needs all of them is stuck when one is.
-    return this.isRace ? [] : this.members.flatMap(member => member.owners())
+    return this.decides === any ? [] : this.members.flatMap(member => member.owners())
   }
   /** @param {Job | null} job */
   begin(job) {
@@ -1704,7 +1709,7 @@ class Family extends Waitable {
   /** As their waiter: one is over. @param {Waitable} member */
   woken(member) {
     this.left--
-    if (this.isRace || !member.isFulfilled) this.#settle(member)
+    if (this.decides(member)) this.#settle(member)
     else if (this.left === 0) this.wake(this.members.map(({ outcome }) => outcome))
   }
 
@@ -1745,8 +1750,8 @@ function* together(kind, works) {
   const children = []
   /** @type {any[]} */
   const errors = []
-  /** @type {Family | undefined} */
-  let family
+  /** @type {Group | undefined} */
+  let group
   let result
   try {
     const members = works.map(work => {
@@ -1756,8 +1761,8 @@ function* together(kind, works) {
       children.push(child)
       return /** @type {Waitable} */ (Waitable.of(child))
     })
-    family = new Family(kind, members, kind === 'race')
-    result = yield family
+    group = new Group(kind, members, kind === 'race' ? any : failed)
+    result = yield group
   } catch (error) {
     errors.push(error)
   }
@@ -1765,15 +1770,19 @@ function* together(kind, works) {
   const left = children.filter(({ finished }) => finished === undefined)
   if (left.length > 0) {
     // That of the caller's own cancellation, or one for those whom the others made superfluous.
-    const reason = family !== undefined && !family.isDecided ? errors[0]
+    const reason = group !== undefined && !group.isDecided ? errors[0]
       : new DOMException(`${kind}() is decided`, 'AbortError')
     for (const child of left) child.cancel(reason)
     for (const child of left) {
+      const end = new Group(kind, [/** @type {Waitable} */ (Waitable.of(child))], none)
       try {
-        yield child
+        yield end
       } catch (error) {
-        if (error !== reason && child.state !== 'cancelled') errors.push(error)
+        errors.push(error)
+        // A job is cancelled once, so this waits to the end; unless the child waits for what the caller holds.
+        if (!(error instanceof DeadlockError)) yield end
       }
+      if (child.state === 'failed') errors.push(end.members[0].outcome)
     }
   }
   if (errors.length === 0) return result
@@ -1828,7 +1837,7 @@ export function race(...works) {
   const call = new Call('call', together, 'par', [])
   Call.kept.push(
     exchange, new Send(exchange, undefined), new Receive(exchange), new Choice([], [], false), call,
-    new Completion(null), new Attendance(call), new Family('par', [], false), new Moment(0, false), new Skip(),
+    new Completion(null), new Attendance(call), new Group('par', [], failed), new Moment(0, false), new Skip(),
     new Lock(new Ownership('mutex')), new Acquire(new Permits(0, 'semaphore')))
 }
 

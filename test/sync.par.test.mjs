@@ -1,9 +1,10 @@
 /** par and race: children as jobs, that end before their parent goes on. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, Task, fp } from '../rt.mjs'
+import { DeadlockError, Scheduler, Task, edf, fp } from '../rt.mjs'
 import { Reservation, after, sleep, timeout } from '../alarms.mjs'
 import { Channel, Mutex, choice, nonPreemptive, par, race } from '../sync.mjs'
+import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
@@ -361,6 +362,92 @@ racing('what is over already decides it; later works do not get to act', async (
 })
 
 racing.run()
+
+// ------------------------------------------------------------------------------ cancelled at every moment
+
+const always = suite('par and race, whenever the caller is cancelled')
+
+/** What a child does, at random; the same again for the same random numbers. */
+function planOf(random, depth) {
+  const some = most => Array.from({ length: random.integer(0, most) }, () => random.pick(['sleep', 'work', 'point']))
+  return {
+    kind: random.pick(['par', 'race']),
+    works: depth > 0 && random.chance(0.4)
+      ? Array.from({ length: random.integer(1, 3) }, () => planOf(random, depth - 1)) : [],
+    steps: some(3),
+    fails: random.chance(0.3),
+    catches: random.chance(0.3),
+    cleaning: some(3),
+    cleansBadly: random.chance(0.2)
+  }
+}
+
+/**
+ * Runs a family whose caller is cancelled at the `moment`th step that anybody takes.
+ *
+ * @returns {{ steps: number, left: string[], outcome: any }} how many steps there were; who had not ended when the
+ *   caller went on; what became of the caller
+ */
+async function cancelledAt(moment, plan, options) {
+  const { host, scheduler } = world(options)
+  const reason = new Error('enough')
+  const jobs = []
+  const left = []
+  let steps = 0
+  scheduler.observe(({ type, job }) => { if (type === 'release') jobs.push(job) })
+  const step = () => { if (steps++ === moment) caller.cancel(reason) }
+  const takes = function* (kinds) {
+    for (const kind of kinds) {
+      step()
+      if (kind === 'sleep') yield sleep(2)
+      else if (kind === 'work') yield* execute(host, 1)
+      else yield
+      step()
+    }
+  }
+  const family = ({ kind, works }) => (kind === 'par' ? par : race)(...works.map(work => () => lives(work)))
+  const lives = function* (one) {
+    try {
+      yield* takes(one.steps)
+      if (one.works.length > 0) yield family(one)
+      if (one.fails) throw new Error('failed')
+    } catch (error) {
+      if (!one.catches) throw error
+    } finally {
+      yield* takes(one.cleaning)
+      if (one.cleansBadly) throw new Error('cleaned badly')
+    }
+  }
+  const caller = scheduler.spawn(function* () {
+    try {
+      yield family(plan)
+    } finally {
+      left.push(...jobs.filter(job => job !== caller && job.finished === undefined).map(({ name }) => name))
+    }
+  })
+  const settled = caller.then(value => ({ value }), error => ({ error }))
+  // Also when nobody runs.
+  for (let time = 0.5; time < 40; time++) after(time, step, { scheduler })
+  await host.drain()
+  assert.equal(host.errors, [])
+  return { steps, left, reason, outcome: await settled, caller }
+}
+
+always('the caller goes on when all have ended, and is told once', () => forSeeds(60, async random => {
+  const options = { budget: random.pick([1, 3, 'auto']), round: random.pick([1, Infinity]), policy: random.pick([edf, fp]) }
+  const plan = { ...planOf(random, 2), kind: random.pick(['par', 'race']) }
+  plan.works = [...plan.works, planOf(random, 1), planOf(random, 1)]
+  for (let moment = 0, most = Infinity; moment < most; moment++) {
+    const { steps, left, reason, outcome, caller } = await cancelledAt(moment, plan, options)
+    most = Math.min(steps, 60)
+    assert.equal(left, [], `cancelled at step ${moment}`)
+    assert.type(caller.finished, 'number')
+    const told = [outcome.error, ...outcome.error?.errors ?? []].filter(error => error === reason)
+    assert.ok(told.length <= 1)
+  }
+}))
+
+always.run()
 
 // --- reservations
 
