@@ -114,6 +114,15 @@ function currentJob(name) {
   return current
 }
 
+/** On which scheduler: outside jobs on that of `options`. @param {Job | null} job @param {any} options */
+const actingFor = (job, { scheduler }) => here(job === null ? { scheduler } : undefined)
+
+/** @param {any} options @returns {any} of a call: that they are none is told at once */
+function optionsOf(options) {
+  here(record(options))
+  return options
+}
+
 /** Parameters of a job that works for another one, or for nobody. @param {Job | null} job @returns {any} */
 function onBehalfOf(job) {
   if (job === null) return {}
@@ -280,8 +289,8 @@ class Attendance extends Waitable {
     const { call } = this
     this.job = job
     if (!call.hasBegun) {
-      const { uses, scheduler } = call.options
-      this.child = here({ scheduler: job === null ? scheduler : undefined })
+      const { uses } = call.options
+      this.child = actingFor(job, call.options)
         .spawn(() => call, { ...onBehalfOf(job), name: call.name, uses })
     }
     const subject = this.child === null ? call.completion : /** @type {Waitable} */ (Waitable.of(this.child))
@@ -320,18 +329,20 @@ class Attendance extends Waitable {
  * ```
  *
  * @template T
- * @param {(() => Generator<any, T, any>) | (() => T)} section called when the job yields the result of this
- *   function
- * @returns {Generator<any, T, any>} for `yield` or `yield*` in a job
- * @throws {TypeError} when `section` is no function; at the yield when that is not in a generator job
+ * @param {(() => Generator<any, T, any>) | (() => T)} section
+ * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+ *   default `rt`
+ * @returns {Awaitable<T>} what the section returns
+ * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
  */
-export function nonPreemptive(section) {
-  return unpreempted(callable('section', section))
+export function nonPreemptive(section, options = {}) {
+  return /** @type {any} */ (
+    new Call('nonPreemptive()', unpreempted, null, callable('section', section), optionsOf(options)))
 }
 
-/** @param {() => any} section @returns {Generator<any, any, any>} */
-function* unpreempted(section) {
-  const job = currentJob('a critical section')
+/** @param {null} _ @param {() => any} section @returns {Generator<any, any, any>} */
+function* unpreempted(_, section) {
+  const job = currentJob('nonPreemptive()')
   if (budget.left <= 0) yield // somebody goes first, who has come since the last point
   const gate = seam.gate(job, Infinity)
   let result
@@ -370,7 +381,7 @@ export class Resource {
       if (typeof ceiling !== 'number') throw wrongType('ceiling', 'a number', ceiling)
       if (Number.isNaN(ceiling)) throw outOfRange('ceiling', 'a number', ceiling)
     }
-    this.#ceiling = new Ceiling(this, nameIn(options, 'resource'), ceiling)
+    this.#ceiling = new Ceiling(nameIn(options, 'resource'), ceiling)
   }
 
   get name() { return this.#ceiling.name }
@@ -387,14 +398,18 @@ export class Resource {
    *
    * @template R
    * @param {(() => Generator<any, R, any>) | (() => R)} section
+   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where that job runs; default: with those that
+   *   declare the resource, else `rt`
    * @returns {Awaitable<R>} what the section returns
-   * @throws {TypeError} when `section` is no function; at the yield, when the job has not declared the
-   *   resource
+   * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler; at the yield, when the job has not
+   *   declared the resource
    */
-  use(section) {
+  use(section, options = {}) {
     const ceiling = this.#ceiling
+    callable('section', section)
+    const { scheduler = ceiling.scheduler ?? undefined } = optionsOf(options)
     return /** @type {any} */ (
-      new Call(`${ceiling.name}.use()`, used, ceiling, callable('section', section), ceiling.optionsOfUser))
+      new Call(`${ceiling.name}.use()`, used, ceiling, section, { scheduler, uses: [this] }))
   }
 
   get [Symbol.toStringTag]() { return 'Resource' }
@@ -441,16 +456,11 @@ class Ceiling {
   /** @type {import('./rt.mjs').Scheduler | null} */
   scheduler = null
 
-  /** @param {Resource} resource @param {string} name @param {number | undefined} given */
-  constructor(resource, name, given) {
-    this.resource = resource
+  /** @param {string} name @param {number | undefined} given */
+  constructor(name, given) {
     this.name = name
     this.given = given
     this.level = given ?? -Infinity
-  }
-
-  get optionsOfUser() {
-    return { uses: [this.resource], scheduler: this.scheduler ?? undefined }
   }
 
   /** @param {Job} job @param {import('./rt.mjs').Scheduler} scheduler */
@@ -671,12 +681,14 @@ export class Mutex {
    *
    * @template R
    * @param {(() => Generator<any, R, any>) | (() => R)} section it may wait
+   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+   *   default `rt`
    * @returns {Awaitable<R>} what the section returns
-   * @throws {TypeError} when `section` is no function
+   * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
    */
-  use(section) {
+  use(section, options = {}) {
     return /** @type {any} */ (
-      new Call(`${this.name}.use()`, locked, this.#ownership, callable('section', section)))
+      new Call(`${this.name}.use()`, locked, this.#ownership, callable('section', section), optionsOf(options)))
   }
   get [Symbol.toStringTag]() { return 'Mutex' }
 }
@@ -774,12 +786,14 @@ export class Semaphore {
    *
    * @template R
    * @param {(() => Generator<any, R, any>) | (() => R)} section it may wait
+   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+   *   default `rt`
    * @returns {Awaitable<R>} what the section returns
-   * @throws {TypeError} when `section` is no function
+   * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
    */
-  use(section) {
+  use(section, options = {}) {
     return /** @type {any} */ (
-      new Call(`${this.name}.use()`, permitted, this.#permits, callable('section', section)))
+      new Call(`${this.name}.use()`, permitted, this.#permits, callable('section', section), optionsOf(options)))
   }
   get [Symbol.toStringTag]() { return 'Semaphore' }
 }
@@ -1171,7 +1185,7 @@ let isChannel
  * ```js
  * const lines = new Channel()
  * rt.spawn(function* () { for (const line of text) yield lines.send(line); lines.close() })
- * rt.spawn(function* () { for (;;) show(yield lines.receive()) })
+ * rt.spawn(() => lines.forEach(show))
  * ```
  *
  * Closing it ends it once what it keeps has been received. Who waits to send learns that his message was not
@@ -1220,6 +1234,8 @@ export class Channel {
   get closed() { return this.#exchange.closed !== null }
 
   /**
+   * Nothing is sent before this is yielded or awaited; `offer` is what callbacks call.
+   *
    * @param {T} message
    * @returns {Awaitable<void>} over when it has been received, or kept; fails with a ChannelError when
    *   neither will be
@@ -1266,13 +1282,15 @@ export class Channel {
    *
    * @param {(message: T) => any} work a function or generator function, called with one message after the
    *   other
+   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+   *   default `rt`
    * @returns {Awaitable<void>} fails when `work` does, or with the ChannelError when the channel was closed
    *   by an Error
-   * @throws {TypeError} when `work` is no function
+   * @throws {TypeError} when `work` is no function, `scheduler` no Scheduler
    */
-  forEach(work) {
+  forEach(work, options = {}) {
     return /** @type {any} */ (
-      new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work)))
+      new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work), optionsOf(options)))
   }
 
   /**
@@ -1359,19 +1377,24 @@ const namesOf = waitables =>
   waitables.map(waitable => /** @type {any} */ (waitable).name ?? 'wait').join(', ')
 
 /** Waits for a time; over at once when it has come. */
-class Moment extends Waitable {
-  /** @param {number} time @param {boolean} isRelative whether it counts from when it is waited for */
-  constructor(time, isRelative) {
+class Sleep extends Waitable {
+  /**
+   * @param {number} time @param {boolean} isRelative whether it counts from when it is waited for
+   * @param {any} options of the choice
+   */
+  constructor(time, isRelative, options) {
     super()
     this.time = time
     this.isRelative = isRelative
+    this.options = options
     /** @type {{ cancel(): boolean } | null} */
     this.entry = null
   }
   get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
-  begin() {
+  /** @param {Job | null} job */
+  begin(job) {
     if (this.time === Infinity) return
-    const scheduler = here()
+    const scheduler = actingFor(job, this.options)
     const now = scheduler.now()
     const time = this.isRelative ? now + this.time : this.time
     if (time <= now) this.wake()
@@ -1535,8 +1558,8 @@ function memoryOf(job) {
  * @property {Channel} [receive] ready when there is a message, which is its value
  * @property {Channel} [send] ready when `value` can be sent
  * @property {any} [value]
- * @property {number} [timeout] ready after so many ms, >= 0
- * @property {number} [until] ready at that time, host timestamp in ms
+ * @property {number} [timeout] ready after so many ms, >= 0; Infinity: never
+ * @property {number} [until] ready at that time, host timestamp in ms; Infinity: never
  * @property {any} [wait] ready when the waitable, job or promise is over; its outcome is its value
  * @property {true} [skip] always ready
  * @property {boolean} [when] whether it counts; default true
@@ -1562,19 +1585,19 @@ function checkGuard(guard, index) {
   if (when !== undefined && typeof when !== 'boolean') throw wrongType(`${name}.when`, 'a boolean', when)
   if (action !== undefined) callable(`${name}.action`, action)
   // Whoever waits for a job is told of its failure: so that is asked last, when nothing can be wrong any more.
-  if (wait === undefined) waitableOf(guard, name)
+  if (wait === undefined) waitableOf(guard, name, {})
   else if (when !== false && typeof wait?.then !== 'function') throw wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
 }
 
 /** @param {number} index */
 const nameOf = index => NAMES[index] ?? `guards[${index}]`
 
-/** @param {any} guard @param {string} name @returns {Waitable | null} */
-function waitableOf({ receive, send, value, timeout, until, skip, wait }, name) {
+/** @param {any} guard @param {string} name @param {any} options of the choice @returns {Waitable | null} */
+function waitableOf({ receive, send, value, timeout, until, skip, wait }, name, options) {
   if (receive !== undefined) return new Receive(exchangeIn(name, 'receive', receive))
   if (send !== undefined) return new Send(exchangeIn(name, 'send', send), value)
-  if (timeout !== undefined) return new Moment(duration(`${name}.timeout`, timeout), true)
-  if (until !== undefined) return new Moment(timestamp(`${name}.until`, until), false)
+  if (timeout !== undefined) return new Sleep(duration(`${name}.timeout`, timeout), true, options)
+  if (until !== undefined) return new Sleep(timestamp(`${name}.until`, until), false, options)
   if (skip !== undefined) {
     if (skip !== true) throw wrongType(`${name}.skip`, 'true', skip)
     return new Skip()
@@ -1620,16 +1643,16 @@ function timestamp(name, value) {
  *
  * @param {Guard[]} guards the first that is ready is chosen
  * @param {{ fair?: boolean, scheduler?: import('./rt.mjs').Scheduler }} [options] `fair`: of those that are
- *   ready, the one that this job has not chosen for longest
+ *   ready, the one that this job has not chosen for longest; `scheduler`: whose clock it waits by, and where its job runs
+ *   if it has an action, when it is awaited outside jobs; default `rt`
  * @returns {Awaitable<{ index: number, value: any }>} the chosen guard's place and its value, or its action's
  *   result
  * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
  */
 export function choice(guards, options = {}) {
   if (!Array.isArray(guards)) throw wrongType('guards', 'an array', guards)
-  const { fair = false } = record(options)
+  const { fair = false } = optionsOf(options)
   if (typeof fair !== 'boolean') throw wrongType('fair', 'a boolean', fair)
-  here(options)
   /** @type {Waitable[]} */
   const branches = []
   /** @type {number[]} */
@@ -1637,7 +1660,7 @@ export function choice(guards, options = {}) {
   let acts = false
   for (let index = 0; index < guards.length; index++) checkGuard(guards[index], index)
   for (let index = 0; index < guards.length; index++) {
-    const branch = guards[index].when === false ? null : waitableOf(guards[index], nameOf(index))
+    const branch = guards[index].when === false ? null : waitableOf(guards[index], nameOf(index), options)
     if (branch === null) continue
     branches.push(branch)
     places.push(index)
@@ -1790,13 +1813,24 @@ function* together(kind, works) {
   throw new AggregateError(errors, `${kind}(): ${errors.length} works failed`)
 }
 
-/** @param {any[]} works @returns {any[]} */
-function worksIn(works) {
+/** @param {any} value */
+const isWork = value => typeof value === 'function' || value instanceof Task || isUnfinished(value)
+
+/** @param {string} kind @param {any[]} given works, and last perhaps options @returns {any} */
+function callOfAll(kind, given) {
+  const last = given.at(-1)
+  const hasOptions = typeof last === 'object' && last !== null && Object.hasOwn(last, 'scheduler') && !isWork(last)
+  const works = hasOptions ? given.slice(0, -1) : given
   works.forEach((work, index) => {
-    if (typeof work === 'function' || work instanceof Task || (work !== null && isUnfinished(work))) return
-    throw wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
+    if (isWork(work)) return
+    const error = wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
+    if (works.length === 1 && Array.isArray(work)) error.message += `: write ${kind}(...works)`
+    throw error
   })
-  return works
+  if (kind === 'race' && works.length === 0) {
+    throw new TypeError('works must not be empty, or the race would never end')
+  }
+  return new Call(`${kind}()`, together, kind, works, hasOptions ? optionsOf(last) : undefined)
 }
 
 /**
@@ -1811,12 +1845,13 @@ function worksIn(works) {
  * ```
  *
  * @param {...any} works functions, Tasks and generators become jobs with the caller's deadline, priority and reservation
- *   where a Task has none of its own; waitables, jobs and promises are waited for
+ *   where a Task has none of its own; waitables, jobs and promises are waited for. Last of all may come
+ *   `{ scheduler }`: where they run when it is awaited outside jobs; default `rt`
  * @returns {Awaitable<any[]>} the results, in order
  * @throws {TypeError} naming the work that is none
  */
 export function par(...works) {
-  return /** @type {any} */ (new Call('par()', together, 'par', worksIn(works)))
+  return callOfAll('par', works)
 }
 
 /**
@@ -1828,8 +1863,7 @@ export function par(...works) {
  * @throws {TypeError} naming the work that is none
  */
 export function race(...works) {
-  if (works.length === 0) throw new TypeError('works must not be empty, or the race would never end')
-  return /** @type {any} */ (new Call('race()', together, 'race', worksIn(works)))
+  return callOfAll('race', works)
 }
 
 {
@@ -1837,7 +1871,7 @@ export function race(...works) {
   const call = new Call('call', together, 'par', [])
   Call.kept.push(
     exchange, new Send(exchange, undefined), new Receive(exchange), new Choice([], [], false), call,
-    new Completion(null), new Attendance(call), new Group('par', [], failed), new Moment(0, false), new Skip(),
+    new Completion(null), new Attendance(call), new Group('par', [], failed), new Sleep(0, false, {}), new Skip(),
     new Lock(new Ownership('mutex')), new Acquire(new Permits(0, 'semaphore')))
 }
 
@@ -3459,9 +3493,10 @@ const channels = new WeakMap()
  * ```js
  * // page                                             // worker.mjs
  * const worker = new Worker('worker.mjs', ...)        const lines = connect(self, 'lines')
- * const lines = connect(worker, 'lines')              rt.spawn(function* () {
- * rt.spawn(function* () {                               for (;;) draw(yield lines.receive())
- *   for (const line of all) yield lines.send(line)    })
+ * const lines = connect(worker, 'lines')              rt.spawn(() => lines.forEach(draw))
+ * rt.spawn(function* () {
+ *   for (const line of all) yield lines.send(line)
+ *   lines.close()
  * })
  * ```
  *

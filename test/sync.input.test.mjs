@@ -120,17 +120,25 @@ function world() {
 /** @type {[call: string, name: string, kind: any, act: (here: any, value: any) => void][]} */
 const PARAMETERS = [
   ['nonPreemptive', 'section', FUNCTION, (_, value) => nonPreemptive(value)],
+  ['nonPreemptive', 'options', OBJECT, (_, value) => nonPreemptive(() => {}, value)],
+  ['nonPreemptive', 'scheduler', SCHEDULER, (_, scheduler) => nonPreemptive(() => {}, { scheduler })],
   ['Resource', 'options', OBJECT, (_, value) => new Resource(value)],
   ['Resource', 'ceiling', LEVEL, (_, ceiling) => new Resource({ ceiling })],
   ['Resource', 'name', NAME, (_, name) => new Resource({ name })],
   ['Resource.use', 'section', FUNCTION, ({ resource }, value) => resource.use(value)],
+  ['Resource.use', 'options', OBJECT, ({ resource }, value) => resource.use(() => {}, value)],
+  ['Resource.use', 'scheduler', SCHEDULER, ({ resource }, scheduler) => resource.use(() => {}, { scheduler })],
   ['Mutex', 'options', OBJECT, (_, value) => new Mutex(value)],
   ['Mutex', 'name', NAME, (_, name) => new Mutex({ name })],
   ['Mutex.use', 'section', FUNCTION, ({ mutex }, value) => mutex.use(value)],
+  ['Mutex.use', 'options', OBJECT, ({ mutex }, value) => mutex.use(() => {}, value)],
+  ['Mutex.use', 'scheduler', SCHEDULER, ({ mutex }, scheduler) => mutex.use(() => {}, { scheduler })],
   ['Semaphore', 'permits', COUNT, (_, value) => new Semaphore(value)],
   ['Semaphore', 'options', OBJECT, (_, value) => new Semaphore(1, value)],
   ['Semaphore', 'name', NAME, (_, name) => new Semaphore(1, { name })],
   ['Semaphore.use', 'section', FUNCTION, ({ semaphore }, value) => semaphore.use(value)],
+  ['Semaphore.use', 'options', OBJECT, ({ semaphore }, value) => semaphore.use(() => {}, value)],
+  ['Semaphore.use', 'scheduler', SCHEDULER, ({ semaphore }, scheduler) => semaphore.use(() => {}, { scheduler })],
   ['Barrier', 'parties', PARTIES, (_, value) => new Barrier(value)],
   ['Barrier', 'options', OBJECT, (_, value) => new Barrier(1, value)],
   ['Barrier', 'name', NAME, (_, name) => new Barrier(1, { name })],
@@ -139,6 +147,8 @@ const PARAMETERS = [
   ['Channel', 'overflow', OVERFLOW, (_, overflow) => new Channel(1, { overflow })],
   ['Channel', 'name', NAME, (_, name) => new Channel(1, { name })],
   ['Channel.forEach', 'work', FUNCTION, ({ full }, value) => full.forEach(value)],
+  ['Channel.forEach', 'options', OBJECT, ({ full }, value) => full.forEach(() => {}, value)],
+  ['Channel.forEach', 'scheduler', SCHEDULER, ({ full }, scheduler) => full.forEach(() => {}, { scheduler })],
   ['choice', 'guards', GUARDS, (_, value) => choice(value)],
   ['choice', 'options', OBJECT, ({ full }, value) => choice([{ receive: full }], value)],
   ['choice', 'fair', BOOLEAN, ({ full }, fair) => choice([{ receive: full }], { fair })],
@@ -157,7 +167,9 @@ const PARAMETERS = [
     choice([{ receive: full }, { skip: true, action }])
   }],
   ['par', 'works[1]', WORK, (_, value) => par(() => {}, value)],
+  ['par', 'scheduler', SCHEDULER, (_, scheduler) => par(() => {}, { scheduler })],
   ['race', 'works[1]', WORK, (_, value) => race(() => {}, value)],
+  ['race', 'scheduler', SCHEDULER, (_, scheduler) => race(() => {}, { scheduler })],
   ['Latest', 'options', OBJECT, (_, value) => new Latest(0, value)],
   ['Latest', 'shared', BOOLEAN, (_, shared) => new Latest(0, { shared })],
   ['Ring', 'options', OBJECT, (_, value) => new Ring(1, value)],
@@ -237,6 +249,12 @@ refusals('a guard must have exactly one kind, a choice one guard, a race one wor
   }
   for (const guards of [[], [{ skip: true, when: false }]]) assertThrows(() => choice(guards), TypeError)
   assertThrows(() => race(), TypeError)
+})
+
+refusals('works in an array are told how to be written', () => {
+  const got = 'works[0] must be a function, a Task, a generator, or something to wait for, got an array'
+  assert.is(errorOf(() => par([() => {}, () => {}])).message, `${got}: write par(...works)`)
+  assert.is(errorOf(() => race([() => {}])).message, `${got}: write race(...works)`)
 })
 
 refusals('a refused choice, par or race has not listened to its other waitables', async () => {
@@ -562,6 +580,76 @@ foreign('outside jobs everything can be awaited, and is served with the jobs', a
   await host.drain({ until: 10 })
   const skipped = { index: 1, value: undefined }
   assert.equal(await awaited, ['from a job', undefined, undefined, skipped, 'TimeoutError'])
+})
+
+/** Whatever calls a function, and what of its outcome is that function's result. */
+const CALLS = {
+  nonPreemptive: [(work, options) => nonPreemptive(work, options), value => value],
+  'resource.use': [(work, options) => new Resource({ ceiling: 0 }).use(work, options), value => value],
+  'mutex.use': [(work, options) => new Mutex().use(work, options), value => value],
+  'semaphore.use': [(work, options) => new Semaphore(1).use(work, options), value => value],
+  par: [(work, options) => par(...[work, options].filter(Boolean)), ([value]) => value],
+  race: [(work, options) => race(...[work, options].filter(Boolean)), ({ value }) => value],
+  choice: [(work, options) => choice([{ skip: true, action: work }], options), ({ value }) => value],
+  'channel.forEach': [(work, options) => {
+    const channel = new Channel(1)
+    channel.offer(1)
+    channel.close()
+    return channel.forEach(work, options)
+  }, () => undefined]
+}
+
+for (const [name, [call, resultOf]] of Object.entries(CALLS)) {
+  foreign(`${name} outside jobs runs in a job of the scheduler that is given`, async () => {
+    const { host, one, other } = pair()
+    const seen = []
+    const work = function* () {
+      seen.push(one.current !== null, other.current !== null)
+      yield
+      return 'result'
+    }
+    const outcomes = [call(work, { scheduler: one }), call(() => work(), { scheduler: other })]
+      .map(called => called.then(resultOf))
+    await host.drain()
+    assert.equal(seen, [true, false, false, true])
+    const result = name === 'channel.forEach' ? undefined : 'result'
+    assert.equal(await Promise.all(outcomes), [result, result])
+  })
+
+  foreign(`${name} in a job runs on the scheduler of that job, whatever is given`, () => {
+    const { host, one, other } = pair()
+    const seen = []
+    const job = one.spawn(function* () {
+      yield call(() => seen.push(one.current !== null, other.current), { scheduler: other })
+    })
+    host.run()
+    assert.equal([seen, job.state], [[true, null], 'done'])
+  })
+}
+
+foreign('a section that is awaited outside jobs gives its result, or its error', async () => {
+  const { host, one } = pair()
+  const wrong = new Error('inside')
+  const outcomes = Promise.allSettled([
+    nonPreemptive(() => 1, { scheduler: one }),
+    nonPreemptive(function* () { yield; return 2 }, { scheduler: one }),
+    nonPreemptive(() => { throw wrong }, { scheduler: one })
+  ])
+  await host.drain()
+  assert.equal((await outcomes).map(({ value, reason }) => value ?? reason), [1, 2, wrong])
+})
+
+foreign('a choice outside jobs waits by the clock of the scheduler that is given', async () => {
+  const { host, one } = pair()
+  const scheduler = one
+  const outcomes = [
+    choice([{ receive: new Channel() }, { timeout: 5 }], { scheduler }),
+    choice([{ until: 7 }, { timeout: 9 }], { scheduler }),
+    choice([{ timeout: Infinity }, { until: Infinity }, { timeout: 8, action: () => 'late' }], { scheduler })
+  ].map(one => one.then(({ index, value }) => [index, value, host.time]))
+  await host.drain()
+  assert.is(host.time, 8)
+  assert.equal(await Promise.all(outcomes), [[1, undefined, 5], [0, undefined, 7], [2, 'late', 8]])
 })
 
 foreign.run()
