@@ -721,8 +721,9 @@ class Heap {
     return node
   }
 
-  /** @param {N} node */
+  /** @param {N} node @throws {Error} when it is not inside: somebody's state and queue have come apart */
   remove(node) {
+    if (node.index === OUTSIDE) throw new Error('removed from a queue that it is not in')
     if (node.index !== CHAINED) return this.#removeHead(node, node.index)
     const { before, after } = node
     before.after = after
@@ -1845,24 +1846,27 @@ const rankOf = ({ id, name, task, release, deadline, absoluteDeadline, priority,
  * @throws {DeadlockError} when the owner waits, through others, for the one that is about to wait for it
  */
 function refuseCycle(waiting, owner) {
-  if (owner.waiting === null && owner !== waiting) return
-  /** @type {Set<Activation>} */
-  const seen = new Set()
-  /** @param {Activation} a @returns {Job[] | null} from `a` to `waiting` */
-  const pathFrom = a => {
-    if (a === waiting) return [a.job]
-    if (seen.has(a)) return null
-    seen.add(a)
-    for (const next of a.waiting?.owners() ?? []) {
-      const path = next && pathFrom(activationOf(next))
-      if (path) return [a.job, ...path]
+  // Only a job that somebody waits for can close a circle: most waits need not walk the chain.
+  const isAwaited = owner === waiting || waiting.rare !== null && waiting.rare.owned.some(queue => queue.size > 0)
+  if (!isAwaited) return
+  /** Who waits for whom, on the way from the owner. @type {Map<Activation, Activation | null>} */
+  const waiters = new Map([[owner, null]])
+  for (const a of waiters.keys()) {
+    if (a === waiting) throw deadlock(waiters, waiting)
+    for (const job of a.waiting?.owners() ?? []) {
+      const next = job && activationOf(job)
+      if (next && !waiters.has(next)) waiters.set(next, a)
     }
-    return null
   }
-  const path = pathFrom(owner)
-  if (path === null) return
-  const names = [waiting.job, ...path].map(job => job.name)
-  throw new DeadlockError(`deadlock: ${names.join(' waits for ')}`, path)
+}
+
+/** @param {Map<Activation, Activation | null>} waiters @param {Activation} waiting */
+function deadlock(waiters, waiting) {
+  const jobs = []
+  for (let a = /** @type {Activation | null | undefined} */ (waiting); a; a = waiters.get(a)) jobs.unshift(a.job)
+  const names = [waiting.job, ...jobs].map(job => job.name)
+  const shown = names.length <= 12 ? names : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
+  return new DeadlockError(`deadlock: ${shown.join(' waits for ')}`, jobs)
 }
 
 {
@@ -2022,6 +2026,7 @@ function pauseAmongEnds(a, leaf, input, throwing) {
   a.isNative = leaf.next === next
   a.input = input
   a.throwing = throwing
+  a.kept = true // no job is at a yield here, to which a cancellation could be thrown
   return POINT
 }
 
@@ -2422,7 +2427,6 @@ class Dispatcher {
     } else {
       throw wrongType('work', 'a Task, a generator or a function', work)
     }
-    if (leaf === work) spawned.add(work)
     if (options === undefined && !(work instanceof Task)) {
       const a = new Activation(this, this.stats.jobs + 1, work, leaf, args.length === 0 ? NO_ARGUMENTS : args)
       a.limit = this.limit
@@ -2501,6 +2505,7 @@ class Dispatcher {
 
   /** @param {Activation} a */
   admit(a) {
+    if (a.leaf !== UNSTARTED && a.leaf !== null) spawned.add(a.leaf)
     this.stats.jobs++
     this.live++
   }
@@ -2508,10 +2513,8 @@ class Dispatcher {
   /** A release is due. @param {Activation} a */
   arrive(a) {
     if (a.deadline < Infinity) this.expectMiss(a)
-    a.state = READY
-    if (this.observers !== null) this.emit('release', a)
-    this.enqueue(a)
-    if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
+    this.enqueue(a, 'release')
+    if (a.state === READY && this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
     else if (!this.inRound) this.rest()
   }
 
@@ -2520,27 +2523,37 @@ class Dispatcher {
     a.miss = this.at(MISS, a.absoluteDeadline, a, a.rare !== null && a.rare.abort)
   }
 
-  /** Makes a job ready, behind the equals that have waited since the last rotation. @param {Activation} a */
-  enqueue(a) {
-    if (a.rare !== null && a.rare.server !== null) this.prepare(a, a.rare.server)
-    if (a.standing === SPENT) return this.deplete(a)
-    a.stamp = this.rotation
-    this.ready.push(a)
-  }
-
-  /** @param {Activation} a @param {Partner} server */
-  prepare(a, server) {
-    if (server.ready === undefined) return
+  /**
+   * Makes a job ready, after the equals that have waited since the last rotation; or depleted. Its state and its queue
+   * change together, before anybody is told: observers may do anything.
+   *
+   * @param {Activation} a in no queue @param {'release' | 'wake'} type of the record
+   */
+  enqueue(a, type) {
+    a.state = WAITING // for nothing: what its reservation does now must not find it in a queue
+    const server = a.rare === null ? null : a.rare.server
     // A job that wakes another does so in the middle of its budget.
-    server.ready(a.job, this.current === null ? this.time : this.read())
-    a.standing = this.standingOf(a)
+    if (server !== null && server.ready !== undefined) server.ready(a.job, this.current === null ? this.time : this.read())
+    if (a.rare !== null) a.standing = this.standingOf(a)
+    const isDepleted = a.standing === SPENT
+    a.state = isDepleted ? DEPLETED : READY
+    a.stamp = this.rotation
+    if (!isDepleted) this.ready.push(a)
+    if (this.observers === null) return
+    this.emit(type, a)
+    if (isDepleted) this.emitDepletion(a)
   }
 
   /** Its reservation has nothing left for it. @param {Activation} a in no queue */
   deplete(a) {
     a.state = DEPLETED
+    if (this.observers !== null) this.emitDepletion(a)
+  }
+
+  /** @param {Activation} a */
+  emitDepletion(a) {
     const reservation = a.rare?.server?.name
-    if (this.observers !== null) this.emit('deplete', a, reservation === undefined ? undefined : { reservation })
+    this.emit('deplete', a, reservation === undefined ? undefined : { reservation })
   }
 
   /** Has the running job come back at its next point, because somebody else may be more eligible. */
@@ -2575,9 +2588,7 @@ class Dispatcher {
     if (a.pace !== null) a.pace.turn = a.cost
     this.waiters?.delete(a.job)
     if (!this.inRound || this.observers !== null) this.read()
-    a.state = READY
-    if (this.observers !== null) this.emit('wake', a)
-    this.enqueue(a)
+    this.enqueue(a, 'wake')
     const { running } = this
     if (running !== null && a.state === READY) {
       const order = this.compareStandings(a.standing, running.standing)

@@ -175,7 +175,7 @@ class Call {
   get completion() {
     if (this.#completion === null) {
       this.#completion = new Completion(this.#driver)
-      if (this.#isOver) this.#complete()
+      if (this.#isOver) this.#completion.settle(this.#hasFailed, this.#outcome)
     }
     return this.#completion
   }
@@ -239,12 +239,7 @@ class Call {
     this.#isOver = true
     this.#hasFailed = hasFailed
     this.#outcome = outcome
-    if (this.#completion !== null) this.#complete()
-  }
-
-  #complete() {
-    if (this.#hasFailed) this.#completion?.fail(this.#outcome)
-    else this.#completion?.wake(this.#outcome)
+    if (this.#completion !== null) this.#completion.settle(hasFailed, outcome)
   }
 
   #repeat() {
@@ -253,15 +248,26 @@ class Call {
   }
 }
 
-/** The end of a call that a job is busy with. */
+/** The end of a call that a job is busy with, which inherits from those who wait for it. */
 class Completion extends Waitable {
   /** @param {Job | null} driver */
   constructor(driver) {
     super()
-    this.driver = driver
+    this.queue = new Queue(driver)
   }
-  owners() {
-    return [this.driver]
+  /** @param {Job | null} job */
+  begin(job) {
+    this.queue.push(this, job)
+  }
+  undo() {
+    if (this.node !== null) this.queue.remove(this.node)
+  }
+  /** @param {boolean} hasFailed @param {any} outcome */
+  settle(hasFailed, outcome) {
+    this.undo()
+    this.queue.owner = null
+    if (hasFailed) this.fail(outcome)
+    else this.wake(outcome)
   }
 }
 
