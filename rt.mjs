@@ -1296,7 +1296,6 @@ class Circumstances {
   rank = null
   /** The queues it owns, whose best waiter lends it its standing. @type {Queue[]} */
   owned = []
-  refreshing = false
   /** @type {Queue | null} */
   joiners = null
 }
@@ -2283,6 +2282,11 @@ let rounds = 0
 let following = null
 /** The iterators that jobs were made of. @type {WeakSet<object>} */
 const spawned = new WeakSet()
+/** Jobs whose standing may have changed. @type {Activation[]} */
+const outdated = []
+let isRefreshing = false
+/** After so many the page matters more than an order. */
+const MOST_REFRESHES = 1e6
 
 /** What schedules. `Scheduler` is the handle that users hold. */
 class Dispatcher {
@@ -2369,8 +2373,6 @@ class Dispatcher {
 
     /** Jobs not yet ended. */
     this.live = 0
-    /** Whether code of users has run since the latest reading of the clock. */
-    this.stale = false
     /** @type {object[]} */
     this.shapes = []
     /** @type {Activation[]} that failed in this round */
@@ -2388,7 +2390,6 @@ class Dispatcher {
   /** @returns {number} the clock, which never runs backwards here */
   read() {
     const time = this.host.now()
-    this.stale = false
     return this.time = time > this.time ? time : this.time
   }
 
@@ -2661,11 +2662,29 @@ class Dispatcher {
   }
 
   /**
-   * Finds a job's standing anew. A change goes on to whoever it waits for.
+   * Finds a job's standing anew. A change goes on to the owners of what it waits for: by a list, since chains of waits
+   * may be longer than the engine's stack.
    *
    * @param {Activation} a
    */
   refresh(a) {
+    outdated.push(a)
+    if (isRefreshing) return
+    isRefreshing = true
+    try {
+      // Choices that wait for each other's owners are a circle, but no deadlock: their standings may chase each other.
+      for (let steps = 0; outdated.length > 0 && steps < MOST_REFRESHES; steps++) {
+        const next = /** @type {Activation} */ (outdated.pop())
+        next.dispatcher.restand(next)
+      }
+    } finally {
+      outdated.length = 0
+      isRefreshing = false
+    }
+  }
+
+  /** @param {Activation} a */
+  restand(a) {
     if (a.state >= DONE) return
     const standing = this.standingOf(a)
     if (a.standing === standing) return
@@ -2685,11 +2704,8 @@ class Dispatcher {
     } else if (a.state === RUNNING) {
       if (a.standing === SPENT) this.interrupt()
       else this.reconsider()
-    } else if (a.waiting !== null && !rare(a).refreshing) {
-      // Several choices may wait for each other's owners: a circle, but no deadlock.
-      rare(a).refreshing = true
+    } else if (a.waiting !== null) {
       a.waiting.refresh()
-      rare(a).refreshing = false
     }
   }
 
@@ -2800,7 +2816,7 @@ class Dispatcher {
   tidy(a, rare) {
     if (rare.along !== null && rare.along.promise !== null) rare.along.resume(a.state !== DONE, a.outcome)
     rare.pending = null
-    if (rare.unlisten !== null) this.call(rare.unlisten)
+    if (rare.unlisten !== null) this.call('signal', rare.unlisten)
     rare.unlisten = null
     if (rare.gates > 0) {
       this.gates = this.gates.filter(gate => gate.activation !== a)
@@ -2844,15 +2860,39 @@ class Dispatcher {
     }
   }
 
-  /** @param {((...args: any[]) => void) | undefined} handler @param {any[]} args */
-  call(handler, ...args) {
-    if (handler === undefined) return
-    this.stale = true
+  /**
+   * Calls code of users that is no job's. What it takes in a round is charged, to the job that is running if there is
+   * one; what keeps the thread for longer than a slice is named.
+   *
+   * @param {string} kind @param {((...args: any[]) => void) | undefined} callback @param {any[]} args
+   */
+  call(kind, callback, ...args) {
+    if (callback === undefined) return
+    if (!this.inRound) this.read()
+    else if (this.observers !== null) this.watch()
+    const began = this.time
     try {
-      handler(...args)
+      callback(...args)
     } catch (error) {
       this.report(error, null)
     }
+    if (this.current !== null) return
+    const ms = this.read() - began
+    if (this.inRound) this.stats.busy += ms
+    if (ms > this.slice) this.stall(null, ms, kind, callback)
+  }
+
+  /**
+   * Something kept the thread for longer than a slice.
+   *
+   * @param {Activation | null} a @param {number} ms @param {string} [kind] of the callback, where it was no job
+   * @param {{ name?: string }} [callback]
+   */
+  stall(a, ms, kind, callback) {
+    this.stats.stalls++
+    const by = kind === undefined ? [] : [callback?.name && callback.name !== kind ? `${kind} ${callback.name}` : kind]
+    if (this.observers !== null) this.emit('stall', a, by.length === 0 ? { ms } : { ms, by: by[0] })
+    if (kind !== 'onStall') this.call('onStall', this.onStall, a && a.job, ms, ...by)
   }
 
   // The timeline
@@ -2909,7 +2949,7 @@ class Dispatcher {
       if (kind === ALARM) this.emit('alarm', null, { due: time })
       else this.emit('replenish', null, subject.of === undefined ? { due: time } : { reservation: subject.of, due: time })
     }
-    this.call(subject, this.time)
+    this.call(kind === ALARM ? 'alarm' : 'replenishment', subject, this.time)
   }
 
   /** @param {Activation} a @param {Entry | null} entry null for that of a job that has ended */
@@ -2920,8 +2960,8 @@ class Dispatcher {
     }
     this.stats.misses++
     if (this.observers !== null) this.emit('miss', a)
-    this.call(a.rare?.onMiss, a.job)
-    this.call(this.onMiss, a.job)
+    this.call('onMiss', a.rare?.onMiss, a.job)
+    this.call('onMiss', this.onMiss, a.job)
     if (a.rare === null || !a.rare.abort || a.state >= DONE) return
     this.cancel(a, new DeadlineError(`${a.job.name} missed its deadline, ${a.deadline} ms after its release`))
   }
@@ -3128,10 +3168,20 @@ class Dispatcher {
       if (next !== top.activation && !(next.level > top.ceiling)) next = top.activation
     }
     if (next === null) return null
-    // What callbacks took is charged to nobody. To read the clock for every switch would cost more than the switch does.
-    this.mark = this.stale || this.key === null || this.observers !== null ? this.read() : this.time
     if (next !== running) this.dispatch(next, running)
+    if (this.observers !== null || this.key === null) this.watch()
     return next
+  }
+
+  /**
+   * What observers and a policy of users took is charged to no job. Without them, to read the clock for every switch would
+   * cost more than the switch does.
+   */
+  watch() {
+    const { time } = this
+    const ms = this.read() - time
+    if (ms <= this.slice) return
+    this.stall(null, ms, this.key !== null ? 'observer' : this.observers === null ? 'policy' : 'observer or policy')
   }
 
   /** @param {Activation} next @param {Activation | null} last */
@@ -3157,12 +3207,13 @@ class Dispatcher {
   run(a) {
     a.state = RUNNING
     this.running = a
-    if (a.started === undefined) a.started = this.mark
+    if (a.started === undefined) a.started = this.time
   }
 
   /** Resumes a job, budget after budget, until there is something to decide. @param {Activation} a @returns {number} */
   spend(a) {
     this.ran = true
+    this.mark = this.time
     for (;;) {
       this.granted = allowance.left = a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
       this.cut = false
@@ -3193,7 +3244,7 @@ class Dispatcher {
     const waits = outcome === BLOCKED
     if (!waits && (outcome !== POINT || a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice) ||
       ready.size === 0 || this.time >= this.due || this.observers !== null || this.gates.length > 0 ||
-      this.waiters !== null || this.stale || this.key === null || this.elapsed > this.slice ||
+      this.waiters !== null || this.key === null || this.elapsed > this.slice ||
       a.rare !== null && this.isSpecial(a, a.rare) || this.isRoundOver()) return null
     this.changed = false
     if (!waits && this.compare(a, ready.heads[0]) < 0) return a
@@ -3314,17 +3365,13 @@ class Dispatcher {
   /** Notices stalls and overruns. @param {Activation} a */
   inspect(a) {
     const { elapsed } = this
-    if (elapsed > this.slice) {
-      this.stats.stalls++
-      if (this.observers !== null) this.emit('stall', a, { ms: elapsed })
-      this.call(this.onStall, a.job, elapsed)
-    }
+    if (elapsed > this.slice) this.stall(a, elapsed)
     if (a.rare !== null && !a.rare.overran && a.cost - a.rare.costBefore > a.rare.wcet) {
       a.rare.overran = true
       this.stats.overruns++
       if (this.observers !== null) this.emit('overrun', a)
-      this.call(a.rare.onOverrun, a.job)
-      this.call(this.onOverrun, a.job)
+      this.call('onOverrun', a.rare.onOverrun, a.job)
+      this.call('onOverrun', this.onOverrun, a.job)
     }
   }
 
@@ -3464,9 +3511,10 @@ class Dispatcher {
 
   /** @param {string} type @param {Activation | null} a @param {object} [more] */
   emit(type, a, more) {
+    const record = { type, time: this.time, job: a && a.job, ...more }
     for (const observer of /** @type {any[]} */ (this.observers)) {
       try {
-        observer({ type, time: this.time, job: a && a.job, ...more })
+        observer(record)
       } catch (error) {
         this.report(error, null)
       }

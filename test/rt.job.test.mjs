@@ -1645,21 +1645,26 @@ accounting('of a known schedule', () => {
   })
 })
 
-/** What takes 5 ms within a round besides the jobs. */
-const OVERHEADS = {
-  'an alarm': ({ host, scheduler }) => { seam.at(scheduler, 2, () => host.advance(5)) },
+/** What takes 5 ms within a round besides the jobs: how it is named, and how much of it is charged. */
+const CALLBACKS = {
+  'alarm tick': ({ host, scheduler }) => {
+    seam.at(scheduler, 2, function tick() { host.advance(5) })
+    return 5
+  },
   onMiss: ({ host, spawn }) => {
     spawn('misses', { priority: -1, release: 1, deadline: 0.5, onMiss: () => host.advance(5) }, 0)
+    return 5
   },
-  'an observer': ({ host, scheduler }) => {
+  observer: ({ host, scheduler }) => {
     const stop = scheduler.observe(({ type }) => {
       if (type !== 'alarm') return
       host.advance(5)
       stop()
     })
     seam.at(scheduler, 2, () => {})
+    return 0
   },
-  'a policy': ({ host, scheduler }) => {
+  'observer or policy': ({ host, scheduler }) => {
     let costs = 5
     const compare = (a, b) => {
       if (host.time > 1) {
@@ -1670,19 +1675,22 @@ const OVERHEADS = {
     }
     scheduler.configure({ policy: { compare, level: () => 0 } })
     scheduler.spawn(() => {}, { release: 2, name: 'compared' })
+    return 0
   }
 }
 
-for (const [name, take] of Object.entries(OVERHEADS)) {
-  accounting(`what ${name} takes is overhead: neither charged to the job that goes on, nor its stall`, () => {
-    const here = world({ policy: fp, slice: 4, round: Infinity })
-    take(here)
+for (const [name, take] of Object.entries(CALLBACKS)) {
+  accounting(`what keeps the thread has a name, and is not charged to the job that goes on: ${name}`, () => {
+    const told = []
+    const here = world({ policy: fp, slice: 4, round: Infinity, onStall: (...stall) => told.push(stall) })
+    const charged = take(here)
     const goesOn = here.spawn('goes on', { deadline: 100, wcet: 4 }, 4)
     here.host.run()
     const { busy, overhead, stalls, overruns, longestBudget } = here.scheduler.stats()
     assert.equal({ cost: goesOn.cost, busy, overhead, stalls, overruns, longestBudget }, {
-      cost: 4, busy: 4, overhead: 5, stalls: 0, overruns: 0, longestBudget: 1
+      cost: 4, busy: 4 + charged, overhead: 5 - charged, stalls: 1, overruns: 0, longestBudget: 1
     })
+    assert.equal(told, [[null, 5, name]])
     assert.is(here.host.time, 9)
   })
 }
