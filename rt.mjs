@@ -2886,7 +2886,7 @@ class Dispatcher {
    * Something kept the thread for longer than a slice.
    *
    * @param {Activation | null} a @param {number} ms @param {string} [kind] of the callback, where it was no job
-   * @param {{ name?: string }} [callback]
+   * @param {Function} [callback]
    */
   stall(a, ms, kind, callback) {
     this.stats.stalls++
