@@ -1423,6 +1423,7 @@ const MOST_REFILLS = 32
  *   consume(ms, time)   it was done in the foreground, until `time`; by somebody else if `isLent`
  *   sleep(time)         nobody has work any more
  *   replenish(time)     `next` has come
+ *   resize(capacity, period, time)  to a capacity > 0; a server that is off is idle, and left as it is
  *
  * It may run in the foreground while something remains. `remaining` falls below 0 when the last budget outlasts
  * it: a debt that the next replenishments pay, so that none of it is forgiven.
@@ -1444,14 +1445,41 @@ class Server {
   }
 
   get isDepleted() { return this.remaining < SPECK }
+  get bandwidth() { return this.capacity / this.period }
 
   /** @param {number} time @param {number} since */
   wake(time, since) { this.isAwake = true }
   /** @param {number} time */
   sleep(time) { this.isAwake = false }
+  /** It was off, and somebody has work: what it may do begins now. @param {number} time */
+  resume(time) {}
 }
 
-/** Capacity that comes back at a time. @typedef {{ time: number, amount: number }} Refill */
+/** A server by fixed priority: whatever its law, resizing must not give back what its bandwidth has not. */
+class Limited extends Server {
+  #owed = 0
+  #asOf = 0
+
+  /** @param {number} time @returns {number} ms that were used and that the bandwidth has not given since */
+  owedAt(time) {
+    this.#owed = Math.max(0, this.#owed - Math.max(0, time - this.#asOf) * this.bandwidth)
+    this.#asOf = time
+    return this.#owed
+  }
+
+  /** @param {number} ms @param {number} time */
+  owe(ms, time) {
+    this.#owed = this.owedAt(time - ms) + ms * (1 - this.bandwidth)
+    this.#asOf = time
+  }
+}
+
+/**
+ * Capacity that comes back at a time.
+ *
+ * @typedef {{ time: number, amount: number, due: number }} Refill `due`: when it would if nothing had been resized to a
+ *   bandwidth that has to earn it first
+ */
 
 /**
  * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had both
@@ -1461,7 +1489,7 @@ class Server {
  * time. Each piece that is used comes back a period after its own refill, so none is premature; the amounts always
  * sum to the capacity, so it is not amplified; an overrun is taken from the refill that is to come.
  */
-class Sporadic extends Server {
+class Sporadic extends Limited {
   /** @type {Refill[]} */
   #refills
   /** Of what had been used when it was taken away. @type {Refill[]} */
@@ -1470,7 +1498,7 @@ class Sporadic extends Server {
   /** @param {number} capacity @param {number} period @param {number} time */
   constructor(capacity, period, time) {
     super(capacity, period)
-    this.#refills = [{ time, amount: capacity }]
+    this.#refills = [{ time, amount: capacity, due: time }]
     this.remaining = capacity
   }
 
@@ -1488,10 +1516,14 @@ class Sporadic extends Server {
     this.#look(time)
   }
 
+  /** @param {number} time */
+  resume(time) { this.wake(time, time) }
+
   /** @param {number} ms @param {number} time @param {boolean} isLent */
   consume(ms, time, isLent) {
     const wasDepleted = this.isDepleted
     const refills = this.#refills
+    this.owe(ms, time)
     let left = ms
     this.#renew(time - ms)
     while (refills[0].amount <= left) {
@@ -1529,12 +1561,17 @@ class Sporadic extends Server {
 
   /** @param {number} time @param {number} amount */
   #append(time, amount) {
-    const last = this.#refills.at(-1)
-    if (last === undefined) return void this.#refills.push({ time, amount })
-    const isAdjacent = last.time + last.amount >= time - SPECK
-    if (!isAdjacent && this.#refills.length < MOST_REFILLS) return void this.#refills.push({ time, amount })
+    const refills = this.#refills
+    let index = refills.length
+    while (index > 0 && refills[index - 1].time > time) index-- // that one had to be earned first
+    const last = refills[index - 1]
+    const isAdjacent = last !== undefined && last.time + last.amount >= time - SPECK
+    if (!isAdjacent && (last === undefined || refills.length < MOST_REFILLS)) {
+      refills.splice(index, 0, { time, amount, due: time })
+      return
+    }
     // The sooner one waits, when they have to be merged: by `time` no more than itself can have been used.
-    if (!isAdjacent) last.time = time - last.amount
+    if (!isAdjacent) last.time = last.due = time - last.amount
     last.amount += amount
   }
 
@@ -1555,25 +1592,28 @@ class Sporadic extends Server {
 
   /** @param {number} capacity @param {number} period @param {number} time */
   resize(capacity, period, time) {
+    const owed = this.owedAt(time)
+    const most = Math.max(capacity, this.capacity)
     const later = period - this.period
+    const there = this.#refills.filter(refill => refill.time <= time)
     // What was taken away after it had been used comes back no sooner than if it had not been.
-    const owed = this.#withdrawn.filter(refill => refill.time > time)
-    const refills = [...this.#refills, ...owed]
-    for (const refill of refills) if (refill.time > time) refill.time = Math.max(time, refill.time + later)
-    const known = refills.reduce((sum, { amount }) => sum + amount, 0)
-    if (capacity > known) refills.push({ time, amount: capacity - known })
-    refills.sort((a, b) => a.time - b.time)
+    const used = [...this.#refills, ...this.#withdrawn].filter(refill => refill.time > time)
+    for (const refill of used) refill.due = Math.max(time, refill.due + later)
+    used.sort((a, b) => a.due - b.due)
+    const known = [...there, ...used].reduce((sum, { amount }) => sum + amount, 0)
+    const grown = { time: Infinity, amount: Math.max(0, capacity - known), due: time }
     // What is taken away is what would have come last.
     this.#refills = []
     this.#withdrawn = []
-    let left = capacity
-    for (const { time: due, amount } of refills) {
-      const kept = Math.min(amount, left)
-      if (kept > 0) this.#refills.push({ time: due, amount: kept })
-      if (amount > kept) this.#withdrawn.push({ time: due, amount: amount - kept })
-      left -= kept
+    let given = 0
+    let earned = time
+    for (const { time: at, amount, due } of [...there, grown, ...used]) {
+      const kept = Math.min(amount, capacity - given)
+      given += kept
+      earned = Math.max(earned, time + (owed + given - most) * period / capacity - kept)
+      if (kept > 0) this.#refills.push({ time: at <= time ? at : Math.max(due, earned), amount: kept, due })
+      if (amount > kept) this.#withdrawn.push({ time: due, amount: amount - kept, due })
     }
-    if (capacity === 0) this.#refills = [{ time, amount: 0 }]
     this.capacity = capacity
     this.period = period
     this.#look(time)
@@ -1585,7 +1625,7 @@ class Sporadic extends Server {
  * and is kept while there is no work. It may be used at the end of one period and again at the beginning of the
  * next: a jitter of period - capacity.
  */
-class Deferrable extends Server {
+class Deferrable extends Limited {
   /** The beginnings of its periods. */
   cycle
   /** ms used since the latest one. */
@@ -1603,6 +1643,7 @@ class Deferrable extends Server {
     const wasDepleted = this.isDepleted
     this.remaining -= ms
     this.spent += ms
+    this.owe(ms, time)
     this.expect(time - ms)
     if (this.isDepleted && !wasDepleted) this.depletions++
   }
@@ -1628,20 +1669,24 @@ class Deferrable extends Server {
 
   /** @param {number} time */
   expect(time) {
-    if (this.remaining >= this.capacity) this.next = Infinity
+    if (this.spent <= 0) this.next = Infinity
     else if (!(this.next > time && this.next < Infinity)) this.next = this.cycle.timeOf(this.cycle.indexAt(time) + 1)
   }
 
   /** @param {number} capacity @param {number} period @param {number} time */
   resize(capacity, period, time) {
     const { cycle } = this
+    const owed = this.owedAt(time)
     if (this.next <= time) this.restore(time)
     // What has been used of a period is not there again.
-    this.remaining = Math.min(capacity, Math.max(this.remaining, capacity - this.spent))
-    this.cycle = new Cycle(cycle.timeOf(cycle.indexAt(time)), period)
+    this.remaining = Math.min(capacity, Math.max(this.remaining, capacity - Math.max(this.spent, owed)))
+    // By then a capacity has been earned, of the two that may be used back to back.
+    const earned = time + (owed - Math.max(capacity, this.capacity)) * period / capacity
+    const began = Math.max(cycle.timeOf(cycle.indexAt(time)), earned - period)
+    this.cycle = new Cycle(began, period)
     this.capacity = capacity
     this.period = period
-    this.next = Infinity
+    this.next = began > time ? began + period : Infinity
     this.expect(time)
   }
 }
@@ -1705,8 +1750,6 @@ class Polling extends Deferrable {
  */
 class ConstantBandwidth extends Server {
   #postpones
-  /** ms used since it has its deadline. */
-  #spent = 0
 
   /** @param {number} capacity @param {number} period @param {boolean} postpones */
   constructor(capacity, period, postpones) {
@@ -1720,57 +1763,62 @@ class ConstantBandwidth extends Server {
     super.wake(time, since)
     // What remains of the old deadline may be used only as far as the bandwidth allows it.
     const left = this.deadline === Infinity ? 0 : this.deadline - time
-    if (this.remaining < left * this.capacity / this.period) return
-    this.#restore(this.capacity + Math.min(0, this.remaining))
-    this.deadline = time + this.period
-    this.next = this.isDepleted ? this.deadline : Infinity
+    if (this.remaining < left * this.bandwidth) return
+    this.#restart(time)
+    this.#look()
   }
+
+  /** @param {number} time */
+  resume(time) { this.wake(time, time) }
 
   /** @param {number} ms @param {number} time */
   consume(ms, time) {
     const wasDepleted = this.isDepleted
     this.remaining -= ms
-    this.#spent += ms
-    if (!this.isDepleted) return
-    if (!wasDepleted) this.depletions++
-    this.next = this.deadline
-    while (this.#postpones && this.isDepleted) this.#recharge()
+    if (this.isDepleted && !wasDepleted) this.depletions++
+    this.#look()
   }
 
-  /** @param {number} remaining */
-  #restore(remaining) {
-    this.remaining = remaining
-    this.#spent = this.capacity - remaining
+  /** All but its debts is forgotten. @param {number} time */
+  #restart(time) {
+    this.remaining = this.capacity + Math.min(0, this.remaining)
+    this.deadline = time + this.period
+  }
+
+  #look() {
+    while (this.#postpones && this.isDepleted) this.#recharge()
+    this.next = this.isDepleted ? this.deadline : Infinity
   }
 
   #recharge() {
     this.replenishments++
-    this.#restore(Math.min(this.capacity, this.remaining + this.capacity))
+    this.remaining = Math.min(this.capacity, this.remaining + this.capacity)
     this.deadline += this.period
-    this.next = this.isDepleted ? this.deadline : Infinity
   }
 
   /** @param {number} time */
   replenish(time) {
-    while (this.next <= time) this.#recharge()
-    if (this.deadline > time) return
+    while (this.isDepleted && this.deadline <= time) this.#recharge()
     // It comes more than a period late: a deadline in the past would let it make up for what it did not use.
-    this.deadline = time + this.period
-    this.next = this.isDepleted ? this.deadline : Infinity
+    if (this.deadline <= time) this.deadline = time + this.period
+    this.#look()
   }
 
   /** @param {number} capacity @param {number} period @param {number} time */
   resize(capacity, period, time) {
-    const grown = Math.min(capacity, Math.max(this.remaining, capacity - this.#spent))
-    // Until the deadline that others have been promised, no more than the new bandwidth.
-    this.remaining = Math.min(grown, Math.max(0, this.deadline - time) * capacity / period)
-    if (!(time < this.deadline && this.deadline < Infinity)) {
-      this.remaining = grown
-      this.deadline = time + period
-    }
+    // Until the deadline that others have been promised, what the old bandwidth gives until now and the new one from now
+    // on; the deadline comes sooner where that is more than the capacity.
+    const left = this.deadline - time
+    const owed = left * this.bandwidth - this.remaining
     this.capacity = capacity
     this.period = period
-    this.next = this.isDepleted ? this.deadline : Infinity
+    if (left > 0 && left < Infinity) {
+      this.deadline = Math.min(this.deadline, time + period + Math.max(0, owed) / this.bandwidth)
+      this.remaining = Math.min(capacity, (this.deadline - time) * this.bandwidth - owed)
+    } else {
+      this.#restart(time)
+    }
+    this.#look()
   }
 }
 
@@ -1858,9 +1906,12 @@ class PriorityInheriting extends Server {
   /** @param {number} utilization @param {number} time */
   resize(utilization, time) {
     this.#conclude()
+    // What was used is earned from now on at the new rate.
+    const wait = Math.max(0, this.#eligible - time)
+    if (wait > 0) this.#eligible = time + wait * this.utilization / utilization
     this.utilization = utilization
     this.inherit(this.period, time)
-    if (this.isAwake && utilization > 0) this.wake(time, time)
+    if (this.isAwake) this.wake(time, time)
   }
 }
 
@@ -1875,7 +1926,7 @@ class Account {
   busy = new Set()
   /** ms used in the foreground. */
   used = 0
-  /** Whether jobs do nothing at all, for want of any capacity. */
+  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
   isOff = false
   /** How its jobs rank in the foreground; never changed in place. @type {import('./rt.mjs').Standing} */
   #granted = { band: 0, job: { absoluteDeadline: Infinity, priority: 0 } }
@@ -1896,6 +1947,9 @@ class Account {
     this.policy = scheduler.policy
     this.name = name
     this.server = server
+    /** What is promised, ms; 0 = off, when the server keeps what it had. */
+    this.capacity = server.capacity
+    this.period = server.period
     this.priority = priority
     this.depleted = depleted
     this.isRankedByDeadline = isRankedByDeadline
@@ -1908,16 +1962,16 @@ class Account {
   }
 
   get claim() {
-    const { name, server, priority } = this
+    const { name, server, capacity, period, priority } = this
     const isBursty = server instanceof Deferrable && !(server instanceof Polling)
-    return claimOfReservation(name, server.capacity, server.period, priority, isBursty)
+    return claimOfReservation(name, capacity, period, priority, isBursty)
   }
 
   get payer() { return this }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
   /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
-  get level() { return this.isRankedByDeadline ? -this.server.period : Infinity }
+  get level() { return this.isRankedByDeadline ? -this.period : Infinity }
 
   #grant() {
     const { priority, server, isRankedByDeadline } = this
@@ -1926,6 +1980,14 @@ class Account {
       job: { absoluteDeadline: isRankedByDeadline ? server.deadline : Infinity, priority },
       payer: this
     }
+  }
+
+  /** @param {boolean} isOff @param {number} time */
+  turn(isOff, time) {
+    const wasOff = this.isOff
+    this.isOff = isOff
+    if (wasOff && !isOff && this.busy.size > 0) this.server.resume(time)
+    this.update()
   }
 
   /** @param {Job} job @param {Scheduler} scheduler */
@@ -2032,7 +2094,10 @@ class IoAccount extends Account {
   /** Which reservation each of its jobs works for. @type {WeakMap<Job, Account>} */
   mains = new WeakMap()
 
-  get claim() { return claimOfIo(this.name, this.server.utilization) }
+  /** What is promised; 0 = off. */
+  utilization = this.server.utilization
+
+  get claim() { return claimOfIo(this.name, this.utilization) }
 
   /** @param {Job} job @param {Scheduler} scheduler */
   attach(job, scheduler) {
@@ -2069,12 +2134,12 @@ class IoAccount extends Account {
     const mains = jobs.map(job => /** @type {Account} */ (this.mains.get(job)))
     const main = mains.reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
     this.priority = main.priority
-    this.server.inherit(main.server.period, time)
+    this.server.inherit(main.period, time)
   }
 
   /** @param {Account} a @param {Account} b */
   #isMoreUrgent(a, b) {
-    return this.isRankedByDeadline ? a.server.period < b.server.period : a.priority > b.priority
+    return this.isRankedByDeadline ? a.period < b.period : a.priority > b.priority
   }
 }
 
@@ -2209,9 +2274,9 @@ export class Reservation {
   get kind() { return this.#kind }
   get depleted() { return this.#account.depleted }
   /** ms per period */
-  get capacity() { return this.#account.server.capacity }
+  get capacity() { return this.#account.capacity }
   /** ms */
-  get period() { return this.#account.server.period }
+  get period() { return this.#account.period }
   get priority() { return this.#account.priority }
   get utilization() { return this.capacity / this.period }
   /** ms used in the foreground so far. */
@@ -2234,16 +2299,17 @@ export class Reservation {
    */
   resize(options) {
     const account = this.#account
-    const { server, scheduler } = account
-    const { capacity = server.capacity, period = server.period } = optionsOf(options)
+    const { capacity = account.capacity, period = account.period } = optionsOf(options)
     checkCapacity(capacity, period)
-    const { priority = account.priority === 1 / server.period ? 1 / period : account.priority } = options
+    const { priority = account.priority === 1 / account.period ? 1 / period : account.priority } = options
     finitePriority(priority)
     promise(account, claimOfReservation(account.name, capacity, period, priority, account.claim.isBursty))
-    server.resize(capacity, period, scheduler.now())
+    const now = account.scheduler.now()
+    if (capacity > 0) account.server.resize(capacity, period, now)
+    account.capacity = capacity
+    account.period = period
     account.priority = priority
-    account.isOff = capacity === 0
-    account.update()
+    account.turn(capacity === 0, now)
     return this
   }
 }
@@ -2294,7 +2360,7 @@ export class IoReservation {
   get scheduler() { return this.#account.scheduler }
   get name() { return this.#account.name }
   /** The share of the processor that it may use, while events are handled. */
-  get utilization() { return this.#account.server.utilization }
+  get utilization() { return this.#account.utilization }
   /** ms used so far. */
   get used() { return this.#account.used }
   /** How often nothing remained. */
@@ -2332,7 +2398,8 @@ export class IoReservation {
     const utilization = fraction('utilization', optionsOf(options).utilization)
     const account = this.#account
     promise(account, claimOfIo(account.name, utilization))
-    account.server.resize(utilization, account.scheduler.now())
+    if (utilization > 0) account.server.resize(utilization, account.scheduler.now())
+    account.utilization = utilization
     this.#apply()
     return this
   }
@@ -2358,8 +2425,7 @@ export class IoReservation {
   }
 
   #apply() {
-    this.#account.isOff = !this.#isOn || this.utilization === 0
-    this.#account.update()
+    this.#account.turn(!this.#isOn || this.utilization === 0, this.scheduler.now())
   }
 }
 

@@ -721,15 +721,15 @@ pibs('depleted, in the background where it is told so', () => {
   assert.is(shared.used, 2)
 })
 
-pibs('resized: what it has used counts at the old rate, what it uses at the new one', () => {
+pibs('resized: what it has used and not earned, it earns at the new rate', () => {
   const { host, reserve, io, run, ran, when } = world()
   const shared = io(0.5)
   const reservation = shared.for(reserve(2, 10))
   run('I/O', 20, { reservation })
   when(7, () => { assert.is(shared.resize({ utilization: 0.2 }), shared) })
-  host.run({ until: 32 })
-  // 5 of 10 from 0 on; at 10 and at 20, 2 of 10.
-  assert.equal(ran(), { 'I/O': [[0, 5], [10, 12], [20, 22], [30, 32]] })
+  host.run({ until: 37 })
+  // 5 from 0 on, of which 1.5 are not earned at 7, and are at 14.5; then 2 of 10.
+  assert.equal(ran(), { 'I/O': [[0, 5], [14.5, 16.5], [24.5, 26.5], [34.5, 36.5]] })
   assert.is(shared.utilization, 0.2)
 })
 

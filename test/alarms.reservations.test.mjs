@@ -8,6 +8,7 @@ import * as assert from 'uvu/assert'
 import { Scheduler, Task, edf, fp, rm } from '../rt.mjs'
 import { Reservation, at, periodic, sleep, until } from '../alarms.mjs'
 import { Channel, Mutex, Resource, nonPreemptive } from '../sync.mjs'
+import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, executions, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
@@ -1507,8 +1508,8 @@ resizing('constant bandwidth: until the deadline that others know, no more than 
   // 2 more, but at 6 no more than 2 * 4/8.
   assert.equal(resized(given, 3, { capacity: 4 }, 13, edfToo), [[0, 2], [3, 5], [8, 12]])
   assert.equal(resized(given, 6, { capacity: 4 }, 13, edfToo), [[0, 2], [6, 7], [8, 12]])
-  // 4 of 8 remain at 4; 12 * 4/16 are 3.
-  assert.equal(resized({ capacity: 8, period: 16 }, 4, { capacity: 4 }, 25, edfToo), [[0, 7], [16, 20]])
+  // By 16, 4 * 8/16 and 12 * 4/16 are 5, of which 4 are used at 4.
+  assert.equal(resized({ capacity: 8, period: 16 }, 4, { capacity: 4 }, 25, edfToo), [[0, 5], [16, 20]])
   // A longer period counts from the old deadline on, since others have planned with that.
   assert.equal(resized(given, 3, { period: 16 }, 39, edfToo), [[0, 2], [8, 10], [24, 26]])
 })
@@ -1572,8 +1573,8 @@ resizing('off from the beginning, its jobs start when it is turned on', () => {
       run('other', 40)
       when(3, () => { reservation.resize({ capacity: 2 }) })
       untilTime(host, 30)
-      // A sporadic one counts from when it has both work and capacity; the others know their periods since 0.
-      const expected = kind === 'sporadic' ? [[3, 5], [13, 14]] : [[3, 5], [10, 11]]
+      // The others count from when they have both work and capacity; these know their periods since 0.
+      const expected = kind === 'deferrable' || kind === 'polling' ? [[3, 5], [10, 11]] : [[3, 5], [13, 14]]
       assert.equal(ran().a, expected, kind)
     }
   }
@@ -1635,6 +1636,123 @@ resizing('smaller and larger again, or off and on, gives nobody his capacity twi
       }
     }
   }
+})
+
+resizing('off and on again, it has what it would have if it had been idle', () => {
+  for (const [policy, kind] of [[fp, 'sporadic'], [fp, 'deferrable'], [edf, 'constant-bandwidth']]) {
+    for (const used of [0, 2, 5]) {
+      for (const change of [{}, { period: 1 }, { capacity: 3 }]) {
+        const { host, scheduler, reserve, run, when } = world({ policy })
+        const reservation = reserve({ kind, capacity: 5, period: 100 })
+        if (used > 0) run('a', used, { reservation })
+        when(10, () => { reservation.resize({ ...change, capacity: 0 }) })
+        when(250, () => { reservation.resize({ capacity: 5, period: 100 }) })
+        untilTime(host, 251)
+        const late = run('late', 9, { reservation })
+        untilTime(host, 299)
+        assert.is(late.cost, 5, `${kind}, of which ${used} were used, ${JSON.stringify(change)}`)
+        assert.equal(host.errors, [])
+        scheduler.pause()
+      }
+    }
+  }
+})
+
+/**
+ * Runs jobs by a reservation that is resized again and again, at a utilization that stays or not, and off at times.
+ *
+ * @returns the most that it used in any window beyond what the utilizations in force add up to there (those before,
+ *   while it is off, when what was used still comes back); the largest capacity; what it used after the last change,
+ *   and what it was to have
+ */
+function resizedAtRandom(random, kind, isConstant) {
+  const policy = kind === 'constant-bandwidth' ? edf : fp
+  const { host, scheduler, reserve, ran, when } = world({ policy })
+  const utilization = random.pick([0.05, 0.2, 0.6])
+  const draw = () => {
+    const period = random.pick([10, 20, 40, 100])
+    return { capacity: period * (isConstant ? utilization : random.pick([0.02, 0.2, 0.6])), period }
+  }
+  let inForce = draw()
+  let largest = inForce.capacity
+  const reservation = reserve({ kind, ...inForce })
+  const isBusy = random.chance(0.5)
+  for (const name of ['a', 'b']) {
+    scheduler.spawn(function* () {
+      for (;;) {
+        yield* execute(host, random.pick([0.25, 1, 4]), 0.125)
+        if (!isBusy) yield sleep(random.pick([0, 1, 7, 60]))
+      }
+    }, { name, reservation })
+  }
+  const rates = [{ from: 0, rate: inForce.capacity / inForce.period }]
+  const gap = random.pick([1, 5, 30])
+  let time = 0
+  for (let count = random.integer(1, 60); count > 0; count--) {
+    time += random.integer(1, 2 * gap)
+    const next = count > 1 && random.chance(0.2) ? { capacity: 0 } : random.chance(0.5) ? inForce : draw()
+    if (next.capacity > 0) {
+      inForce = /** @type {any} */ (next)
+      largest = Math.max(largest, next.capacity)
+      rates.push({ from: time, rate: inForce.capacity / inForce.period })
+    }
+    when(time, () => { reservation.resize(next) })
+  }
+  const { capacity, period } = inForce
+  const end = time + 10 * period + 500
+  untilTime(host, end)
+  assert.equal(host.errors, [])
+  const spans = Object.values(ran()).flat().sort(([a], [b]) => a - b)
+  let excess = 0
+  let most = 0
+  let last = 0
+  const pass = (until, isRunning) => {
+    for (const [index, { rate }] of rates.entries()) {
+      const to = Math.min(until, rates[index + 1]?.from ?? Infinity)
+      if (to <= last) continue
+      excess = Math.max(0, excess + (to - last) * ((isRunning ? 1 : 0) - rate))
+      most = Math.max(most, excess)
+      last = to
+    }
+  }
+  for (const [start, finish] of spans) {
+    pass(start, false)
+    pass(finish, true)
+  }
+  const after = spans.reduce((sum, [start, finish]) => sum + Math.max(0, finish - Math.max(start, time)), 0)
+  return { most, largest, isBusy, after, due: (end - time) * capacity / period - 4 * largest }
+}
+
+for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
+  for (const isConstant of [true, false]) {
+    const which = isConstant ? 'at one utilization' : 'at several'
+    resizing(`${kind}, again and again ${which}: in no window more than was promised, and no less in the end`, () => {
+      return forSeeds(150, random => {
+        const { most, largest, isBusy, after, due } = resizedAtRandom(random, kind, isConstant)
+        // A capacity at the end of a period, or before the utilization falls, and the next one right after it; and the
+        // budgets in which nothing remains any more are finished.
+        const bound = (kind === 'sporadic' && isConstant ? 1 : 2) * largest + 0.25
+        assert.ok(most <= bound + 1e-6, `${most} more than the utilization, and not ${bound}`)
+        if (isBusy) assert.ok(after >= due - 0.25, `${after} after the last change, where ${due} were due`)
+      })
+    })
+  }
+}
+
+resizing('constant bandwidth: who takes over what another one gives up keeps its deadline', () => {
+  const { host, scheduler, reserve, run, when } = world({ policy: edf })
+  const less = reserve({ name: 'less', capacity: 8, period: 16 })
+  const more = reserve({ name: 'more', capacity: 8, period: 16 })
+  run('a', 100, { reservation: less })
+  // 4 * 8/16 and 12 * 12/16.
+  const job = run('b', 11, { reservation: more, deadline: 16 })
+  when(4, () => {
+    less.resize({ capacity: 4 })
+    more.resize({ capacity: 12 })
+  })
+  host.run({ until: 20 })
+  assert.is(job.missed, false)
+  scheduler.pause()
 })
 
 resizing('the rate monotonic priority follows the period; one of its own stays, and can be changed', () => {
