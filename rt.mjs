@@ -3758,6 +3758,7 @@ class Gate {
  *   waitable of what is no waitable itself: there it is a function that makes one
  * - `Waitable` the base class of what jobs may wait for, and its protocol
  * - `Queue` those who wait, in order of standing; its owner inherits
+ * - `Heap` a stable priority queue
  * - `here(options)` the scheduler that acts
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
@@ -3776,6 +3777,7 @@ export const seam = Object.freeze({
   protocol,
   Waitable,
   Queue,
+  Heap,
   rank: rankOf,
 
   /** @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */

@@ -8,7 +8,7 @@ import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { Queue, Waitable, here } = seam
+const { Heap, Queue, Waitable, here } = seam
 
 /** @typedef {import('./rt.mjs').Job} Job */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
@@ -449,16 +449,32 @@ function* used(ceiling, section) {
   return result
 }
 
+/** That a job may use a resource, in the heap of those that may. */
+class Declaration {
+  index = -1
+  /** @type {Declaration | null} */
+  before = null
+  /** @type {Declaration | null} */
+  after = null
+
+  /** @param {number} level of the job when it declared it @param {number} order */
+  constructor(level, order) {
+    this.level = level
+    this.order = order
+  }
+}
+
 /** Who may use a resource, and who does. */
 class Ceiling {
   /** @type {Job | null} */
   holder = null
   /** @type {{ raise(level: number): void, close(): void } | null} */
   gate = null
-  /** The jobs that declare it, each with its level at that time. @type {Map<Job, number>} */
-  users = new Map()
-  /** How many of them are at each level. @type {Map<number, number>} */
-  levels = new Map()
+  /** @type {Map<Job, Declaration>} */
+  declarations = new Map()
+  /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
+  highest = new Heap(({ level }) => -level, (a, b) => a.order - b.order)
+  declared = 0
   /** @type {import('./rt.mjs').Scheduler | null} */
   scheduler = null
 
@@ -466,8 +482,9 @@ class Ceiling {
   constructor(name, given) {
     this.name = name
     this.given = given
-    this.level = given ?? -Infinity
   }
+
+  get level() { return this.given ?? this.highest.first?.level ?? -Infinity }
 
   /** @param {Job} job @param {import('./rt.mjs').Scheduler} scheduler */
   attach(job, scheduler) {
@@ -476,32 +493,28 @@ class Ceiling {
       throw new RangeError(
         `uses must not exceed the ceiling ${this.given} of ${this.name}, got ${job.name} of level ${level}`)
     }
-    if (this.users.size > 0 && this.scheduler !== scheduler) {
+    if (this.declarations.size > 0 && this.scheduler !== scheduler) {
       throw new TypeError(`uses must be of one scheduler, got ${this.name} of another one`)
     }
-    if (this.users.has(job)) return
+    if (this.declarations.has(job)) return
     this.scheduler = scheduler
-    this.users.set(job, level)
-    this.levels.set(level, (this.levels.get(level) ?? 0) + 1)
-    if (!(level > this.level)) return
-    this.level = level
-    this.gate?.raise(level)
+    const declaration = new Declaration(level, this.declared++)
+    this.declarations.set(job, declaration)
+    this.highest.push(declaration)
+    this.gate?.raise(this.level)
   }
 
   /** @param {Job} job */
   detach(job) {
-    const level = this.users.get(job)
-    if (level === undefined) return
-    this.users.delete(job)
-    const left = /** @type {number} */ (this.levels.get(level)) - 1
-    if (left > 0) return void this.levels.set(level, left)
-    this.levels.delete(level)
-    if (this.given === undefined && level === this.level) this.level = Math.max(...this.levels.keys())
+    const declaration = this.declarations.get(job)
+    if (declaration === undefined) return
+    this.declarations.delete(job)
+    this.highest.remove(declaration)
   }
 
   /** @param {Job} job @throws {TypeError | OwnershipError} */
   open(job) {
-    if (!this.users.has(job) && !(this.given !== undefined && job.level <= this.given)) {
+    if (!this.declarations.has(job) && !(this.given !== undefined && job.level <= this.given)) {
       throw new TypeError(`${job.name} does not declare ${this.name}: spawn it with { uses: [resource] }`)
     }
     if (this.holder !== null && this.holder.finished === undefined) {

@@ -274,6 +274,36 @@ ceilings('may be given: who is above cannot declare it, who is not need not', as
   assert.equal([log, r.ceiling], [[2, 3], 5])
 })
 
+ceilings('are the highest level of those that declare it, whoever comes and goes', () => forSeeds(300, random => {
+  const { host, scheduler } = world({ policy: random.pick([edf, fp]) })
+  const r = named('r')
+  let jobs = []
+  for (let n = 0; n < 40; n++) {
+    if (jobs.length > 0 && random.chance(0.4)) random.pick(jobs).cancel()
+    else if (jobs.length > 0 && random.chance(0.2)) random.pick(jobs)[random.pick(['priority', 'deadline'])] = random.integer(1, 9)
+    else {
+      const [priority, deadline] = [random.integer(-3, 3), random.pick([1, 5, 9, Infinity])]
+      jobs.push(scheduler.spawn(() => {}, { priority, deadline, release: random.pick([0, 99]), uses: [r] }))
+      jobs.at(-1).catch(() => {})
+    }
+    jobs = jobs.filter(({ finished }) => finished === undefined)
+    assert.is(r.ceiling, Math.max(-Infinity, ...jobs.map(({ level }) => level)))
+  }
+  host.run()
+  assert.is(r.ceiling, -Infinity)
+}))
+
+ceilings('follow from 130 000 jobs, each of a level of its own', () => {
+  const { host, scheduler } = world()
+  const r = named('r')
+  const levels = []
+  const note = () => { levels.push(r.ceiling) }
+  for (let n = 0; n < 130_000; n++) scheduler.spawn(note, { priority: n, uses: [r] })
+  host.run()
+  assert.is(levels.length, 130_000)
+  levels.forEach((level, n) => assert.is(level, 129_999 - n))
+})
+
 ceilings.run()
 
 // ------------------------------------------------------------------------------------------------------ use
