@@ -431,6 +431,10 @@ class Timeout extends Waitable {
   }
 
   get handsOver() { return this.#awaited.handsOver }
+  // The others of a circle cannot end this wait before its time: a circle is none the less told when it closes.
+  owners() {
+    return this.#awaited.owners()
+  }
 
   /** @param {Job | null} job */
   begin(job) {

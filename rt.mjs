@@ -1738,11 +1738,9 @@ class Queue {
   /**
    * @param {Waitable} waitable @param {Job | null} job on whose behalf
    * @returns {WaitNode}
-   * @throws {DeadlockError} when the owner waits, through others, for `job`
    */
   push(waitable, job) {
     const activation = job && activationOf(job)
-    if (activation !== null && this.#owner !== null) refuseCycle(activation, this.#owner)
     this.#follow((activation ?? this.#owner)?.dispatcher)
     const node = new WaitNode(this, waitable, activation, this.#arrivals++)
     waitable.node = node
@@ -1841,21 +1839,27 @@ const rankOf = ({ id, name, task, release, deadline, absoluteDeadline, priority,
   ({ id, name, task, release, deadline, absoluteDeadline, priority, period })
 
 /**
- * @param {Activation} waiting @param {Activation} owner
- * @throws {DeadlockError} when the owner waits, through others, for the one that is about to wait for it
+ * @param {Activation} waiting @param {Waitable} waitable for which it is about to wait
+ * @throws {DeadlockError} when somebody who must act before that is over waits, through others, for this job
  */
-function refuseCycle(waiting, owner) {
+function refuseCycle(waiting, waitable) {
   // Only a job that somebody waits for can close a circle: most waits need not walk the chain.
-  const isAwaited = owner === waiting || waiting.rare !== null && waiting.rare.owned.some(queue => queue.size > 0)
-  if (!isAwaited) return
-  /** Who waits for whom, on the way from the owner. @type {Map<Activation, Activation | null>} */
-  const waiters = new Map([[owner, null]])
-  for (const a of waiters.keys()) {
-    if (a === waiting) throw deadlock(waiters, waiting)
-    for (const job of a.waiting?.owners() ?? []) {
+  if (waiting.rare === null || !waiting.rare.owned.some(queue => queue.size > 0)) return
+  /** Who waits for whom, on the way from the job. @type {Map<Activation, Activation | null>} */
+  const waiters = new Map()
+  const follow = (/** @type {Waitable | null} */ awaited, /** @type {Activation | null} */ waiter) => {
+    for (const job of awaited?.owners() ?? []) {
       const next = job && activationOf(job)
-      if (next && !waiters.has(next)) waiters.set(next, a)
+      if (next && !waiters.has(next)) waiters.set(next, waiter)
     }
+  }
+  follow(waitable, null)
+  for (const a of waiters.keys()) {
+    if (a === waiting) {
+      waitable.leave(waiting)
+      throw deadlock(waiters, waiting)
+    }
+    follow(a.waiting, a)
   }
 }
 
@@ -2121,6 +2125,7 @@ function drive(a) {
         const waitable = isToWaitFor ? value : waitableOf(a, value)
         if (a.rare !== null) refuseInSection(a, waitable)
         if (!waitable.enlist(a)) {
+          refuseCycle(a, waitable)
           a.leaf = leaf
           a.isNative = isNative
           a.waiting = waitable
@@ -2204,6 +2209,7 @@ function end(a, result) {
       const waitable = waitableOf(a, result)
       refuseInSection(a, waitable)
       if (!waitable.enlist(a)) {
+        refuseCycle(a, waitable)
         a.waiting = waitable
         return BLOCKED
       }

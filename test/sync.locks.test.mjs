@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, edf, fp } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
-import { Mutex, OwnershipError, Semaphore, choice, nonPreemptive } from '../sync.mjs'
+import { Mutex, OwnershipError, Semaphore, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
@@ -342,6 +342,41 @@ ownership('cycles are found when they close, and named', async () => {
   assert.equal([left.state, a.locked, b.locked], ['done', false, false])
   assert.is((await again).message, 'deadlock: again waits for again')
 })
+
+// A wait that has an alternative may end although the lock never comes.
+const WAITS = {
+  lock: mutex => mutex.lock(),
+  use: mutex => mutex.use(() => {}),
+  'a lock with a timeout': mutex => timeout(50, mutex.lock()),
+  'use with a timeout': mutex => timeout(50, mutex.use(() => {})),
+  'par of a lock': mutex => par(mutex.lock(), sleep(1)),
+  'par of a job': mutex => par(() => mutex.use(() => {}), () => {})
+}
+const ALTERNATIVES = {
+  choice: mutex => choice([{ wait: mutex.lock() }, { timeout: 20 }]),
+  race: mutex => race(mutex.lock(), sleep(20))
+}
+
+for (const [first, waits] of Object.entries({ ...WAITS, ...ALTERNATIVES })) {
+  ownership(`a cycle is told or not whoever closes it: ${first}, and any other wait`, async () => {
+    for (const [second, others] of Object.entries({ ...WAITS, ...ALTERNATIVES })) {
+      const { host, scheduler } = world()
+      const [a, b] = [new Mutex(), new Mutex()]
+      const holds = (mutex, ms, waitsFor, other) => scheduler.spawn(() => mutex.use(function* () {
+        yield sleep(ms)
+        yield waitsFor(other)
+      }))
+      const jobs = [holds(a, 1, waits, b), holds(b, 2, others, a)]
+      const outcomes = Promise.allSettled(jobs)
+      await host.drain()
+      const told = (await outcomes).map(({ reason }) => reason?.constructor)
+      const isTold = first in WAITS && second in WAITS
+      assert.equal(told, [undefined, isTold ? DeadlockError : undefined], `${first}, ${second}`)
+      if (isTold) assert.is(jobs[1].finished, 2)
+      assert.equal([a.locked, b.locked, host.errors], [false, false, []])
+    }
+  })
+}
 
 ownership('locking waits, so that it is forbidden in critical sections', () => {
   const { host, scheduler, log } = world()

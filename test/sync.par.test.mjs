@@ -242,6 +242,34 @@ parallel('cycles of ownership are found through it', async () => {
   assert.instance(error, DeadlockError)
 })
 
+parallel('a child whose cleaning up needs what the caller holds is a deadlock; the other ones are waited for', async () => {
+  const run = world()
+  const { host, log } = run
+  const mutex = new Mutex()
+  const cleans = ms => function* () {
+    try {
+      yield sleep(50)
+    } finally {
+      if (ms === 0) yield mutex.lock()
+      else yield sleep(ms)
+      log.push(host.time)
+    }
+  }
+  const fails = function* () {
+    yield sleep(1)
+    throw new Error('first')
+  }
+  // The one that comes last is told: the child, or the caller.
+  for (const [works, cycle, ends] of [
+    [[cleans(0), cleans(5), fails], 'job 2 waits for job 1 waits for job 2', [6]],
+    [[cleans(5), cleans(0), fails], 'job 5 waits for job 7 waits for job 5', [12, 12]]
+  ]) {
+    const { error } = await outcome(run, () => mutex.use(() => par(...works)))
+    assert.equal(error.errors.map(({ message }) => message), ['first', `deadlock: ${cycle}`])
+    assert.equal([log.splice(0), mutex.locked], [ends, false])
+  }
+})
+
 parallel('what its children hold inherits from who waits for the caller', () => {
   const { host, scheduler, log } = world({ policy: fp })
   const mutex = new Mutex()

@@ -17,6 +17,8 @@ const newActor = () => ({
   scheduler: null,
   /** What it waits for, if that is a lock. @type {Mutex | null} */
   wants: null,
+  /** Whether it has an alternative, so that it is part of no cycle. */
+  isChoosing: false,
   /** What it holds, in order. @type {Mutex[]} */
   holds: [],
   /** What else it waits for. @type {Semaphore | Barrier | null} */
@@ -117,13 +119,14 @@ export function locks(random, { hostOf = virtualHost } = {}) {
       if (owner === job) return true
       const actor = byJob.get(owner)
       if (actor === undefined || passed.has(actor) || actor.wants === null || !isWaiting(actor)) return false
+      if (actor.isChoosing) return false
       passed.add(actor)
       next = actor.wants
     }
   }
 
-  /** @param {Actor} actor @param {Mutex} mutex */
-  function locked(actor, mutex) {
+  /** @param {Actor} actor @param {Mutex} mutex @param {boolean} wasCycle when it began to wait */
+  function locked(actor, mutex, wasCycle) {
     seen.locked++
     actor.wants = null
     const other = inside.get(mutex)
@@ -137,6 +140,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     if (!isRight) note(`${name} says ${abandoned} of being abandoned`)
     inside.set(mutex, actor)
     actor.holds.push(mutex)
+    if (wasCycle) note(`${actor.job.name} was not told of a cycle`)
     if (mutex.owner !== actor.job) note(`${actor.job.name} has locked ${mutex.name} of ${mutex.owner?.name}`)
   }
 
@@ -153,8 +157,10 @@ export function locks(random, { hostOf = virtualHost } = {}) {
    * @param {boolean} wasCycle when it began to wait
    */
   function survives(actor, mutex, error, wasCycle) {
-    if (error instanceof TimeoutError) seen.timeouts++
-    else if (error instanceof DeadlockError) {
+    if (error instanceof TimeoutError) {
+      seen.timeouts++
+      if (wasCycle) note(`${actor.job.name} was told of a time-out, not of a cycle`)
+    } else if (error instanceof DeadlockError) {
       seen.deadlocks++
       const { name } = actor.job
       if (!wasCycle) note(`${name} was told of a cycle that is none: ${error.message}`)
@@ -179,7 +185,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     try {
       yield mutex.use(function* () {
         isInside = true
-        locked(actor, mutex)
+        locked(actor, mutex, wasCycle)
         try {
           yield* within(actor, depth)
         } finally {
@@ -197,10 +203,11 @@ export function locks(random, { hostOf = virtualHost } = {}) {
   /** @param {Actor} actor @param {Mutex} mutex @param {number} depth */
   function* locksAndUnlocks(actor, mutex, depth) {
     const ms = GRAIN * random.integer(0, 12)
-    const wasCycle = closes(mutex, actor.job)
+    const way = random.pick(['plain', 'timeout', 'choice'])
+    actor.isChoosing = way === 'choice'
+    const wasCycle = !actor.isChoosing && closes(mutex, actor.job)
     actor.wants = mutex
     try {
-      const way = random.pick(['plain', 'timeout', 'choice'])
       if (way === 'plain') yield mutex.lock()
       else if (way === 'timeout') yield timeout(ms, mutex.lock())
       else {
@@ -211,8 +218,9 @@ export function locks(random, { hostOf = virtualHost } = {}) {
       return survives(actor, mutex, error, wasCycle)
     } finally {
       actor.wants = null
+      actor.isChoosing = false
     }
-    locked(actor, mutex)
+    locked(actor, mutex, wasCycle)
     goesOn(actor)
     const isForgotten = random.chance(forgets)
     try {
