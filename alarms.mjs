@@ -13,7 +13,7 @@
 
 import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
-const { Waitable, here } = seam
+const { Waitable, here, options: optionsOf, parameters: PARAMETERS } = seam
 
 /** @typedef {import('./rt.mjs').Job} Job */
 /** @typedef {import('./rt.mjs').TaskOptions} TaskOptions */
@@ -77,12 +77,6 @@ function flag(name, value) {
   throw new TypeError(`${name} must be a boolean, got ${describe(value)}`)
 }
 
-/** @param {any} options */
-function optionsOf(options) {
-  if (typeof options === 'object' && options !== null) return options
-  throw new TypeError(`options must be an object, got ${describe(options)}`)
-}
-
 /** @param {string} name @param {any} value @returns {any} */
 function callable(name, value) {
   if (typeof value === 'function') return value
@@ -113,11 +107,6 @@ function follow(signal, end) {
   signal.addEventListener('abort', end)
   return () => signal.removeEventListener('abort', end)
 }
-
-const PARAMETERS = /** @type {const} */ ([
-  'name', 'deadline', 'priority', 'period', 'wcet', 'budget', 'miss', 'onMiss', 'onOverrun', 'reservation',
-  'uses', 'scheduler'
-])
 
 /** The parameters of a task that are set. @param {any} source @returns {TaskOptions} */
 function parametersOf(source) {
@@ -271,7 +260,7 @@ export class Alarm {
  */
 export function after(ms, work, options = {}) {
   duration('ms', ms)
-  const { scheduler, activate } = activationOf(work, optionsOf(options))
+  const { scheduler, activate } = activationOf(work, optionsOf(options, ALARM))
   return new Alarm(scheduler, scheduler.now() + ms, activate, once, options)
 }
 
@@ -286,10 +275,11 @@ export function after(ms, work, options = {}) {
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
-  const { scheduler, activate } = activationOf(work, optionsOf(options))
+  const { scheduler, activate } = activationOf(work, optionsOf(options, ALARM))
   return new Alarm(scheduler, time, activate, once, options)
 }
 
+const ALARM = [...PARAMETERS, 'ref', 'signal']
 const once = () => undefined
 
 /**
@@ -306,7 +296,7 @@ const once = () => undefined
  */
 export function every(period, work, options = {}) {
   interval('period', period)
-  const { phase = period, count = Infinity, catchUp = 'skip' } = optionsOf(options)
+  const { phase = period, count = Infinity, catchUp = 'skip' } = optionsOf(options, REPEATED)
   duration('phase', phase)
   oneOf('catchUp', catchUp, ['skip', 'all'])
   let left = times(count)
@@ -318,6 +308,8 @@ export function every(period, work, options = {}) {
   }
   return new Alarm(scheduler, cycle.time, () => activate(cycle.latest), advance, options)
 }
+
+const REPEATED = [...ALARM, 'phase', 'count', 'catchUp']
 
 /** Times `origin + index * period`: multiplied, not added up, so that hours do not drift. */
 class Cycle {
@@ -356,6 +348,8 @@ class Cycle {
 
 // ----------------------------------------------------------------------------------------------- 2 waiting
 
+const WAITING = ['scheduler']
+
 /** Waits for a time. */
 class Moment extends Waitable {
   #timeOf
@@ -366,7 +360,7 @@ class Moment extends Waitable {
   /** @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options */
   constructor(timeOf, options) {
     super()
-    here(optionsOf(options)) // only at `begin` is it known which, but a wrong one is refused here
+    here(optionsOf(options, WAITING)) // only at `begin` is it known which, but a wrong one is refused here
     this.#timeOf = timeOf
     this.#options = options
   }
@@ -423,7 +417,7 @@ class Timeout extends Waitable {
     if (awaited === null) {
       throw new TypeError(`awaited must be a promise, a job or a waitable, got ${describe(subject)}`)
     }
-    here(optionsOf(options))
+    here(optionsOf(options, WAITING))
     this.#ms = ms
     this.#subject = subject
     this.#awaited = awaited
@@ -676,7 +670,7 @@ class Periodic {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function periodic(task, options = {}) {
-  const { phase = 0, count = Infinity, excess = 'skip' } = optionsOf(options)
+  const { phase = 0, count = Infinity, excess = 'skip' } = optionsOf(options, PERIODIC)
   const { period = task instanceof Task ? task.period : undefined } = options
   interval('period', period)
   duration('phase', phase)
@@ -685,6 +679,8 @@ export function periodic(task, options = {}) {
   const source = new Source('task', task, { ...parametersOf(options), period })
   return new Periodic(source, excess, new Cycle(source.scheduler.now() + phase, period), count, options)
 }
+
+const PERIODIC = [...ALARM, 'phase', 'count', 'excess']
 
 /** Jobs of periodic tasks, and what makes each a loop. @type {WeakMap<Job, () => Loop>} */
 const beginnings = new WeakMap()
@@ -830,7 +826,7 @@ export function nextPeriod() {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function sporadic(task, options) {
-  const { interarrival, excess = 'defer' } = optionsOf(options)
+  const { interarrival, excess = 'defer' } = optionsOf(options, [...PARAMETERS, 'interarrival', 'excess'])
   interval('interarrival', interarrival)
   oneOf('excess', excess, ['defer', 'drop'])
   const source = new Source('task', task, parametersOf(options))
@@ -855,7 +851,7 @@ export function sporadic(task, options) {
  * @throws {TypeError | RangeError} naming the parameter; TypeError where there are no animation frames
  */
 export function frames(task, options = {}) {
-  const signal = signalOf(optionsOf(options).signal)
+  const signal = signalOf(optionsOf(options, [...PARAMETERS, 'signal']).signal)
   const source = new Source('task', task, parametersOf(options))
   const { scheduler } = source
   const { host } = scheduler
@@ -1030,7 +1026,7 @@ class Fifo {
 export function on(target, type, task, options = {}) {
   if (!isEventTarget(target)) throw new TypeError(`target must be an EventTarget, got ${describe(target)}`)
   if (typeof type !== 'string') throw new TypeError(`type must be a string, got ${describe(type)}`)
-  const { before, once = false, passive, capture = false, size = Infinity, bottomHalf, io } = optionsOf(options)
+  const { before, once = false, passive, capture = false, size = Infinity, bottomHalf, io } = optionsOf(options, HANDLING)
   const { signal, capacity, period, kind, depleted } = options
   if (before !== undefined) callable('before', before)
   flag('once', once)
@@ -1070,6 +1066,9 @@ export function on(target, type, task, options = {}) {
     throw error
   }
 }
+
+const HANDLING = [...PARAMETERS, 'before', 'once', 'passive', 'capture', 'signal', 'capacity', 'kind', 'depleted', 'io',
+  'bottomHalf', 'size']
 
 /** What handles the events of a target and type. Made by `on`. */
 class Handling {
@@ -1183,7 +1182,7 @@ class Handling {
    * @throws {TypeError} naming the parameter
    */
   noInterrupts(options = {}) {
-    const { drop = false } = optionsOf(options)
+    const { drop = false } = optionsOf(options, ['drop'])
     this.#drops = flag('drop', drop)
     this.#isOn = false
   }
@@ -1288,7 +1287,7 @@ export class AsyncEvent {
 
   /** @param {{ scheduler?: Scheduler }} [options] */
   constructor(options = {}) {
-    this.#scheduler = here(optionsOf(options))
+    this.#scheduler = here(optionsOf(options, WAITING))
     this.#policy = this.#scheduler.policy
   }
 
@@ -1300,7 +1299,7 @@ export class AsyncEvent {
    */
   handle(task, options = {}) {
     const scheduler = this.#scheduler
-    const source = new Source('task', task, parametersOf(optionsOf(options)))
+    const source = new Source('task', task, parametersOf(optionsOf(options, PARAMETERS)))
     const own = source.parameter('scheduler')
     if (own !== undefined && own !== scheduler) throw new TypeError('scheduler must be that of the event')
     source.scheduler = scheduler
@@ -2188,6 +2187,7 @@ const isByDeadline = ({ compare }) => compare === edf.compare
 /** @param {import('./rt.mjs').Policy} policy */
 const isByPriority = ({ compare }) => compare === fp.compare
 
+const RESERVATION = ['capacity', 'period', 'kind', 'priority', 'depleted', 'name', 'scheduler']
 const BY_PRIORITY = ['sporadic', 'deferrable', 'polling']
 const BY_DEADLINE = ['constant-bandwidth']
 
@@ -2239,7 +2239,7 @@ export class Reservation {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
-    const { capacity, period, depleted = 'background', name = 'reservation' } = optionsOf(options)
+    const { capacity, period, depleted = 'background', name = 'reservation' } = optionsOf(options, RESERVATION)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
     checkCapacity(capacity, period)
@@ -2303,7 +2303,8 @@ export class Reservation {
    */
   resize(options) {
     const account = this.#account
-    const { capacity = account.capacity, period = account.period } = optionsOf(options)
+    const { capacity = account.capacity, period = account.period } =
+      optionsOf(options, ['capacity', 'period', 'priority'])
     checkCapacity(capacity, period)
     const { priority = account.priority === 1 / account.period ? 1 / period : account.priority } = options
     finitePriority(priority)
@@ -2340,7 +2341,8 @@ export class IoReservation {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
-    const { utilization, depleted = 'wait', name = 'I/O reservation' } = optionsOf(options)
+    const { utilization, depleted = 'wait', name = 'I/O reservation' } =
+      optionsOf(options, ['utilization', 'depleted', 'name', 'scheduler'])
     const scheduler = here(options)
     fraction('utilization', utilization)
     oneOf('depleted', depleted, ['background', 'wait'])
@@ -2399,7 +2401,7 @@ export class IoReservation {
    * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
    */
   resize(options) {
-    const utilization = fraction('utilization', optionsOf(options).utilization)
+    const utilization = fraction('utilization', optionsOf(options, ['utilization']).utilization)
     const account = this.#account
     promise(account, claimOfIo(account.name, utilization))
     if (utilization > 0) account.server.resize(utilization, account.scheduler.now())
@@ -2422,7 +2424,7 @@ export class IoReservation {
    * @throws {TypeError} naming the parameter
    */
   noInterrupts(options = {}) {
-    const { drop = false } = optionsOf(options)
+    const { drop = false } = optionsOf(options, ['drop'])
     this.#drops = flag('drop', drop)
     this.#isOn = false
     this.#apply()
@@ -2636,7 +2638,7 @@ const percent = value => `${Math.round(value * 1e4) / 100} %`
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function admit(set, options = {}) {
-  const { share } = optionsOf(options)
+  const { share } = optionsOf(options, ['share', 'scheduler'])
   if (share !== undefined) {
     number('share', 'a number > 0 and <= 1', share, typeof share === 'number' && share > 0 && share <= 1)
   }
@@ -2714,7 +2716,8 @@ function claimOf(member, where, policy) {
  */
 export function loop(body, options) {
   callable('body', body)
-  const { capacity, period, priority, kind, depleted, signal } = optionsOf(options)
+  const { capacity, period, priority, kind, depleted, signal } =
+    optionsOf(options, [...PARAMETERS, 'capacity', 'kind', 'depleted', 'signal'])
   if (options.reservation !== undefined) throw new TypeError('reservation is made by loop(), of capacity and period')
   const parameters = parametersOf(options)
   delete parameters.period
@@ -2763,7 +2766,7 @@ function retire(reservation) {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function worstCaseDelay(options) {
-  const { handler, io, bottomHalf = 0 } = optionsOf(options)
+  const { handler, io, bottomHalf = 0 } = optionsOf(options, ['handler', 'io', 'bottomHalf'])
   if (typeof handler !== 'object' || handler === null) {
     throw new TypeError(`handler must be a reservation, got ${describe(handler)}`)
   }

@@ -362,8 +362,8 @@ const SUM = 10
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function schedulable(tasks, options = {}) {
-  const { policy = edf } = record('options', options)
-  const isByDeadline = record('policy', policy).compare === edf.compare
+  const { policy = edf } = optionsOf(options, ['policy'])
+  const isByDeadline = policyOf(policy).compare === edf.compare
   if (!isByDeadline && policy.compare !== fp.compare) {
     throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
   }
@@ -418,7 +418,7 @@ function sectionsOf(name, { sections = [], uses = [], wcet }) {
   if (!Array.isArray(uses)) throw wrongType(`${name}uses`, 'an array of Resources', uses)
   const declared = sections.map((section, index) => {
     const where = `${name}sections[${index}]`
-    const { resource, wcet: length } = record(where, section)
+    const { resource, wcet: length } = optionsOf(section, ['resource', 'wcet'], where)
     if (notNegative(`${where}.wcet`, length) <= wcet) return { resource, wcet: length }
     throw outOfRange(`${where}.wcet`, `at most that of its task, ${wcet}`, length)
   })
@@ -942,6 +942,35 @@ function record(name, value) {
   return value
 }
 
+/**
+ * Options: an object of whose own names each is known, since others would be passed over in silence.
+ *
+ * @param {unknown} value @param {readonly string[]} known @param {string} [of] the parameter
+ * @returns {any}
+ * @throws {TypeError} naming the option
+ */
+function optionsOf(value, known, of = 'options') {
+  const options = record(of, value)
+  for (const name in options) {
+    if (known.includes(name) || !Object.hasOwn(options, name)) continue
+    const meant = known.find(other => lettersBut(name, other) + lettersBut(other, name) <= 2)
+    const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean '${meant}'?`
+    throw new TypeError(`unknown option '${of === 'options' ? '' : `${of}.`}${name}'; ${hint}`)
+  }
+  return options
+}
+
+/** How many letters one word has that another has not. @param {string} word @param {string} other */
+const lettersBut = (word, other) => [...other].reduce((left, letter) => left.replace(letter, ''), word).length
+
+/** @param {any} value @returns {any} */
+function policyOf(value) {
+  if (value === 'edf' || value === 'fp' || value === 'rm') {
+    throw wrongType('policy', `the object that rt.mjs exports as ${value}`, value)
+  }
+  return record('policy', value)
+}
+
 /** @param {unknown} value @returns {any} */
 function abortSignal(value) {
   const signal = /** @type {any} */ (value)
@@ -1014,14 +1043,15 @@ export class Task {
       if (options !== undefined) throw wrongType('work', 'a function', work)
       if (this.run === Task.prototype.run) {
         if (new.target !== Task) throw wrongType(`${new.target.name}.run`, 'a function', undefined)
-        throw wrongType('work', 'a function', work)
+        const isOptions = typeof work === 'object' && work !== null
+        throw wrongType('work', isOptions ? 'a function, and the options come after it' : 'a function', work)
       }
       options = work
       callable(`${this.constructor.name}.run`, this.run)
     } else {
       this.run = work
     }
-    const given = options === undefined ? {} : record('options', options)
+    const given = options === undefined ? {} : optionsOf(options, TASK_OPTIONS)
     this.name = chosen(given.name, undefined, typeof work === 'function' ? work.name : this.constructor.name)
     this.deadline = chosen(given.deadline, undefined, Infinity)
     this.priority = chosen(given.priority, undefined, 0)
@@ -1065,6 +1095,11 @@ export class Task {
 
 /** @param {any} given @param {any} base @param {any} otherwise */
 const chosen = (given, base, otherwise) => given !== undefined ? given : base !== undefined ? base : otherwise
+
+/** The names of TaskOptions, those that are given most first. @type {readonly (keyof TaskOptions)[]} */
+const TASK_OPTIONS = ['deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'onMiss', 'onOverrun',
+  'reservation', 'uses', 'sections', 'scheduler']
+const SPAWN_OPTIONS = [...TASK_OPTIONS, 'release', 'signal']
 
 /** A task that says nothing. @type {any} */
 const NOTHING = Object.freeze({
@@ -1960,7 +1995,8 @@ function waitableOf(a, value) {
   const waitable = Waitable.of(value)
   if (waitable === null) {
     throw new TypeError(
-      `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}`)
+      `a job may yield nothing, a generator, a promise, a job or a waitable; ${a.job.name} yielded ${describe(value)}` +
+      (Array.isArray(value) ? ': for several at once, yield par(...) of sync.mjs, or Promise.all(...)' : ''))
   }
   return waitable
 }
@@ -2443,12 +2479,13 @@ class Dispatcher {
       this.arrive(a)
       return a.job
     }
-    return this.spawnWith(work, leaf, options === undefined ? {} : options, args).job
+    return this.spawnWith(work, leaf, options === undefined ? {} : optionsOf(options, SPAWN_OPTIONS), args).job
   }
 
   /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
   spawnWith(work, leaf, options, args) {
-    const { name, release, signal } = record('options', options)
+    const { name, release, signal, scheduler } = options
+    if (scheduler !== undefined && scheduler !== this.scheduler) throw new TypeError('scheduler must be the one that spawns')
     if (name !== undefined && typeof name !== 'string') throw wrongType('name', 'a string', name)
     if (release !== undefined) finite('release', release)
     if (signal !== undefined) abortSignal(signal)
@@ -3388,7 +3425,8 @@ class Dispatcher {
     const { current } = this
     const isAsync = current !== null && current.leaf === null
     if (options === undefined && isAsync) return yieldAlong(/** @type {Activation} */ (current))
-    const { deadline, priority, signal } = options === undefined ? {} : record('options', options)
+    const { deadline, priority, signal } = options === undefined ? {}
+      : optionsOf(options, YIELD_OPTIONS)
     const now = this.read()
     const a = new Activation(this, this.stats.jobs + 1, 'continuation', null, NO_ARGUMENTS)
     a.limit = this.limit
@@ -3424,7 +3462,7 @@ class Dispatcher {
   /** @param {any} fn @param {any} options @returns {Job} */
   postTask(fn, options) {
     refuseAsyncGenerator('fn', callable('fn', fn), fn)
-    const { priority, signal, delay = 0, deadline } = record('options', options)
+    const { priority, signal, delay = 0, deadline } = optionsOf(options, POST_OPTIONS)
     if (signal !== undefined) abortSignal(signal)
     finite('delay', notNegative('delay', delay))
     const follows = priority === undefined && signal?.priority !== undefined
@@ -3531,9 +3569,13 @@ class Dispatcher {
 /** @type {(scheduler: Scheduler) => Dispatcher} */
 let dispatcherOf
 
+const YIELD_OPTIONS = ['priority', 'signal', 'deadline']
+const POST_OPTIONS = [...YIELD_OPTIONS, 'delay']
+const SETTINGS = ['policy', 'slice', 'round', 'budget', 'host', 'paused', 'closed', 'onMiss', 'onOverrun', 'onStall', 'onError']
+
 /** @param {any} options @param {any} base settings in force @returns {any} settings */
 function settingsOf(options, base) {
-  record('options', options)
+  optionsOf(options, SETTINGS)
   const or = (/** @type {string} */ name) => options[name] === undefined ? base[name] : options[name]
   for (const name of ['onMiss', 'onOverrun', 'onStall', 'onError']) {
     if (options[name] !== undefined) callable(name, options[name])
@@ -3541,7 +3583,7 @@ function settingsOf(options, base) {
   for (const name of ['paused', 'closed']) {
     if (typeof or(name) !== 'boolean') throw wrongType(name, 'a boolean', options[name])
   }
-  const policy = record('policy', or('policy'))
+  const policy = policyOf(or('policy'))
   callable('policy.compare', policy.compare)
   callable('policy.level', policy.level)
   if (policy.priority !== undefined) callable('policy.priority', policy.priority)
@@ -3765,6 +3807,7 @@ class Gate {
  * - `Waitable` the base class of what jobs may wait for, and its protocol
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue
+ * - `options(value, known)` checks options; `parameters` are the names of TaskOptions
  * - `here(options)` the scheduler that acts
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
@@ -3785,6 +3828,8 @@ export const seam = Object.freeze({
   Queue,
   Heap,
   rank: rankOf,
+  options: optionsOf,
+  parameters: TASK_OPTIONS,
 
   /** @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
   here(options) {
@@ -4206,7 +4251,7 @@ function delegable(key, value) {
  * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
  */
 export function preemptify(fn, options = {}) {
-  const { methods, ...others } = record('options', options)
+  const { methods, ...others } = optionsOf(options, ['methods', 'this', ...Object.keys(OPTIONS)])
   if (methods === undefined) {
     callable('fn', fn)
     if (fn[known]) return fn

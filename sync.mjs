@@ -8,7 +8,7 @@ import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { Heap, Queue, Waitable, here } = seam
+const { Heap, Queue, Waitable, here, options: optionsOf } = seam
 
 /** @typedef {import('./rt.mjs').Job} Job */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
@@ -67,13 +67,9 @@ function callable(name, value) {
   return value
 }
 
-/** @param {unknown} options @returns {any} */
-function record(options) {
-  if (typeof options !== 'object' || options === null) throw wrongType('options', 'an object', options)
-  return options
-}
+const NAMED = ['name']
 
-/** @param {any} options @param {string} otherwise @returns {string} what errors and traces call it */
+/** @param {any} options checked @param {string} otherwise @returns {string} what errors and traces call it */
 function nameIn(options, otherwise) {
   const { name = otherwise } = options
   if (typeof name !== 'string') throw wrongType('name', 'a string', name)
@@ -117,9 +113,11 @@ function currentJob(name) {
 /** On which scheduler: outside jobs on that of `options`. @param {Job | null} job @param {any} options */
 const actingFor = (job, { scheduler }) => here(job === null ? { scheduler } : undefined)
 
-/** @param {any} options @returns {any} of a call: that they are none is told at once */
-function optionsOf(options) {
-  here(record(options))
+const CALL_OPTIONS = ['scheduler']
+
+/** @param {any} options of a call: that they are none is told at once @param {string[]} [known] @returns {any} */
+function callOptions(options, known = CALL_OPTIONS) {
+  here(optionsOf(options, known))
   return options
 }
 
@@ -343,7 +341,7 @@ class Attendance extends Waitable {
  */
 export function nonPreemptive(section, options = {}) {
   return /** @type {any} */ (
-    new Call('nonPreemptive()', unpreempted, null, callable('section', section), optionsOf(options)))
+    new Call('nonPreemptive()', unpreempted, null, callable('section', section), callOptions(options)))
 }
 
 /** @param {null} _ @param {() => any} section @returns {Generator<any, any, any>} */
@@ -382,7 +380,7 @@ export class Resource {
    * @throws {TypeError | RangeError} naming the option
    */
   constructor(options = {}) {
-    const { ceiling } = record(options)
+    const { ceiling } = optionsOf(options, ['ceiling', 'name'])
     if (ceiling !== undefined) {
       if (typeof ceiling !== 'number') throw wrongType('ceiling', 'a number', ceiling)
       if (Number.isNaN(ceiling)) throw outOfRange('ceiling', 'a number', ceiling)
@@ -413,7 +411,7 @@ export class Resource {
   use(section, options = {}) {
     const ceiling = this.#ceiling
     callable('section', section)
-    const { scheduler = ceiling.scheduler ?? undefined } = optionsOf(options)
+    const { scheduler = ceiling.scheduler ?? undefined } = callOptions(options)
     return /** @type {any} */ (
       new Call(`${ceiling.name}.use()`, used, ceiling, section, { scheduler, uses: [this] }))
   }
@@ -653,7 +651,7 @@ export class Mutex {
 
   /** @param {{ name?: string }} [options] `name` for traces and errors */
   constructor(options = {}) {
-    this.#ownership = new Ownership(nameIn(record(options), 'mutex'))
+    this.#ownership = new Ownership(nameIn(optionsOf(options, NAMED), 'mutex'))
   }
 
   get name() { return this.#ownership.name }
@@ -707,7 +705,7 @@ export class Mutex {
    */
   use(section, options = {}) {
     return /** @type {any} */ (
-      new Call(`${this.name}.use()`, locked, this.#ownership, callable('section', section), optionsOf(options)))
+      new Call(`${this.name}.use()`, locked, this.#ownership, callable('section', section), callOptions(options)))
   }
   get [Symbol.toStringTag]() { return 'Mutex' }
 }
@@ -783,7 +781,7 @@ export class Semaphore {
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(permits, options = {}) {
-    this.#permits = new Permits(count('permits', permits), nameIn(record(options), 'semaphore'))
+    this.#permits = new Permits(count('permits', permits), nameIn(optionsOf(options, NAMED), 'semaphore'))
   }
 
   get name() { return this.#permits.name }
@@ -812,7 +810,7 @@ export class Semaphore {
    */
   use(section, options = {}) {
     return /** @type {any} */ (
-      new Call(`${this.name}.use()`, permitted, this.#permits, callable('section', section), optionsOf(options)))
+      new Call(`${this.name}.use()`, permitted, this.#permits, callable('section', section), callOptions(options)))
   }
   get [Symbol.toStringTag]() { return 'Semaphore' }
 }
@@ -873,7 +871,7 @@ export class Barrier {
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(parties, options = {}) {
-    this.#gathering = new Gathering(count('parties', parties, 1), nameIn(record(options), 'barrier'))
+    this.#gathering = new Gathering(count('parties', parties, 1), nameIn(optionsOf(options, NAMED), 'barrier'))
   }
 
   get name() { return this.#gathering.name }
@@ -1239,7 +1237,7 @@ export class Channel {
     if (size !== Infinity && !(Number.isSafeInteger(size) && size >= 0)) {
       throw outOfRange('size', 'an integer >= 0 or Infinity', size)
     }
-    const { overflow = 'block' } = record(options)
+    const { overflow = 'block' } = optionsOf(options, ['overflow', 'name'])
     if (!OVERFLOWS.includes(overflow)) throw wrongType('overflow', "'block', 'drop' or 'slide'", overflow)
     this.#exchange = new Exchange(size, overflow, nameIn(options, 'channel'))
   }
@@ -1309,7 +1307,7 @@ export class Channel {
    */
   forEach(work, options = {}) {
     return /** @type {any} */ (
-      new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work), optionsOf(options)))
+      new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work), callOptions(options)))
   }
 
   /**
@@ -1590,11 +1588,13 @@ const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wai
 /** Of the first few guards, so that no choice has to make them. */
 const NAMES = Array.from({ length: 16 }, (_, index) => `guards[${index}]`)
 
+const CHOICE_OPTIONS = ['fair', 'scheduler']
+const GUARD = [...KINDS, 'value', 'when', 'action']
+
 /** @param {any} guard @param {number} index */
 function checkGuard(guard, index) {
   const name = nameOf(index)
-  if (typeof guard !== 'object' || guard === null) throw wrongType(name, 'an object', guard)
-  const { receive, send, timeout, until, wait, skip, when, action } = guard
+  const { receive, send, timeout, until, wait, skip, when, action } = optionsOf(guard, GUARD, name)
   const count = Number(receive !== undefined) + Number(send !== undefined) + Number(timeout !== undefined) +
     Number(until !== undefined) + Number(wait !== undefined) + Number(skip !== undefined)
   if (count !== 1) {
@@ -1670,7 +1670,7 @@ function timestamp(name, value) {
  */
 export function choice(guards, options = {}) {
   if (!Array.isArray(guards)) throw wrongType('guards', 'an array', guards)
-  const { fair = false } = optionsOf(options)
+  const { fair = false } = callOptions(options, CHOICE_OPTIONS)
   if (typeof fair !== 'boolean') throw wrongType('fair', 'a boolean', fair)
   /** @type {Waitable[]} */
   const branches = []
@@ -1849,7 +1849,7 @@ function callOfAll(kind, given) {
   if (kind === 'race' && works.length === 0) {
     throw new TypeError('works must not be empty, or the race would never end')
   }
-  return new Call(`${kind}()`, together, kind, works, hasOptions ? optionsOf(last) : undefined)
+  return new Call(`${kind}()`, together, kind, works, hasOptions ? callOptions(last) : undefined)
 }
 
 /**
@@ -2210,9 +2210,7 @@ function sharedMemory(bytes) {
  * @returns {{ shared: boolean, buffer?: SharedArrayBuffer, bytes: number }}
  */
 function sharedOptions(options, first) {
-  if (typeof options !== 'object' || options === null) {
-    throw new TypeError(`options must be an object, got ${describe(options)}`)
-  }
+  optionsOf(options, ['shared', 'buffer', 'bytes'])
   const { shared = options.buffer !== undefined, bytes = 1024 } = options
   const { buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } = options
   if (typeof shared !== 'boolean') throw new TypeError(`shared must be a boolean, got ${describe(shared)}`)
@@ -3495,11 +3493,13 @@ class ExternalChannel extends Channel {
    * @throws {TypeError} when `transfer` is no array
    */
   send(message, options = {}) {
-    const { transfer } = record(options)
+    const { transfer } = optionsOf(options, TRANSFER)
     if (transfer !== undefined && !Array.isArray(transfer)) throw wrongType('transfer', 'an array', transfer)
     return new Transferring(this.#wire, message, transfer)
   }
 }
+
+const TRANSFER = ['transfer']
 
 /** @type {WeakMap<Wire, ExternalChannel>} */
 const channels = new WeakMap()

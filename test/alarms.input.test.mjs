@@ -189,7 +189,8 @@ const CALLS = {
   },
   sporadic: {
     call: (here, { task = generate, options }) => {
-      return sporadic(task, options({ ...given(here), interarrival: 5 }))
+      const { signal, ...rest } = given(here)
+      return sporadic(task, options({ ...rest, interarrival: 5 }))
     },
     parameters: { task: WORK },
     options: { ...JOB_OPTIONS, interarrival: INTERVAL, excess: oneOf('defer', 'drop') }
@@ -358,6 +359,16 @@ for (const [name, { call, parameters, options }] of Object.entries(CALLS)) {
     const names = Object.keys(options).filter(option => !required.includes(option))
     const undefineds = Object.fromEntries(names.map(option => [option, undefined]))
     call(world(), { options: given => ({ ...given, ...undefineds }) })
+  })
+
+  tests(`${name}: an option of an unknown name is refused, whatever its value`, () => {
+    for (const value of [5, undefined]) {
+      const here = world()
+      const hint = 'deadline' in options ? "; did you mean 'deadline'?" : ''
+      const error = errorOf(() => call(here, { options: given => ({ ...given, dedline: value }) }))
+      assertRefusal(here, () => { throw error }, TypeError, error.message)
+      assert.ok(error.message.startsWith(`unknown option 'dedline'${hint}`), error.message)
+    }
   })
 
   tests(`${name}: what a getter of the options throws comes out, and nothing is registered`, () => {

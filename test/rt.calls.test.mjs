@@ -627,7 +627,7 @@ junk('the error says what was yielded', async () => {
     return messages
   })
   assert.equal(messages, [
-    '0', '"text"', 'null', 'an array', 'an object (Object)', 'Symbol(s)', '5', 'function paint'
+    '0', '"text"', 'null', 'an array: for several at once, yield par(...) of sync.mjs, or Promise.all(...)', 'an object (Object)', 'Symbol(s)', '5', 'function paint'
   ])
 })
 

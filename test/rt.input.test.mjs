@@ -187,9 +187,24 @@ function options(tests, call, parameters, act, create) {
       assertKind(name, kind, (here, value) => act(here, { [name]: value }), { create, values: [NULL] })
     }
   })
+  tests(`${call}: a name that is unknown is refused, whatever its value`, () => {
+    for (const value of [5, undefined]) {
+      const here = (create ?? world)()
+      if (call === 'release of a changed task') return act(here, { dedline: value }) // a property of its own
+      assertRefusal(here, () => act(here, { dedline: value }), TypeError, `unknown option 'dedline'; ${
+        'deadline' in parameters ? "did you mean 'deadline'?" : `known are ${NAMES_OF[call] ?? ''}`}`)
+    }
+    act((create ?? world)(), { [Symbol('mine')]: 5 })
+  })
   tests(`${call}: a value that cannot be looked at is refused as any other`, () => {
     assertUnreadable(parameters, (here, name, value) => act(here, { [name]: value }), create)
   })
+}
+
+/** What is said of a name that resembles none. @type {Record<string, string>} */
+const NAMES_OF = {
+  'new Scheduler': 'policy, slice, round, budget, host, paused, closed, onMiss, onOverrun, onStall, onError',
+  configure: 'policy, slice, round, budget, host, paused, closed, onMiss, onOverrun, onStall, onError'
 }
 
 const allUndefined = parameters => Object.fromEntries(Object.keys(parameters).map(name => [name, undefined]))
@@ -223,6 +238,18 @@ spawning('spawn: work must be a Task, a generator or a function', () => {
     assertKind('work', WORK, (here, value) => here.scheduler.spawn(value, jobOptions(here)), { values })
     assertKind('work', WORK, (here, value) => here.scheduler.spawn(value), { values })
   }
+})
+
+spawning('spawn: names that options inherit are their own affair', () => {
+  const { scheduler } = world()
+  assert.is(scheduler.spawn(generate, Object.create({ mine: 1, deadline: 7 })).deadline, 7)
+})
+
+spawning('spawn: the scheduler of options must be the one that spawns', () => {
+  const here = world()
+  here.scheduler.spawn(generate, { scheduler: here.scheduler })
+  assertRefusal(here, () => here.scheduler.spawn(generate, { scheduler: new Scheduler() }), TypeError,
+    'scheduler must be the one that spawns')
 })
 
 spawning('spawn: a job is no work', () => {
@@ -438,7 +465,8 @@ tasks('new Task: without a method run there must be work', () => {
   Wrong.prototype.run = /** @type {any} */ (5)
   const here = world()
   assertRefusal(here, () => new Nothing(), TypeError, 'Nothing.run must be a function, got undefined')
-  assertRefusal(here, () => new Task({}), TypeError, 'work must be a function, got an object (Object)')
+  assertRefusal(here, () => new Task({ deadline: 5 }), TypeError,
+    'work must be a function, and the options come after it, got an object (Object)')
   assertRefusal(here, () => new Wrong(), TypeError, 'Wrong.run must be a function, got 5')
   class Inherited extends Derived {}
   assert.is(new Inherited({ deadline: 5 }).deadline, 5)
@@ -523,6 +551,14 @@ schedulers('configure: options must be an object, and must be given', () => {
     values: [...VALUES, NULL, UNDEFINED],
     create: configurable
   })
+})
+
+schedulers('a policy is not given by its name', () => {
+  const here = world()
+  for (const name of ['edf', 'fp', 'rm']) {
+    assertRefusal(here, () => new Scheduler({ host: here.host, policy: /** @type {any} */ (name) }), TypeError,
+      `policy must be the object that rt.mjs exports as ${name}, got "${name}"`)
+  }
 })
 
 schedulers('new Scheduler: slice and round may be Infinity, and undefined is the default', () => {

@@ -841,7 +841,8 @@ handlers('a handler that throws is reported and changes nothing', () => {
     const host = virtualHost()
     const scheduler = new Scheduler({ host, budget: 1, ...handlersOf(host) })
     const trace = record(scheduler)
-    scheduler.spawn(execute(host, 6, 3), { name: 'A', deadline: 4, wcet: 5, ...handlersOf(host) })
+    const { onMiss, onOverrun } = handlersOf(host)
+    scheduler.spawn(execute(host, 6, 3), { name: 'A', deadline: 4, wcet: 5, onMiss, onOverrun })
     scheduler.spawn(execute(host, 2), { name: 'B', deadline: 5 })
     host.run()
     return { host, text: trace.text() }

@@ -224,15 +224,18 @@ for (const [given, type, message] of [
   [[[task(1, 2, { sections: {} })]], TypeError,
     'tasks[0].sections must be an array of sections, got an object (Object)'],
   [[[section(null)]], TypeError, 'tasks[0].sections[0] must be an object, got null'],
+  [[[section({ wcet: 1, resorce: 'bus' })]], TypeError,
+    "unknown option 'tasks[0].sections[0].resorce'; did you mean 'resource'?"],
   [[[section({})]], TypeError, 'tasks[0].sections[0].wcet must be a number >= 0, got undefined'],
   [[[section({ wcet: 3 })]], RangeError,
     'tasks[0].sections[0].wcet must be at most that of its task, 2, got 3'],
-  [[[], { policy: 'rm' }], TypeError, 'policy must be an object, got "rm"'],
+  [[[], { policy: 'rm' }], TypeError, 'policy must be the object that rt.mjs exports as rm, got "rm"'],
   [[[], { policy: { name: 'fcfs', compare() {}, level() {} } }], TypeError,
     'policy must be edf, fp, rm, or one that compares as these do, got an object (Object)'],
   [[[task(1, 2)], { policy: { ...fp, priority: () => NaN } }], RangeError,
     'policy.priority() must be a finite number, got NaN'],
-  [[[], null], TypeError, 'options must be an object, got null']
+  [[[], null], TypeError, 'options must be an object, got null'],
+  [[[], { polciy: fp }], TypeError, "unknown option 'polciy'; did you mean 'policy'?"]
 ]) {
   answers(`refuses: ${message}`, () => {
     try {

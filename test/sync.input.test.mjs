@@ -227,6 +227,29 @@ for (const [call, name, kind, act] of PARAMETERS) {
   })
 }
 
+for (const [call, act, message] of /** @type {[string, (here: any) => void, string][]} */ ([
+  ['Resource', () => new Resource({ cieling: 1 }), "'cieling'; did you mean 'ceiling'?"],
+  ['Mutex.use', ({ mutex }) => mutex.use(() => {}, { schedular: 1 }), "'schedular'; did you mean 'scheduler'?"],
+  ['Mutex', () => new Mutex({ title: 'm' }), "'title'; known are name"],
+  ['Semaphore', () => new Semaphore(1, { nmae: 's' }), "'nmae'; did you mean 'name'?"],
+  ['Barrier', () => new Barrier(1, { size: 2 }), "'size'; known are name"],
+  ['Channel', () => new Channel(1, { overFlow: 'drop' }), "'overFlow'; did you mean 'overflow'?"],
+  ['choice', ({ full }) => choice([{ receive: full }], { fiar: true }), "'fiar'; did you mean 'fair'?"],
+  ['a guard', ({ full }) => choice([{ skip: true }, { receive: full, actoin() {} }]),
+    "'guards[1].actoin'; did you mean 'action'?"],
+  ['Latest', () => new Latest(0, { share: true }), "'share'; did you mean 'shared'?"],
+  ['Ring', () => new Ring(1, { byte: 8 }), "'byte'; did you mean 'bytes'?"]
+])) {
+  refusals(`${call}: an option of an unknown name is refused`, () => {
+    const here = world()
+    const before = here.traces()
+    const error = errorOf(() => act(here))
+    assert.instance(error, TypeError)
+    assert.is(error.message, `unknown option ${message}`)
+    assert.equal(here.traces(), before)
+  })
+}
+
 refusals('everything that is exported is in the table, or an error', () => {
   const covered = new Set(PARAMETERS.map(([call]) => call))
   const others = Object.keys(module).filter(name => !covered.has(name))
