@@ -1,0 +1,66 @@
+/**
+ * Random programs in which everything meets: reservations, locks, sections, channels, families of jobs, cancellation,
+ * new keys and capacities, observers, policies and hosts that throw, async jobs; on every host.
+ */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { generate, show, shrink } from './support/mixed-program.mjs'
+import { perform } from './support/mixed-run.mjs'
+import { HOSTS } from './support/platform-host.mjs'
+import { forSeeds, seeded } from './support/seeded.mjs'
+import { assertTrace } from './support/trace.mjs'
+
+// Set SEEDS=10000 in the environment for the long run.
+
+/** @type {import('./support/mixed-program.mjs').Feature[]} */
+const WITHOUT = ['reservations', 'observers', 'faults', 'async']
+
+/** What a violation is about, whatever the names and numbers. */
+const kindOf = ([problem = '']) => problem.replace(/at [\d.]+: /, '').replace(/\bj[\d.]+/g, 'j').replace(/[\d.]+/g, '#')
+
+/** Performs a program; where it violates something, the least that does is printed. */
+async function assertKept(program, hostOf) {
+  const { problems } = await perform(program, { hostOf })
+  if (problems.length === 0) return
+  const kind = kindOf(problems)
+  const least = await shrink(program, async candidate => {
+    return kindOf((await perform(candidate, { hostOf })).problems) === kind
+  })
+  throw new Error(`${(await perform(least, { hostOf })).problems.join('\n')}\n\n${show(least)}`)
+}
+
+const properties = suite('random programs of everything')
+
+for (const { where, hostOf, part } of HOSTS) {
+  properties(`keep every invariant and account, lose nothing, and come to rest, on ${where}`, () => {
+    return forSeeds(500 * part, random => assertKept(generate(random, { without: WITHOUT }), hostOf))
+  })
+}
+
+properties('run alike whenever they run, on each host; the default host in Node gives the very schedule of the virtual one', () => {
+  const [virtual, node] = HOSTS
+  return forSeeds(150, async ({ seed }) => {
+    const text = async ({ hostOf }) => {
+      const { log, trace } = await perform(generate(seeded(seed), { without: WITHOUT }), { hostOf })
+      return `${log}\n${trace}`
+    }
+    const expected = await text(virtual)
+    for (const host of [virtual, node]) assertTrace(await text(host), expected, `on ${host.where}`)
+    for (const host of HOSTS.slice(2)) assertTrace(await text(host), await text(host), `on ${host.where}`)
+  })
+})
+
+properties.run()
+
+const shrinking = suite('what fails is made smaller')
+
+shrinking('to the step that it takes, with all that is around it gone', async () => {
+  const program = generate(seeded(8), { without: WITHOUT })
+  program.jobs[0].body.push({ op: 'call', isDelegated: false, body: [{ op: 'point' }, { op: 'throw' }] })
+  const throws = steps => steps.some(({ op, body = [] }) => op === 'throw' || throws(body))
+  const least = await shrink(program, async ({ jobs }) => jobs.some(({ body }) => throws(body)))
+  assert.equal(least.jobs.map(({ body }) => body), [[{ op: 'throw' }]])
+  assert.equal([least.events, least.observers, least.faults], [[], [], []])
+})
+
+shrinking.run()

@@ -1,0 +1,122 @@
+/** The invariants of rt.mjs's header, looked up in the scheduler's own objects. */
+import { seam } from '../../rt.mjs'
+
+const [PENDING, READY, RUNNING, WAITING, DEPLETED, DONE] = [0, 1, 2, 3, 4, 5]
+const [REPLENISHMENT, , RELEASE] = [0, 1, 2, 3]
+const OUTSIDE = -1
+
+/** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} its dispatcher */
+export function dispatcherOf(scheduler) {
+  const entry = /** @type {any} */ (seam.at(scheduler, Infinity, () => {}, { ref: false }))
+  entry.cancel()
+  return entry.dispatcher
+}
+
+/** @param {import('../../rt.mjs').Job} job @returns {any} its activation */
+export function activationOf(job) {
+  // Who asks for it this way counts as somebody who will see its failure.
+  const { target } = /** @type {any} */ (seam.Waitable.of(job))
+  target.handled = false
+  return target
+}
+
+/** The nodes of a heap, each with those that must come after it. @param {any} heap */
+function orderedPairs(heap) {
+  const pairs = []
+  const nodes = new Set()
+  for (const [index, head] of heap.heads.entries()) {
+    if (index > 0) pairs.push([heap.heads[(index - 1) >> 2], head])
+    for (let node = head; node !== null; node = node.after) {
+      nodes.add(node)
+      if (node.after) pairs.push([node, node.after])
+    }
+  }
+  return { nodes, pairs }
+}
+
+/**
+ * Notes what is violated. To be called when the scheduler is in no operation: from the code of jobs, and between the
+ * macrotasks of its host.
+ *
+ * @param {any} dispatcher @param {Iterable<any>} activations those that are known, ended or not
+ * @param {Iterable<any>} reservations @param {(text: string) => void} note
+ */
+export function checkInvariants(dispatcher, activations, reservations, note) {
+  const { ready, running, current, gates, timelines } = dispatcher
+  const named = (/** @type {any} */ a) => a.job.name
+  const { nodes, pairs } = orderedPairs(ready)
+  const order = (/** @type {any} */ a, /** @type {any} */ b) =>
+    ready.key(a) - ready.key(b) || (ready.key(a) < ready.key(b) ? -1 : ready.tie(a, b))
+
+  // 1, 2
+  if (nodes.size !== ready.size) note(`the ready queue counts ${ready.size} jobs and has ${nodes.size}`)
+  if (current !== null && current !== running) note(`${named(current)} is current, not running`)
+  for (const a of nodes) if (a.state !== READY) note(`${named(a)} is in the ready queue and is ${a.job.state}`)
+  for (const a of activations) {
+    if (a.dispatcher !== dispatcher) continue
+    const { state, rare } = a
+    const is = (/** @type {number} */ wanted, /** @type {boolean} */ isThere, /** @type {string} */ where) => {
+      if ((state === wanted) !== isThere) note(`${named(a)} is ${a.job.state} and ${isThere ? '' : 'not '}${where}`)
+    }
+    is(READY, nodes.has(a), 'in the ready queue')
+    is(RUNNING, running === a, 'the running job')
+    if (state >= DONE) continue
+    const isAway = rare !== null && rare.along !== null && rare.along.promise === null
+    if (state !== WAITING || !isAway) is(WAITING, a.waiting !== null && state !== RUNNING, 'waiting for something')
+    is(PENDING, rare !== null && rare.pending !== null && rare.pending.index !== OUTSIDE && state === PENDING,
+      'on the timeline')
+    if (state === DEPLETED && !rare?.server) note(`${named(a)} is depleted without a reservation`)
+    checkStanding(dispatcher, a, note)
+  }
+  // 3
+  for (const [a, b] of pairs) if (!(order(a, b) < 0)) note(`${named(a)} is before ${named(b)} in the ready queue`)
+  // 4
+  let ceiling = -Infinity
+  for (const gate of gates) {
+    if (gate.closed) note(`a section of ${named(gate.activation)} is closed and on the ceiling stack`)
+    if (gate.activation.state >= DONE) note(`${named(gate.activation)} has ended inside a section`)
+    if (gate.ceiling < ceiling || gate.ceiling < gate.level) note('the ceiling stack falls towards the top')
+    ceiling = gate.ceiling
+  }
+  // 6
+  const due = [...orderedPairs(timelines[REPLENISHMENT]).nodes]
+  for (const reservation of reservations) {
+    const { server, name, isOff, busy } = reservation[seam.protocol]
+    if (isOff || !server.isDepleted || busy.size === 0) continue
+    const isExpected = due.some(({ subject, time }) => subject.of === name && time === server.next)
+    if (!isExpected) note(`${name} is depleted and has no replenishment on the timeline`)
+  }
+  // What is due is not overlooked.
+  let refs = 0
+  for (const line of timelines) {
+    const entries = orderedPairs(line)
+    if (entries.nodes.size !== line.size) note(`a timeline counts ${line.size} entries and has ${entries.nodes.size}`)
+    for (const entry of entries.nodes) {
+      if (entry.ref) refs++
+      if (entry.key < dispatcher.due) note(`an entry at ${entry.key} is due before ${dispatcher.due}`)
+    }
+    for (const [a, b] of entries.pairs) if (a.key > b.key) note('a timeline is out of order')
+  }
+  if (refs !== dispatcher.refs) note(`${refs} entries keep the process alive, ${dispatcher.refs} are counted`)
+}
+
+/** Whether a job stands as it should, and those it waits for know. @param {any} dispatcher @param {any} a @param {any} note */
+function checkStanding(dispatcher, a, note) {
+  const isEqual = (/** @type {any} */ one, /** @type {any} */ other) =>
+    one === other || dispatcher.compareStandings(one, other) === 0
+  const right = dispatcher.standingOf(a)
+  if (!isEqual(a.standing, right)) note(`${a.job.name}, ${a.job.state}, stands at ${keys(a.standing)}, not ${keys(right)}`)
+  const { node } = a.waiting ?? { node: null }
+  if (node === null || node === undefined || node.activation !== a) return
+  if (!isEqual(node.standing, a.standing)) {
+    note(`${a.job.name} waits by ${keys(node.standing)}, and stands at ${keys(a.standing)}`)
+  }
+  const { first } = node.queue
+  if (first !== node && dispatcher.compareStandings(first.standing, node.standing) > 0) {
+    note(`${a.job.name} waits after ${first.activation?.job.name}, and stands better`)
+  }
+}
+
+/** @param {any} standing */
+const keys = ({ band, job: { absoluteDeadline, priority } }) =>
+  `band ${band}, deadline ${absoluteDeadline}, priority ${priority}`
