@@ -585,7 +585,7 @@ class Ownership {
   /** The owner has ended. */
   abandon() {
     this.abandoned = true
-    this.#pass()
+    this.pass()
   }
 
   /** @param {unknown} key */
@@ -599,10 +599,11 @@ class Ownership {
       throw new OwnershipError(`${this.name} is held by ${holder}, not by ${who}`)
     }
     this.abandoned = false
-    this.#pass()
+    this.pass()
   }
 
-  #pass() {
+  /** To the next who waits. */
+  pass() {
     const next = this.heirs === null ? null : this.heirs.shift()
     if (next !== null) return this.#grant(/** @type {Lock} */ (next.waitable), next.job)
     this.isHeld = false
@@ -622,13 +623,14 @@ class Ownership {
 
 /** Waits for a lock. */
 class Lock extends Waitable {
-  /** @param {Ownership} ownership */
-  constructor(ownership) {
+  /** @param {Ownership} ownership @param {boolean} isForSection which gives it back if its job is cancelled before */
+  constructor(ownership, isForSection = false) {
     super()
     this.ownership = ownership
+    this.isForSection = isForSection
   }
   get name() { return this.ownership.name }
-  get handsOver() { return true }
+  get handsOver() { return !this.isForSection }
   /** @param {Job | null} job */
   begin(job) {
     this.ownership.request(this, job)
@@ -712,8 +714,13 @@ export class Mutex {
 
 /** @param {Ownership} ownership @param {() => any} section @returns {Generator<any, any, any>} */
 function* locked(ownership, section) {
-  const lock = new Lock(ownership)
-  yield lock
+  const lock = new Lock(ownership, true)
+  try {
+    yield lock
+  } catch (error) {
+    if (lock.isFulfilled) ownership.pass() // unused: whoever was to find it abandoned still does
+    throw error
+  }
   const { owner } = ownership
   try {
     const result = section()
@@ -749,13 +756,14 @@ class Permits {
 
 /** Waits for a permit. */
 class Acquire extends Waitable {
-  /** @param {Permits} permits */
-  constructor(permits) {
+  /** @param {Permits} permits @param {boolean} isForSection which gives it back if its job is cancelled before */
+  constructor(permits, isForSection = false) {
     super()
     this.permits = permits
+    this.isForSection = isForSection
   }
   get name() { return `${this.permits.name}.acquire()` }
-  get handsOver() { return true }
+  get handsOver() { return !this.isForSection }
   /** @param {Job | null} job */
   begin(job) {
     if (this.permits.take()) this.wake()
@@ -817,7 +825,13 @@ export class Semaphore {
 
 /** @param {Permits} permits @param {() => any} section @returns {Generator<any, any, any>} */
 function* permitted(permits, section) {
-  yield new Acquire(permits)
+  const acquire = new Acquire(permits, true)
+  try {
+    yield acquire
+  } catch (error) {
+    if (acquire.isFulfilled) permits.release()
+    throw error
+  }
   try {
     const result = section()
     return isUnfinished(result) ? yield result : result

@@ -324,6 +324,29 @@ ownership('a waiter that times out, or chooses otherwise, leaves the queue', () 
   assert.equal([log, mutex.locked], [[1, 'TimeoutError'], false])
 })
 
+ownership('a job that is cancelled between the grant and its section leaves the lock as it found it', async () => {
+  for (const section of [() => { throw new Error('begun') }, function* () { throw new Error('begun') }]) {
+    const { host, scheduler, log } = world()
+    const [mutex, semaphore] = [new Mutex(), new Semaphore(1)]
+    const dies = scheduler.spawn(function* () {
+      yield mutex.lock()
+      yield semaphore.acquire()
+      yield sleep(5)
+      semaphore.release()
+    })
+    const cancelled = [mutex, semaphore].map(lock => scheduler.spawn(() => lock.use(section)))
+    scheduler.observe(({ type, job }) => { if (type === 'wake' && cancelled.includes(job)) job.cancel('enough') })
+    scheduler.spawn(function* () {
+      yield sleep(1)
+      yield mutex.use(() => log.push(mutex.abandoned, host.time))
+    })
+    const outcomes = Promise.allSettled(cancelled)
+    await host.drain()
+    assert.equal((await outcomes).map(({ reason }) => reason), ['enough', 'enough'])
+    assert.equal([dies.state, log, mutex.locked, semaphore.available], ['done', [true, 5], false, 1])
+  }
+})
+
 ownership('cycles are found when they close, and named', async () => {
   const { host, scheduler } = world()
   const [a, b] = [new Mutex(), new Mutex()]

@@ -135,9 +135,7 @@ export function locks(random, { hostOf = virtualHost } = {}) {
     }
     if (other !== undefined) orphans.add(mutex)
     const { name, abandoned } = mutex
-    // A section that was cancelled before its first step has unlocked it, and seen nothing.
-    const isRight = abandoned === orphans.has(mutex) || !abandoned && cancels > 0
-    if (!isRight) note(`${name} says ${abandoned} of being abandoned`)
+    if (abandoned !== orphans.has(mutex)) note(`${name} says ${abandoned} of being abandoned`)
     inside.set(mutex, actor)
     actor.holds.push(mutex)
     if (wasCycle) note(`${actor.job.name} was not told of a cycle`)
