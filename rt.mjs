@@ -1223,20 +1223,33 @@ class Activation {
   }
 }
 
-/** What an automatic budget costs, ms: see BudgetTuner. */
-const BUDGET_FLOOR = 0.006
-const BUDGET_CEILING = 0.1
+/** What an automatic budget costs, ms, where longer ones do not pay; and at most, where they do. */
+const SHORT_BUDGET = 0.006
+const LONG_BUDGET = 0.1
 const FEWEST_POINTS = 8
 const MOST_POINTS = 4096
+/** Times as dear as in long budgets, at which points make short ones too dear. */
+const TOO_DEAR = 1.1
+/** Measurements between two trials: at first, and when many have come to the same. */
+const SOON = 32
+const LATE = 256
 
 /**
- * Finds the points of a job's automatic budgets: as many as cost BUDGET_FLOOR, so that points which suddenly become a
- * thousand times dearer stall the page for less than 10 ms; but at least FEWEST_POINTS, as far as those cost no more
- * than BUDGET_CEILING (or a tenth of the slice or round), so that reading the clock stays cheap beside dear points.
+ * Finds the points of a job's automatic budgets, from what the points before have cost.
  *
- * The price of a point is measured over several budgets, since one may be far shorter than a tick of the clock. A
- * budget that proves the old price wrong by more than the clock's resolution starts the measurement anew: budgets
- * fall at once. They grow at most by doubling. Those that end early, as a job waits, count together as one.
+ * Budgets grow at most by doubling and fall at once. None has more than MOST_POINTS, nor more than cost `ceiling` (see
+ * `learn`), rounded up. So when points that cost p ms suddenly cost P ms, the longest budget takes at most
+ *
+ *   P * min(MOST_POINTS, ceil(ceiling / p)) ms
+ *
+ * whatever the clock and wherever in a budget that happens. The price of a point is measured over several budgets,
+ * since one may be far shorter than a tick of the clock. A budget that proves the old price wrong by more than the
+ * clock's resolution starts the measurement anew. Those that end early, as a job waits, count together as one.
+ *
+ * Budgets are short, so that alarms are on time, unless points are cheaper in long ones. They are where resuming a
+ * generator is dear: Firefox goes on in slow code for up to a thousand rounds of a loop, 2 to 60 us, before it is back in
+ * optimized code. So a job begins with long budgets, and now and then the other length is tried; more and more
+ * rarely while that changes nothing.
  */
 class BudgetTuner {
   /** Of the next budget. */
@@ -1247,6 +1260,15 @@ class BudgetTuner {
   /** What was last found, ms, and the points since. */
   price = NaN
   recent = 0
+  isLong = true
+  /** What the present length is judged by: points and ms of budgets that cost what was expected. */
+  count = 0
+  spent = 0
+  /** During a trial, the price of a point in budgets of the other length, ms; else 0. */
+  rival = 0
+  /** Measurements until the next trial, and between later ones. */
+  left = 0
+  patience = SOON
 
   /**
    * Takes in what the points of a budget cost.
@@ -1264,20 +1286,44 @@ class BudgetTuner {
     } else {
       this.time += elapsed
       this.passed += passed
+      this.spent += elapsed
+      this.count += passed
       this.recent += passed
       if (this.recent < this.points) return
     }
     this.recent = 0
     this.price = this.time / this.passed
-    // While the clock has not ticked, all the points so far may have cost a whole tick.
-    const price = (this.time > 0 ? this.time : Math.min(1, resolution)) / this.passed
-    const worth = Math.min(ceiling, Math.max(BUDGET_FLOOR, FEWEST_POINTS * price))
-    const ideal = Math.floor(worth / price)
-    this.points = Math.max(1, Math.min(ideal, 2 * this.points, MOST_POINTS))
-    if (this.time > 8 * worth && this.time > 8 * resolution) {
+    const tick = Math.min(1, resolution)
+    if (this.spent >= 4 * Math.max(ceiling, 2 * tick)) this.compare(tick)
+    // The points so far may have cost up to a tick more than the clock shows; or, where a tick is short, a point.
+    const price = (this.time + tick) / (this.passed + 1)
+    const worth = this.isLong ? ceiling : Math.min(ceiling, Math.max(SHORT_BUDGET, FEWEST_POINTS * price))
+    this.points = Math.max(1, Math.min(Math.floor(worth / price), 2 * this.points, MOST_POINTS))
+    if (this.time > 8 * worth && this.time > 8 * tick) {
       this.time /= 2
       this.passed /= 2
     }
+  }
+
+  /**
+   * Begins or ends a trial of the other length, when it is time.
+   *
+   * @param {number} tick ms by which a measurement may be wrong; that long budgets pay must be beyond doubt
+   */
+  compare(tick) {
+    const price = (this.spent + (this.isLong ? tick : -tick)) / this.count
+    this.spent = this.count = 0
+    if (this.rival === 0) {
+      if (this.left-- > 0) return
+      this.rival = price
+      this.isLong = !this.isLong
+      return
+    }
+    const pays = this.isLong ? price * TOO_DEAR < this.rival : this.rival * TOO_DEAR < price
+    this.patience = pays === this.isLong ? SOON : Math.min(2 * this.patience, LATE)
+    this.isLong = pays
+    this.left = this.patience
+    this.rival = 0
   }
 }
 
@@ -2408,7 +2454,7 @@ class Dispatcher {
     /** The smallest step of the clock seen. */
     this.resolution = Infinity
     /** ms that a budget may cost at most */
-    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
+    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
 
     /** Only a closed scheduler keeps account of who waits. @type {Set<Job> | null} */
     this.waiters = settings.closed ? new Set() : null
@@ -3495,7 +3541,7 @@ class Dispatcher {
     this.arm(Infinity)
     const { host } = this
     Object.assign(this, settings)
-    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, BUDGET_CEILING)
+    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
     this.waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity
