@@ -4175,8 +4175,8 @@ const PARAMETERS = 'its parameters'
 
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
-  scope: 'an object',
-  calls: 'an object',
+  scope: 'an object or an array',
+  calls: 'an object or an array',
   evaluate: 'a function',
   strict: 'a boolean',
   budgeted: 'a boolean',
@@ -4189,21 +4189,6 @@ const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
 /** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
 const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
   return run(Reflect.apply(generatorFunction, this, args))
-}
-
-/**
- * How a call of a preemptible function begins; one that is not there yet is looked up when it is called.
- *
- * @param {any} callee @param {() => any} get @param {'call' | 'awaited'} way @param {string} name @returns {Function}
- */
-function wayTo(callee, get, way, name) {
-  if (isGeneratorFunction(callee)) return callee[known]?.[way] ?? wayInto(callee)
-  /** @type {Function | undefined} */
-  let found
-  return /** @this {any} @param {any[]} args */ function (...args) {
-    found ??= wayTo(delegable(name, get()), get, way, name)
-    return Reflect.apply(found, this, args)
-  }
 }
 
 /** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
@@ -4248,11 +4233,37 @@ const isGeneratorFunction = value => generatorPrototype.constructor.isPrototypeO
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
 const known = Symbol('preemptify')
 
+/** What a preemptible function was made of. @param {any} value */
+const originalOf = value => (typeof value === 'function' && value[known]?.original) || value
+
 /** @type {WeakMap<Function, Function>} */
 const rewritten = new WeakMap()
 
 /** How many have been compiled: every text has a name of its own in the debugger. */
 let compilations = 0
+
+/**
+ * The variables that `scope` or `calls` names by arrow functions: what a minifier makes of them in the function, it
+ * makes of them there.
+ *
+ * @param {string} option @param {any[]} given
+ * @returns {[key: string, get: () => any][]}
+ */
+const variablesOf = (option, given) => given.flatMap((get, i) => {
+  const source = typeof get === 'function' ? Function.prototype.toString.call(get) : ''
+  const [, text = ''] = /^\(\)\s*=>\s*([^]+)$/.exec(source) ?? []
+  if (/^(?:void |[-!]*[\d.'"`])/.test(text)) return [] // a minifier wrote a constant for it, here and there
+  if (/^[^\s!-#%-/:-@[\]^`{-~]+$/.test(text)) return [[text, get]]
+  const wanted = 'an arrow function that returns a variable, such as () => name'
+  throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`) : wrongType(`${option}[${i}]`, wanted, get)
+})
+
+/** What a variable holds; in its dead zone, nothing. @param {() => any} get */
+function valueOf(get) {
+  try {
+    return get()
+  } catch {}
+}
 
 /** @param {string} key @param {any} value @returns {any} the value, if it can be called as a preemptible function */
 function delegable(key, value) {
@@ -4276,12 +4287,13 @@ function delegable(key, value) {
  *
  * @param {any} fn a function, arrow function, method, async function or generator; with `methods`, a class or an object
  * @param {object} [options]
- * @param {Record<string, any>} [options.scope] values for variables that the function closes over; a generator function
- *   among them is called as a preemptible one
+ * @param {Record<string, any> | (() => any)[]} [options.scope] values for variables that the function closes over, by
+ *   name; or `[() => limit]`, which reads the variable whenever the function does, and survives minifiers. A generator
+ *   function among them is called as a preemptible one
  * @param {(source: string) => any} [options.evaluate] `s => eval(s)`, written where the function was: its variables,
  *   its `this` and its strictness are those of the function then
- * @param {Record<string, any>} [options.calls] preemptible functions by the names they are called by; one that is added
- *   later is found when it is called
+ * @param {Record<string, any> | (() => any)[]} [options.calls] preemptible functions by the names they are called by; one
+ *   that is added later is found when it is called. Or `[() => helper]`, as in `scope`
  * @param {boolean} [options.strict] whether the function is strict, where its source and the engine do not tell;
  *   default: strict, if its source allows it
  * @param {boolean} [options.budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they
@@ -4329,6 +4341,7 @@ export function preemptify(fn, options = {}) {
  * @property {string} lead the token before it, or a brace if it is a key too: `{ name }`
  * @property {string} after the token behind it
  * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
+ * @property {boolean} isStrict whether it stands in code that calls itself strict
  * @property {boolean} [isWritten] whether another text stands for it
  * @property {boolean} [isCall]
  */
@@ -4381,35 +4394,54 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @type {Map<string, { callee: any, get: () => any }>}
    */
   const table = new Map()
+  /** Variables that are read when the function reads them. @type {Map<string, () => any>} */
+  const live = new Map()
   /** @param {string} option @param {string} key */
   const refuseKey = (option, key) => {
     if (NAME.test(key) && skip(TOKEN, 0, key) === key.length) return
     throw wrongType(`a key of ${option}`, 'a name', key)
   }
-  /** @param {string} key @param {() => any} get @param {any} [callee] */
+  /** @param {string} key @param {() => any} get @param {any} [callee] if that stays */
   const enlist = (key, get, callee) => table.set(key, { callee, get })
   /** Members that may be preemptible. */
   const preemptible = new Set(methods)
-  /** What is in scope. */
-  const values = Object.entries(scope)
-  for (const [key, value] of values) {
-    refuseKey('scope', key)
-    if (isGeneratorFunction(value)) enlist(key, () => value, value)
+  /** @param {any} value in scope */
+  const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = Object.getPrototypeOf(holder)) {
       for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
         if (isGeneratorFunction(value)) preemptible.add(member)
       }
     }
   }
-  for (const key of Object.keys(callees ?? {})) {
+  /** What is in scope. @type {[string, any][]} */
+  const values = Array.isArray(scope) ? [] : Object.entries(scope)
+  for (const [key, value] of values) {
+    refuseKey('scope', key)
+    if (isGeneratorFunction(value)) enlist(key, () => value, value)
+    enlistMembers(value)
+  }
+  for (const [key, get] of Array.isArray(scope) ? variablesOf('scope', scope) : []) {
+    live.set(key, get)
+    const value = valueOf(get)
+    if (isGeneratorFunction(value)) enlist(key, get)
+    enlistMembers(value)
+  }
+  for (const [key, get] of Array.isArray(callees) ? variablesOf('calls', callees) : []) {
+    const value = valueOf(get)
+    if (value !== undefined) delegable(key, value)
+    live.set(key, get)
+    enlist(key, () => delegable(key, get()))
+    preemptible.add(key)
+  }
+  for (const key of Array.isArray(callees) ? [] : Object.keys(callees ?? {})) {
     refuseKey('calls', key)
     const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
     if (value !== undefined) delegable(key, value)
-    enlist(key, () => callees[key], value)
+    enlist(key, () => delegable(key, callees[key]), value)
     preemptible.add(key)
   }
   const isUnknown = (/** @type {string} */ key) => !(key in globalThis) && !OWN_WORDS.includes(key)
-  const mayCome = (/** @type {string} */ key) => !evaluate && callees && isUnknown(key)
+  const mayCome = (/** @type {string} */ key) => !evaluate && callees && !Array.isArray(callees) && isUnknown(key)
   const watches = (/** @type {string} */ key) => key === fn.name || table.has(key) || mayCome(key)
 
   // what the text refers to
@@ -4419,7 +4451,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const helpers = []
   /** What our names begin with, and none in the source. */
   let our = '$'
-  while ((unescaped(source) + Object.keys(scope)).includes(our)) our += '_'
+  for (const [run] of unescaped(`${source} ${values.map(([key]) => key)}`).matchAll(/\$_*/g)) {
+    if (run.length >= our.length) our = `${run}_`
+  }
   /** Names a value. @param {string} key @param {any} value */
   const bind = (key, value) => {
     bindings.set(our + key, value)
@@ -4477,7 +4511,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Where expression statements begin that stand in a list. @type {Set<number>} */
   const listed = new Set()
   let points = 1
-  let hasLoops = false
+  /** Whether its points come before all that it does, so that they can be passed as one. */
+  let isLeaf = true
   /** The methods of a class; static ones may have the names of others. @type {Map<string, any[]>} */
   const made = new Map(methods.map(key => [key, []]))
   /** The names that are not declared inside. @type {Map<string, Mention[]>} */
@@ -4505,6 +4540,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
   let isPlain = true
   let hasCalls = false
+  /** Whether it has members or iterates, which may run code that nobody sees. */
+  let hasMembers = false
   /** Whether a statement in it may leave it. */
   let hasExits = false
   let within = false // the body of a `with`, where any name may be a property
@@ -4512,6 +4549,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let inAsync = false
   let inGenerator = false
   let isInside = !isClass // of the function itself, or of a method
+  let isStrict = false // by what the source says
   /** Whether `this` is the function's. */
   let isOurs = false
   /** What is declared in the innermost block. @type {Set<string>} */
@@ -4574,7 +4612,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @param {number} [from] */
   function openBlock(from = start) {
-    outer.push([declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside])
+    outer.push([declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict])
     declared = new Set()
     blockStart = from
   }
@@ -4593,7 +4631,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       }
       if (!mentions.length) free.delete(key)
     }
-    ;[declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside] = outer.pop()
+    ;[declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict] = outer.pop()
   }
 
   /** @param {string} key */
@@ -4611,7 +4649,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       words.add(key)
       if (key !== 'this') hazards++
     }
-    const mention = { start: at, end: before, lead, after: value, isHidden: within }
+    const mention = { start: at, end: before, lead, after: value, isHidden: within, isStrict }
     const others = free.get(key)
     if (others) others.push(mention)
     else free.set(key, [mention])
@@ -4696,6 +4734,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       /** Where it has `?.`, and what follows. @type {Link[]} */
       let links = []
       const chain = { end: 0 }
+      const isMath = () => source.startsWith('Math.', from) // which leaves the budget alone
       if (isClosed) {
         // there is no operand
       } else if (/^[)\]};:]?$/.test(value)) {
@@ -4710,9 +4749,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
             list = []
           // falls through
           case '[': case '`':
+            hasMembers ||= value !== '('
             yield inBrackets(list)
             break
           case '{':
+            hasMembers = true
             next()
             yield members(false, target)
             break
@@ -4755,7 +4796,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         if (value === '(' || value === '`') {
           open = start
           list = []
-          hasCalls ||= !source.startsWith('Math.', from) // which leaves the budget alone
+          hasCalls ||= !isMath()
           isCall = !news
           const call = /** @type {Call} */ ({
             key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, end, chain
@@ -4784,6 +4825,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           callee = undefined
           isCall = false
           dot = at
+          hasMembers ||= value !== '[' && !isMath()
           if (value === '[') yield behind()
           else if (!isOptional) next()
           key = unescaped(value) // a bracket is no name
@@ -4965,14 +5007,15 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const from = start
     let prologueEnd = isBlock ? end : start
     if (isBlock) next()
+    while (isBlock && /^['"]/.test(value)) {
+      if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
+      isStrict ||= /^.use strict.$/.test(value)
+      next()
+      prologueEnd = endStatement()
+    }
     if (isOwn) {
       zone = ''
       bodyStart = from
-      while (isBlock && /^['"]/.test(value)) {
-        if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
-        next()
-        prologueEnd = endStatement()
-      }
       const gap = source[prologueEnd - 1] === '{' ? ' ' : '; '
       // What is guarded begins behind it.
       insert(prologueEnd, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
@@ -5000,6 +5043,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     if (isName) next()
     if (isDeclaration) declare(key)
     openBlock()
+    isStrict = true
     declare(key)
     if (value === 'extends') yield behind(ELEMENT)
     next()
@@ -5130,6 +5174,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     }
     spoil()
     points++
+    isLeaf &&= from === guardsStart
     if (isList) insert(from, STATEMENT_EDGE, to, `${point()} `)
     else enclose(from, to, STATEMENT_EDGE, `{ ${point()} `, ' }')
   }
@@ -5174,7 +5219,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const isFor = word === 'for'
     spoil()
     openBlock()
-    isPlain = hasCalls = hasExits = false
+    isPlain = hasCalls = hasMembers = hasExits = false
     next()
     let inner
     if (isDo) {
@@ -5203,33 +5248,36 @@ function rewriting(fn, options, methods = [], isClass = false) {
     isPlain = true // what is around it
     closeBlock()
     if (zone !== '') return
-    hasLoops = true
+    isLeaf = false
     if (isChunked) {
       // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
       // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
       //
       //   for (init; test; update) body  ->  for (init;;) {
-      //                                        for (; there are points left && (test); update) body
+      //                                        for (; (test) && there are points left; update) body
       //                                        if (it has ended) break
       //                                        yield
       //                                      }
       //
-      // Where something is called that may cut the budget, the budget itself is counted down; otherwise a copy is, and
-      // the budget is -1 meanwhile. A round whose point was the yield is not counted again.
+      // Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
+      // not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
+      // cut it, it is looked at. A round whose point was the yield is not counted again.
       const count = variable('left')
       const settle = ` if (${left} < 0) ${left} = ${count};`
-      const [check, begin, stop] = hasCalls
-        ? [`(${count} = --${left}) > 0`, '', '']
-        : [`--${count} > 0`, `${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`,
-            hasExits ? ` } finally {${settle} }` : settle]
       const [testFrom, testTo] = parts[parts.length >> 1]
       const isTested = testFrom < testTo
+      const check = hasCalls ? `(${count} = --${left}) > 0`
+        : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
+      const [begin, stop, pause] = hasCalls ? ['', '', `${count} = 1; yield; ${count} = 0;`]
+        : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
+            'yield;']
+      const [opening, closing] = isDo ? ['(', `) && ${check}`] : !isTested ? [check, '']
+        : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
       insert(isFor ? testFrom : from, STATEMENT_EDGE, to, `${isFor ? '' : 'for (;'};) { ${begin}` +
         `${isDo ? `if (${check}) ` : ''}${label}${isFor ? 'for (; ' : ''}`)
-      enclose(testFrom, testTo, BODY_EDGE, isDo ? '(' : `${check}${isTested ? ' && (' : ''}`,
-        isDo ? `) && ${check}` : isTested ? ')' : '')
+      enclose(testFrom, testTo, BODY_EDGE, opening, closing)
       replace(first, from, '')
-      insert(to, -STATEMENT_EDGE, from, `;${stop} if (${count} > 0) break; yield; ` +
+      insert(to, -STATEMENT_EDGE, from, `;${stop} if (${count} > 0) break; ${pause} ` +
         `if (${left} < 1) ${left} = 1; ${left}++ }`)
       return
     }
@@ -5299,7 +5347,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
     for (const key of /([^()]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/[\s,]+/) ?? []) {
-      if (free.has(key) && !(key in scope) && !table.has(key)) {
+      if (free.has(key) && !(key in scope) && !table.has(key) && !live.has(key)) {
         throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
       }
     }
@@ -5316,11 +5364,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const lost = []
   for (const [key, mentions] of evaluate ? [] : free) {
     if (mayCome(key) && !table.has(key) && !bindings.has(key) && mentions.some(({ isCall }) => isCall)) {
-      enlist(key, () => callees[key])
+      enlist(key, () => delegable(key, callees[key]))
     }
-    if (bindings.has(key)) continue
+    if (bindings.has(key) || live.has(key)) continue
     const callee = table.get(key)?.callee
-    if (callee) bindings.set(key, callee[known]?.original ?? callee)
+    if (callee) bindings.set(key, originalOf(callee))
     else if (isUnknown(key)) lost.push(key)
   }
 
@@ -5363,8 +5411,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
       if (isOwn && !isRaw && !isVisible && isAsync && way === 'call') return // the original runs beside its caller
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
       write(mention, isRaw ? `${bind(`generator_${key}`, get)}()`
-        : !isOwn ? bind(`${way}_${key}`, wayTo(callee, get, way, key))
-          : isVisible ? `${enter}(${key})` : `${our}enter`)
+        : callee ? bind(`${way}_${key}`, wayOf(callee, way))
+          : !isOwn ? `${enter}(${bind(`callee_${key}`, get)}())`
+            : isVisible ? `${enter}(${key})` : `${our}enter`)
       for (const [at] of links) replace(at, at + 2, '')
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, assigning)
@@ -5408,10 +5457,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @param {any} callee @param {'call' | 'awaited'} way
    */
   function wayOf(callee, way) {
-    if (callee === fn) return self[known][way]
-    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return callee?.[known]?.[way] ?? wayInto(callee)
+    const found = (callee === fn ? self : callee)?.[known]?.[way]
+    if (found) return found
+    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
     for (const { get } of table.values()) {
-      const target = get()?.[known]
+      const target = valueOf(get)?.[known]
       if (target?.original === callee) return target[way]
     }
     return callee
@@ -5443,10 +5493,22 @@ function rewriting(fn, options, methods = [], isClass = false) {
       reach(mentions, word.replace('new.', ''), isGiven ? bind('given', options.this) : word,
         /^[ay]/.test(word) && mentions.some(isTarget) ? `${word} = value` : '')
     }
-    // Assignments to the name of a function expression have no effect, or throw.
+    for (const [key, get] of live) {
+      const mentions = mentionsOf(key).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
+      const refuse = () => {
+        throw refusal(`${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
+      }
+      if (mentions.some(isTarget)) refuse()
+      reach(mentions, `variable_${key}`, `${bind(`get_${key}`, () => originalOf(get()))}()`,
+        `${bind(`set_${key}`, refuse)}()`)
+    }
+    // Assignments to the name of a function expression have no effect, or throw in strict code.
     const mentions = mentionsOf(ownName).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
     if (isConstant && mentions.some(mention => isTarget(mention) || /^[,\]}]$/.test(mention.after))) {
-      reach(mentions, 'name', bind('original', fn), `(function ${ownName}() { ${ownName} = value })()`)
+      for (const [key, mode] of [['name'], ['strictName', "'use strict'; "]]) {
+        reach(mentions.filter(({ isStrict }) => isStrict === !!mode), key, bind('original', fn),
+          `(function ${ownName}() { ${mode ?? ''}${ownName} = value })()`)
+      }
     }
   }
 
@@ -5464,7 +5526,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       `${our}${callee}${hasThis ? '.call' : ''}(${[...hasThis ? ['this'] : [], ...parameterNames, ...more]})`
     const begin = `function (${parameterNames}) { `
     const going = `return ${our}run(${call('self')}) }`
-    if (isPlain && !hasLoops && !variables.has(`${our}result`)) {
+    if (isPlain && isLeaf && !variables.has(`${our}result`)) {
       return `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ` +
         `${going})(${isArrow ? source : `function ${source.slice(parameters)}`})`
     }
@@ -5600,7 +5662,9 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
     const result = yield* Reflect.apply(inner, this, args)
     return isAsync && isObject(result) ? yield Promise.resolve(result) : result
   } catch (error) {
-    const name = error instanceof ReferenceError && lost.find(name => error.message.split(/[^\w$]/).includes(name))
+    // In the words of the engines; one of the dead zone is the program's own.
+    const name = error instanceof ReferenceError && lost.find(name =>
+      error.message.startsWith(`${name} is not defined`) || error.message === `Can't find variable: ${name}`)
     if (!name) throw error
     throw new ReferenceError(`${name} is not defined: ${label} evaluates the source anew; give ` +
       `{ evaluate: s => eval(s) }, { scope: { ${name} } } or, if it is preemptible, { calls: { ${name} } }`,

@@ -479,6 +479,16 @@ extent('20,000 statements, cases, arguments, elements and members of one', () =>
   assertAlike(sloppy(`function (log) { const f = { get a() { return f } }; return f${chain} === f }`))
 })
 
+extent('1,500 names, each of which begins with the one before', () => {
+  let sum = 0
+  const names = Array.from({ length: 1500 }, (_, i) => `$${'_'.repeat(i)}`)
+  const source = `function (log) { let ${names.map(name => `${name} = 1`)}; for (let i = 0; i < 2; i++) log(i); ` +
+    `return ${names.join(' + ')} }`
+  const work = preemptify(sloppy(source))
+  assert.is(drive(work(i => { sum += i }), { limit: 1 }), names.length)
+  assert.is(sum, 1)
+})
+
 extent('1,000 delegated calls in one expression', () => {
   const own = preemptify(sloppy(`function f(n) { return n ? ${repeat('f(n - 1) + ', 1000)}0 : 1 }`))
   for (const limit of [1, 7, 2 ** 30]) assert.is(drive(own(1), { limit }), 1000)

@@ -50,6 +50,22 @@ self('the name of a function expression cannot be assigned to', () => {
   }
 })
 
+self('an assignment to the name of a function expression throws where its code is strict', () => {
+  const strict = '"use strict"; '
+  for (const [outer, inner] of [['', ''], [strict, ''], ['', strict], ["'x'; 'use strict'\n", '']]) {
+    for (const assignment of ['f = 1', 'f += 1', '[f] = [1]', '({ f } = {})', 'for (f of [1]);']) {
+      for (const body of [assignment, `(function () { ${inner}${assignment} })()`, `(() => { ${inner}${assignment} })()`,
+        `class A { static a = () => { ${assignment} } } A.a()`]) {
+        const source = `function f(log) { ${outer}try { ${body} } catch (error) { return '' + error } return typeof f }`
+        // Held by a variable of another name: it is an expression.
+        assertAlike(sloppy(source))
+        assertAlike(sloppy(source), { options: { evaluate: s => (0, eval)(s) } })
+        assertAlike(sloppy(source), { options: { strict: outer !== '' } })
+      }
+    }
+  }
+})
+
 self('a name declared anew is no recursion', () => {
   for (const body of [
     'var f = log; return f(1)',
@@ -840,6 +856,66 @@ scheduled('a delegated call that spawns a more urgent job is preempted at its ne
   host.run()
   assert.equal(log, [0, 1, 'urgent', 2, 3])
 })
+
+/** What runs code of others without a call: `o` spawns as it is read, written, converted or iterated. */
+const eager = spawn => Object.defineProperties([], {
+  now: { get: spawn, set: spawn },
+  valueOf: { value: spawn },
+  toString: { value: spawn },
+  [Symbol.iterator]: { value: () => [spawn()].values() }
+})
+
+/** Functions that spawn between two points, and what they leave behind until the urgent job runs. */
+const between = {
+  'a call in a leaf, before a call statement': ['note(1); x = spawn(); note(2)', '1 spawn urgent 2'],
+  'the argument of a call statement': ['note(spawn()); note(2)', 'spawn 0 urgent 2'],
+  'a call statement in a leaf': ['spawn(); note(2)', 'spawn urgent 2'],
+  'a getter in a leaf': ['x = o.now; note(2)', 'spawn urgent 2'],
+  'a conversion in a leaf': ['x = -o; note(2)', 'spawn urgent 2'],
+  'a condition in a leaf': ['if (spawn() === 0) note(2)', 'spawn urgent 2'],
+  'a guard of a leaf': ['if (spawn() === 0) return note(2); note(3)', 'spawn 2 urgent'],
+  'a loop with calls': ['for (let i = 0; i < 3; i++) { out[out.length] = i; if (i === 1) x = spawn() }', '0 1 spawn urgent 2'],
+  'a test with calls': ['for (let i = 0; i !== 1 || spawn() === 0; i++) { out[out.length] = i; if (i === 2) return }',
+    '0 spawn urgent 1 2'],
+  'the test of a while': ['let i = 0; while (i !== 1 || spawn() === 0) { out[out.length] = i; if (++i > 2) break }',
+    '0 spawn urgent 1 2'],
+  'the test of a do while': ['let i = 0; do out[out.length] = i; while (i++ < 2 && spawn() === 0)',
+    '0 spawn urgent 1 spawn urgent 2'],
+  'the update of a for': ['for (let i = 0; i < 2; i++, x = spawn()) out[out.length] = i', '0 spawn urgent 1 spawn urgent'],
+  'a getter in a loop': ['for (let i = 0; i < 3; i++) { out[out.length] = i; if (i === 1) x = o.now }', '0 1 spawn urgent 2'],
+  'a setter in a loop': ['for (let i = 0; i < 3; i++) { out[out.length] = i; if (i === 1) o.now = i }', '0 1 spawn urgent 2'],
+  'a template in a loop': ['for (let i = 0; i < 3; i++) { out[out.length] = i; if (i === 1) x = `${o}` }', '0 1 spawn urgent 2'],
+  'a pattern in a loop': ['for (let i = 0; i < 3; i++) { out[out.length] = i; if (i === 1) [x] = o }', '0 1 spawn urgent 2'],
+  'a spread in a loop': ['let i = 0; do { out[out.length] = i; if (i === 1) x = [...o] } while (i++ < 2)', '0 1 spawn urgent 2'],
+  'a constructor in a loop': ['for (let i = 0; i < 3; i++) { out[out.length] = i; if (i === 1) x = new spawn() }',
+    '0 1 spawn urgent 2'],
+  'a getter in a loop that is left': ['for (;;) { out[out.length] = 1; if (o.now === 0) break } out[out.length] = 2; note(3)',
+    '1 spawn 2 urgent 3'],
+  'an iterator': ['for (const y of o) { out[out.length] = 1 }', 'spawn urgent 1']
+}
+
+for (const [name, [body, expected]] of Object.entries(between)) {
+  scheduled(`a more urgent job takes over at the very next point: ${name}`, () => {
+    for (const limit of [50, 2 ** 30]) {
+      const host = virtualHost()
+      const scheduler = new Scheduler({ host, budget: limit, round: Infinity, slice: Infinity })
+      const out = []
+      const spawn = function () {
+        out.push('spawn')
+        scheduler.spawn(() => { out.push('urgent') }, { deadline: 1 })
+        return 0
+      }
+      const leaf = preemptify(sloppy(`function leaf(note, spawn, o, out, x) { ${body} }`))
+      const root = preemptify(function root(note, spawn, o, out) {
+        leaf(note, spawn, o, out)
+        note('end')
+      }, { calls: { leaf } })
+      scheduler.spawn(root, undefined, value => { out.push(value) }, spawn, eager(spawn), out)
+      host.run()
+      assert.is(out.join(' '), `${expected} end`)
+    }
+  })
+}
 
 scheduled.run()
 

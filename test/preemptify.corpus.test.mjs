@@ -423,6 +423,73 @@ names('scope: values', () => {
   assert.equal(scale([1, 2]), [3, 6])
 })
 
+names('scope: a variable, as it is whenever the function reads it', () => {
+  let limit = 3
+  let helper = x => [x, limit]
+  const fn = (log, set) => {
+    for (let i = 0; i < limit; i++) {
+      log(helper(i), typeof limit, { limit }, (() => limit)())
+      set(limit - 0.5)
+    }
+    return helper?.(limit)
+  }
+  const run = work => {
+    limit = 3
+    helper = x => [x, limit]
+    const log = []
+    const result = work((...values) => { log.push(values) }, value => {
+      limit = value
+      if (value === 2) helper = x => [-x]
+    })
+    return { log, result }
+  }
+  const work = preemptify(fn, { scope: [() => limit, () => helper] })
+  for (const budget of limits) assert.equal(run((...args) => drive(work(...args), { limit: budget })), run(fn))
+})
+
+names('scope and calls: variables that get their values later, and others then', () => {
+  const even = preemptify(n => n === 0 || odd(n - 1), { calls: [() => odd] })
+  const half = preemptify(n => later(n) / 2, { scope: [() => later] })
+  let odd = preemptify(n => n !== 0 && even(n - 1), { calls: [() => even] })
+  let later = preemptify(n => n + 1)
+  for (const limit of limits) {
+    assert.is(drive(even(10), { limit }), true)
+    assert.is(drive(half(5), { limit }), 3)
+  }
+  odd = preemptify(n => `another ${n}`)
+  later = n => n - 1
+  assert.is(drive(even(10)), 'another 9')
+  assert.is(drive(half(5)), 2)
+  odd = undefined
+  assert.throws(() => drive(even(10)), /odd is not defined in calls/)
+})
+
+names('scope and calls: a preemptible function in a variable is its original where it is no call', () => {
+  const twice = function twice(x) { return x * 2 }
+  const work = preemptify(twice)
+  const mentions = list => [list.map(work).join(), typeof work, work.name, work(4)]
+  for (const option of ['scope', 'calls']) {
+    assert.equal(drive(preemptify(mentions, { [option]: [() => work] })([1, 2])), ['2,4', 'function', 'twice', 8])
+  }
+})
+
+// What terser and esbuild make of fixtures/preemptify/minified/program.mjs.
+for (const minifier of ['program', 'terser', 'esbuild']) {
+  names(`scope and calls: arrow functions of variables survive a minifier: ${minifier}`, async () => {
+    const { work, byKeys, setLimit } = await import(`./fixtures/preemptify/minified/${minifier}.mjs`)
+    for (const budget of limits) {
+      for (const length of [4, 2]) {
+        setLimit(length)
+        const expected = [0, 3, 9, 18].map((weight, i) => ({ weight, even: i % 2 === 0, limit: length }))
+        assert.equal(drive(work(9), { limit: budget }), expected.slice(0, length))
+      }
+    }
+    const keys = await Promise.resolve().then(() => drive(byKeys(1))).catch(error => error)
+    if (minifier === 'program') assert.is(keys, 5)
+    else assert.match(keys.message, /^. is not defined/)
+  })
+}
+
 names('scope: a generator function there is called preemptibly, a plain one plainly', () => {
   function work(n) {
     return child(n) + plain(n)

@@ -151,6 +151,31 @@ options('calls: one added later that is not preemptible is a TypeError where it 
   assert.is(drive(work(1)), 2)
 })
 
+options('scope and calls: what is no arrow function of a variable is named', () => {
+  const a = { b: 1 }
+  for (const value of [1, null, 'a', {}, function () { return a }, () => a.b, () => a(), () => [a], () => { return a },
+    b => b, () => !a, Math.max]) {
+    const shown = typeof value !== 'function' || value === Math.max ? [] : [String(value)]
+    assertThrows(() => preemptify(() => {}, { scope: [() => a, value] }), TypeError, 'scope[1]', '() => name', ...shown)
+    assertThrows(() => preemptify(() => {}, { calls: [value] }), TypeError, 'calls[0]', '() => name', ...shown)
+  }
+})
+
+options('calls: a variable that holds nothing preemptible is named', () => {
+  const encrypt = x => x
+  assertThrows(() => preemptify(() => {}, { calls: [() => encrypt] }), TypeError, 'calls.encrypt')
+})
+
+options('scope: a variable given by an arrow function cannot be assigned to', () => {
+  const a = 1
+  for (const body of ['a = 1', 'a++', 'for (a of []);', '() => { a += 1 }']) {
+    assertThrows(() => preemptify(sloppy(`function () { ${body} }`), { scope: [() => a] }), TypeError,
+      'a cannot be assigned to', '{ evaluate: s => eval(s) }')
+  }
+  assertThrows(() => drive(preemptify(sloppy('function () { [a] = [1] }'), { scope: [() => a] })()), TypeError,
+    'a cannot be assigned to')
+})
+
 options('scope is not asked for what is inherited', () => {
   const scope = Object.create({ inherited: 1 })
   assert.is(drive(preemptify(sloppy('() => typeof inherited'), { scope })()), 'undefined')
@@ -204,7 +229,8 @@ lost('typeof of one is no error', () => {
 lost('other ReferenceErrors stay as they are', () => {
   for (const source of [
     'function () { x; let x }', 'function () { throw new ReferenceError("mine") }', 'function (a = b, b) {}',
-    'function () { if (0) around; x; const x = 1 }'
+    'function () { if (0) around; x; const x = 1 }', 'function () { if (0) x; { x; let x } }',
+    'function () { if (0) mine; throw new ReferenceError("mine") }'
   ]) {
     const work = preemptify(sloppy(source))
     assertThrows(() => drive(work()), ReferenceError, /^(Cannot access '.' before initialization|mine)$/)

@@ -1,7 +1,7 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify } from '../rt.mjs'
+import { budget, preemptify } from '../rt.mjs'
 import { budgets } from './fixtures/preemptify/both-ways.mjs'
 import { randomProgram } from './fixtures/preemptify/random-source.mjs'
 import { driveAsync } from './support/drive.mjs'
@@ -86,6 +86,42 @@ function difference({ source }, { budgeted, limit, byEvaluate }, actual, expecte
   return `${conditions}, effect ${at} is the first that differs\nrewritten ${show(actual)}\n` +
     `original  ${show(expected)}\n${source}`
 }
+
+/** How many effects there were at each yield of a run, the end included; `onEffect` is told of each effect. */
+async function pauses({ loaded, work }, limit, onEffect = () => {}) {
+  const { effects } = loaded
+  const counts = []
+  effects.length = 0
+  const push = effects.push
+  effects.push = value => {
+    push.call(effects, value)
+    onEffect(effects.length)
+  }
+  try {
+    await driveAsync(work(3, 0), { limit, onPoint: () => { counts.push(effects.length) } })
+  } catch {}
+  return [...counts, effects.length]
+}
+
+// With `budgeted: false` every point yields: that tells where the points are.
+programs('whatever one does that makes another job more eligible, the budget is over at its very next point', () => {
+  return forSeeds(300, async random => {
+    const program = randomProgram(random)
+    if (program.isAsync) return // what it does while it waits finds no budget to end
+    const byEvaluate = random.chance(0.3)
+    const points = await pauses(rewrite(program, { byEvaluate, budgeted: false }), 1)
+    const most = points.at(-1)
+    for (let i = 0; i < 8 && most > 0; i++) {
+      const effect = random.integer(1, most)
+      const counted = rewrite(program, { byEvaluate, budgeted: true })
+      // As the scheduler does it.
+      const cut = await pauses(counted, 2 ** 30, count => { if (count === effect) budget.left = 0 })
+      const next = list => list.find(count => count >= effect)
+      assert.ok(next(cut) <= next(points),
+        `at effect ${effect} the next point is at ${next(points)}, taken at ${next(cut)}\n${program.source}`)
+    }
+  })
+})
 
 programs('a seed always gives the same program, and programs of all kinds come up', () => {
   const sources = Array.from({ length: 300 }, (_, i) => randomProgram(seeded(i + 1)).source)
