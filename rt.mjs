@@ -2379,6 +2379,8 @@ const PATIENCE = 32
 
 const DEFAULTS = Object.freeze({ deadline: Infinity, priority: 0, period: Infinity })
 
+/** How often observers may change who is dispatched. */
+const MOST_TRIES = 8
 /** How much of what is due is settled without a look at the clock. */
 const UNREAD = 64
 
@@ -3140,13 +3142,16 @@ class Dispatcher {
     } catch (error) {
       this.posted = false
       this.report(error, null)
-      this.arm(this.time) // a host that refuses a turn may have a timer
+      this.arm(this.time, true, false) // a host that refuses a turn may have a timer
     }
   }
 
-  /** Has the host call at `time`, by one timer. @param {number} time */
-  arm(time) {
-    const ref = this.refs > 0
+  /**
+   * Has the host call at `time`, by one timer.
+   *
+   * @param {number} time @param {boolean} [ref] @param {boolean} [postsInstead] where the host refuses a timer
+   */
+  arm(time, ref = this.refs > 0, postsInstead = time < Infinity) {
     if (time === this.armedFor && ref === this.armedRef) return
     const { disarm } = this
     this.disarm = null
@@ -3158,7 +3163,7 @@ class Dispatcher {
     } catch (error) {
       this.armedFor = Infinity
       this.report(error, null)
-      if (time < Infinity && time > this.time && !this.posted) this.post() // and the other way round
+      if (postsInstead && !this.posted) this.post()
     }
   }
 
@@ -3223,7 +3228,7 @@ class Dispatcher {
   /** Runs jobs until the round ends. @returns {boolean} whether an async job has been resumed, to be accompanied */
   work() {
     do {
-      const a = this.paused ? null : this.pick()
+      const a = this.pick()
       if (a === null) return false
       if (this.spend(a) === ALONG) return true
     } while (!this.isRoundOver())
@@ -3323,14 +3328,26 @@ class Dispatcher {
 
   // Dispatching
 
+  /** Dispatches the job that is to run. @returns {Activation | null} */
+  pick() {
+    for (let tries = 0; ; tries++) {
+      this.changed = false
+      const next = this.paused ? null : this.choose()
+      if (next === null) return null
+      if (next !== this.running) this.dispatch(next, this.running)
+      if (this.observers !== null || this.key === null) this.watch()
+      // Observers may change who is to run, but not for ever.
+      if (!this.changed || tries === MOST_TRIES) return next
+    }
+  }
+
   /**
    * The one rule for who runs: the most eligible job, if its level passes the system ceiling or it holds the top of
    * it; otherwise the holder of the top, never a third (Baker 1991).
    *
    * @returns {Activation | null}
    */
-  pick() {
-    this.changed = false
+  choose() {
     let { running } = this
     if (running !== null && running.standing === SPENT) {
       this.deplete(running)
@@ -3342,9 +3359,6 @@ class Dispatcher {
       const top = this.gates[this.gates.length - 1]
       if (next !== top.activation && !this.passes(next, top.ceiling)) next = top.activation
     }
-    if (next === null) return null
-    if (next !== running) this.dispatch(next, running)
-    if (this.observers !== null || this.key === null) this.watch()
     return next
   }
 
