@@ -1,0 +1,122 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { findBrowser } from '../test/browser/process.mjs'
+import { serveTests } from '../test/browser/results.mjs'
+import { browsers } from '../test/browser/run.mjs'
+import { figure, heading, median, table, target } from './support.mjs'
+import { loops, names } from './support-cold.mjs'
+
+const { values } = parseArgs({
+  options: {
+    pages: { type: 'string', default: '3' },
+    places: { type: 'string', default: 'node,chromium,firefox' },
+    origin: { type: 'string', default: 'isolated' },
+    functions: { type: 'string', default: names.join() }
+  }
+})
+const pages = Number(values.pages)
+if (!(pages >= 1)) throw new RangeError(`pages must be a number >= 1, got ${values.pages}`)
+if (!['isolated', 'plain'].includes(values.origin)) {
+  throw new RangeError(`origin must be isolated or plain, got ${values.origin}`)
+}
+const chosen = values.functions.split(',')
+/** Runs in each page; all but the first are warm. */
+const runs = 4
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+
+/** Runs in the page, which is not waited for: drivers lose patience. */
+function start(report, name, way, runs, readme) {
+  import('/bench/support-cold.mjs').then(({ times }) => times(name, way, runs, readme))
+    .catch(error => ({ error: String(error) }))
+    .then(found => fetch(report, { method: 'POST', body: JSON.stringify(found) }))
+}
+
+async function inPage(browser, server, name, way) {
+  const { report, results } = server.expect(300_000)
+  results.catch(() => {})
+  await browser.open(`${server[values.origin]}/test/browser/driver.html`)
+  await browser.evaluate(`(${start})(...${JSON.stringify([report, name, way, runs, readme])}), 0`)
+  const found = await results
+  if (found.error) throw new Error(`${name}, ${way}: ${found.error}`)
+  return found
+}
+
+function inProcess(name, way) {
+  const script = `import { times } from ${JSON.stringify(import.meta.resolve('./support-cold.mjs'))}
+    import { readFileSync } from 'node:fs'
+    console.log = () => {}
+    const readme = readFileSync(${JSON.stringify(new URL('../README.md', import.meta.url).pathname)}, 'utf8')
+    process.stdout.write(JSON.stringify(await times('${name}', '${way}', ${runs}, readme)))`
+  return JSON.parse(execFileSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' }))
+}
+
+/** By function: the first run and the later ones, plain and preempted, ms. */
+async function measure(timesOf) {
+  const rows = []
+  for (const name of chosen) {
+    const found = { plain: { first: [], again: [] }, auto: { first: [], again: [] } }
+    for (let page = 0; page < pages; page++) {
+      for (const way of ['plain', 'auto']) {
+        const [first, ...again] = await timesOf(name, way)
+        found[way].first.push(first)
+        found[way].again.push(median(again))
+      }
+    }
+    // What other processes take can only add to a time, and does in some pages more than in others.
+    const { plain, auto } = found
+    rows.push({
+      name,
+      plain: Math.min(...plain.first),
+      plainAgain: Math.min(...plain.again),
+      first: Math.min(...auto.first),
+      again: Math.min(...auto.again)
+    })
+  }
+  return rows
+}
+
+function print(place, rows) {
+  console.log(`### ${place}\n`)
+  table(
+    ['function', 'plain, first run, ms', 'again', "under 'auto', first run, ms", 'again', 'first to again', 'first to plain'],
+    rows.map(({ name, plain, plainAgain, first, again }) =>
+      [name, plain, plainAgain, first, again, first / again, first / plain])
+  )
+  const worst = (claim, of, ratio, most) => {
+    if (of.length === 0) return
+    const { name } = of.reduce((left, right) => ratio(right) > ratio(left) ? right : left)
+    const missed = of.filter(row => ratio(row) > most).map(row => `${row.name} ${figure(ratio(row))}`)
+    target(`${claim}, worst (${name})`, Math.max(...of.map(ratio)), { most, unit: ' x' })
+    if (missed.length > 0) console.log(`  - missed: ${missed.join(', ')}`)
+  }
+  worst("first run under 'auto' to later ones", rows, ({ first, again }) => first / again, 1.5)
+  worst('loops, first run to plain', rows.filter(({ name }) => loops.includes(name)), ({ first, plain }) => first / plain,
+    place.startsWith('Firefox') ? 4 : 1.6)
+  worst("README's first example to plain", rows.filter(({ name }) => name === 'README'),
+    ({ first, plain }) => first / plain, 2)
+  console.log('')
+}
+
+heading('what the first run of new code costs as a job', `best of ${pages} fresh pages or processes; again: the median of ${runs - 1} more runs in each`)
+
+const places = values.places.split(',')
+if (places.includes('node')) print('Node', await measure(async (name, way) => inProcess(name, way)))
+const server = await serveTests()
+try {
+  for (const kind of places.filter(place => place !== 'node')) {
+    if (!findBrowser(kind)) {
+      console.log(`${kind} was not found\n`)
+      continue
+    }
+    const browser = await browsers[kind]()
+    try {
+      const isolation = values.origin === 'isolated' ? '' : 'not '
+      print(`${browser.name}, ${isolation}isolated`, await measure((name, way) => inPage(browser, server, name, way)))
+    } finally {
+      await browser.close()
+    }
+  }
+} finally {
+  await server.close()
+}
