@@ -15,10 +15,8 @@ import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
 const { Waitable, here, options: optionsOf, parameters: PARAMETERS } = seam
 
-/** @typedef {import('./rt.mjs').Job} Job */
-/** @typedef {import('./rt.mjs').TaskOptions} TaskOptions */
-/** @template [T=any] @typedef {import('./rt.mjs').Awaitable<T>} Awaitable */
-/** @typedef {Task | ((...args: any[]) => any)} Work */
+/** @import { ArgumentsOf, Awaitable, Checked, Job, JobOptions, ResultOf, Taking, TaskOptions, TaskParameters,
+ *   Work, Yieldable } from './rt.mjs' */
 
 // ------------------------------------------------------------------------------- errors and input checks
 
@@ -151,7 +149,7 @@ class Source {
     return this.given[name] ?? this.task[name]
   }
 
-  /** @param {import('./rt.mjs').JobOptions & TaskOptions} own @param {any[]} [args] @param {Task} [task] */
+  /** @param {JobOptions & TaskOptions} own @param {any[]} [args] @param {Task} [task] */
   release(own, args = [], task = this.task) {
     return this.scheduler.spawn(task, { ...this.options, ...own }, ...args)
   }
@@ -165,6 +163,14 @@ class Source {
 function report(scheduler, error) {
   seam.at(scheduler, scheduler.now(), () => { throw error })
 }
+
+/**
+ * Refuses what an alarm cannot do: it calls callbacks with its time, and releases jobs without arguments.
+ *
+ * @template W
+ * @typedef {W extends (time: number) => infer R
+ *   ? R extends Iterator<any, any, any> | PromiseLike<any> ? Taking<W, []> : unknown : Taking<W, []>} Alarmed
+ */
 
 // ----------------------------------------------------------------------------------------------- 1 alarms
 
@@ -251,8 +257,9 @@ export class Alarm {
 /**
  * Once, after a time.
  *
+ * @template {Work} W
  * @param {number} ms >= 0
- * @param {Work} work a callback, called in the dispatcher with the alarm's time; or a Task, a generator
+ * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, called in the dispatcher with the alarm's time; or a Task, a generator
  *   function or an async function, which is released as a job whose deadline counts from the alarm's time
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
@@ -267,8 +274,9 @@ export function after(ms, work, options = {}) {
 /**
  * Once, at a time; at once when that has passed.
  *
+ * @template {Work} W
  * @param {number} time host timestamp, ms
- * @param {Work} work as for `after`
+ * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work as for `after`
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
  * @throws {TypeError | RangeError} naming the parameter
@@ -285,8 +293,9 @@ const once = () => undefined
 /**
  * Again and again, at absolute times: it does not drift.
  *
+ * @template {Work} W
  * @param {number} period ms, > 0
- * @param {Work} work as for `after`
+ * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work as for `after`
  * @param {AlarmOptions & { phase?: number, count?: number, catchUp?: 'skip' | 'all' }} [options] `phase`: ms
  *   until the first time, default one period; `count`: how often it fires, default Infinity; `catchUp`: what
  *   happens to times that passed while the page slept: 'skip' (default) fires for the latest only, 'all' for
@@ -461,10 +470,11 @@ class Timeout extends Waitable {
 /**
  * Waits for something, at the longest for a time, and lets go of it then.
  *
+ * @template T
  * @param {number} ms >= 0, from when it is yielded or awaited
- * @param {any} awaited a promise, a job or a waitable
+ * @param {PromiseLike<T>} awaited a promise, a job or a waitable
  * @param {{ scheduler?: Scheduler }} [options]
- * @returns {Awaitable} fails with a TimeoutError
+ * @returns {Awaitable<Awaited<T>>} fails with a TimeoutError
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function timeout(ms, awaited, options = {}) {
@@ -660,7 +670,8 @@ class Periodic {
 /**
  * A periodic task: a job every period, or one job that loops with `yield nextPeriod()`.
  *
- * @param {Work} task
+ * @template {Work} W
+ * @param {(W | (() => unknown)) & Taking<W, []>} task
  * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` is the
  *   task's by default, `deadline` the period; `phase`: ms until the first release, default 0; `count`: the
  *   number of jobs, or of the periods of a loop, default Infinity; `excess`: what happens when the previous
@@ -672,12 +683,12 @@ class Periodic {
 export function periodic(task, options = {}) {
   const { phase = 0, count = Infinity, excess = 'skip' } = optionsOf(options, PERIODIC)
   const { period = task instanceof Task ? task.period : undefined } = options
-  interval('period', period)
+  const length = interval('period', period)
   duration('phase', phase)
   times(count)
   oneOf('excess', excess, ['skip', 'queue', 'abort'])
   const source = new Source('task', task, { ...parametersOf(options), period })
-  return new Periodic(source, excess, new Cycle(source.scheduler.now() + phase, period), count, options)
+  return new Periodic(source, excess, new Cycle(source.scheduler.now() + phase, length), count, options)
 }
 
 const PERIODIC = [...ALARM, 'phase', 'count', 'excess']
@@ -810,19 +821,21 @@ class NextPeriod {
  * In a job with a period: waits for the beginning of its next one, from which its deadline then counts (RTSJ:
  * waitForNextPeriod). When `periodic` was asked for `count` periods, and they are over, the job is cancelled.
  *
- * @returns {NextPeriod} to be yielded; gives the number of periods that have been missed
+ * @returns {Iterator<Yieldable, number, unknown> & { [Symbol.iterator](): Generator<Yieldable, number, unknown> }} to be
+ *   yielded; gives the number of periods that have been missed
  */
 export function nextPeriod() {
-  return new NextPeriod()
+  return /** @type {any} */ (new NextPeriod())
 }
 
 /**
  * A sporadic task: its jobs are released at least `interarrival` apart.
  *
- * @param {Work} task
+ * @template {Work} W
+ * @param {(W | ((job: Job, ...args: any[]) => unknown)) & Checked<W>} task
  * @param {TaskOptions & { interarrival: number, excess?: 'defer' | 'drop' }} options `interarrival`: ms, > 0;
  *   `excess`: what comes too early is released later ('defer', default) or not at all ('drop')
- * @returns {(...args: any[]) => Job | null} releases a job; null when it is dropped
+ * @returns {(...args: ArgumentsOf<W>) => Job<ResultOf<W>> | null} releases a job; null when it is dropped
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function sporadic(task, options) {
@@ -831,7 +844,7 @@ export function sporadic(task, options) {
   oneOf('excess', excess, ['defer', 'drop'])
   const source = new Source('task', task, parametersOf(options))
   let earliest = -Infinity
-  return (...args) => {
+  return /** @param {any[]} args @returns {any} */ (...args) => {
     const now = source.scheduler.now()
     if (now < earliest && excess === 'drop') return null
     const release = Math.max(now, earliest)
@@ -844,7 +857,8 @@ export function sporadic(task, options) {
 /**
  * A job per animation frame; none while the page is hidden, none while the previous one still runs.
  *
- * @param {Work} task called with the frame's time, which is its release
+ * @template {Work} W
+ * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the frame's time, which is its release
  * @param {TaskOptions & { signal?: AbortSignal }} [options] `deadline`: by default the next frame, as far as
  *   the frames so far tell when that is
  * @returns {{ cancel(): boolean }}
@@ -1001,6 +1015,12 @@ class Fifo {
 }
 
 /**
+ * Refuses what cannot handle an event, or what was picked of it; which kind of event is for the handler to say.
+ *
+ * @template W @template V
+ * @typedef {ArgumentsOf<W> extends [] | [event?: V] ? Checked<W> : Taking<W, [V]>} Handles
+ */
+/**
  * A job per event. It is released when the event happened, by its time stamp, so that the time it queued in
  * the event loop counts against the deadline. Handlers of one target and type share a listener. Jobs run right after the
  * event's last listener, in the same task and for a slice at most; in the next round where a listener stops the event.
@@ -1009,12 +1029,13 @@ class Fifo {
  * handled one after the other, in no more than that. With `io`, what has to be done before, the bottom half, is done by
  * that I/O reservation. No rate of events takes more than those two; `worstCaseDelay` tells how late one may be.
  *
+ * @template {Work} W @template {Event} [E=Event] @template [V=Event]
  * @param {EventTarget} target
  * @param {string} type
- * @param {Work} task called with the event, or with what `before` or `bottomHalf` returned, unless that is undefined
- * @param {TaskOptions & { before?: (event: any) => any, once?: boolean, passive?: boolean, capture?: boolean,
+ * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or with what `before` or `bottomHalf` returned, unless that is undefined
+ * @param {TaskOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean, capture?: boolean,
  *   signal?: AbortSignal, capacity?: number, period?: number, kind?: Kind, depleted?: Depleted, io?: IoReservation,
- *   bottomHalf?: (event: any) => any, size?: number }} [options] `before` runs in the listener itself: for
+ *   bottomHalf?: (event: V) => unknown, size?: number }} [options] `before` runs in the listener itself: for
  *   preventDefault, and to pick what the job needs before the event is gone; when it throws, there is no job.
  *   `capacity`, `period`, `kind`, `depleted`: the handler's reservation (see Reservation). `io`: delivers the events;
  *   `bottomHalf`: what it does for each, a function or a generator function. `size`: how many events may wait to be
@@ -1277,6 +1298,8 @@ class Handling {
  * Firing releases one handler only; each releases the next less eligible one when it starts. So the most
  * eligible runs as soon with a thousand others behind it as alone (RTJPerf's priority-inversion test).
  * Handlers with a reservation are released at once: whether they may run is not known from their parameters.
+ *
+ * @template {any[]} [A=[]] what it is fired with
  */
 export class AsyncEvent {
   /** In order of eligibility; replaced, never changed. @type {Handler[]} */
@@ -1292,7 +1315,8 @@ export class AsyncEvent {
   }
 
   /**
-   * @param {Work} task called with the arguments of `fire`
+   * @template {Work} W
+   * @param {(W | ((...args: A) => unknown)) & Taking<W, A>} task called with the arguments of `fire`
    * @param {TaskOptions} [options] with those of the task, they decide about the order from now on
    * @returns {{ cancel(): boolean }}
    * @throws {TypeError | RangeError} naming the parameter
@@ -1316,7 +1340,7 @@ export class AsyncEvent {
     }
   }
 
-  /** Releases the handlers, as of now. @param {...any} args */
+  /** Releases the handlers, as of now. @param {A} args */
   fire(...args) {
     const scheduler = this.#scheduler
     if (scheduler.policy !== this.#policy) this.#rearrange()
@@ -2277,19 +2301,19 @@ export class Reservation {
   get name() { return this.#account.name }
   get kind() { return this.#kind }
   get depleted() { return this.#account.depleted }
-  /** ms per period */
+  /** ms per period @returns {number} */
   get capacity() { return this.#account.capacity }
-  /** ms */
+  /** ms @returns {number} */
   get period() { return this.#account.period }
   get priority() { return this.#account.priority }
   get utilization() { return this.capacity / this.period }
   /** ms used in the foreground so far. */
   get used() { return this.#account.used }
-  /** ms that its jobs may still use, as of the latest reading of the clock. */
+  /** ms that its jobs may still use, as of the latest reading of the clock. @returns {number} */
   get remaining() { return this.#account.isDepleted ? 0 : this.#account.server.remaining }
-  /** How often nothing remained. */
+  /** How often nothing remained. @returns {number} */
   get depletions() { return this.#account.server.depletions }
-  /** How often capacity came back. */
+  /** How often capacity came back. @returns {number} */
   get replenishments() { return this.#account.server.replenishments }
 
   /**
@@ -2365,13 +2389,13 @@ export class IoReservation {
 
   get scheduler() { return this.#account.scheduler }
   get name() { return this.#account.name }
-  /** The share of the processor that it may use, while events are handled. */
+  /** The share of the processor that it may use, while events are handled. @returns {number} */
   get utilization() { return this.#account.utilization }
   /** ms used so far. */
   get used() { return this.#account.used }
-  /** How often nothing remained. */
+  /** How often nothing remained. @returns {number} */
   get depletions() { return this.#account.server.depletions }
-  /** How often capacity came back to work that waited for it. */
+  /** How often capacity came back to work that waited for it. @returns {number} */
   get replenishments() { return this.#account.server.replenishments }
   /** Whether events are handled. */
   get isOn() { return this.#isOn }
@@ -2615,6 +2639,13 @@ class Admission {
   }
 }
 
+/**
+ * What asks for processor time.
+ *
+ * @typedef {Reservation | IoReservation | TaskParameters | { utilization: number, name?: string }
+ *   | { capacity: number, period: number, kind?: Kind, priority?: number, name?: string }} Claimant
+ */
+
 /** @param {number} value */
 const percent = value => `${Math.round(value * 1e4) / 100} %`
 
@@ -2629,7 +2660,7 @@ const percent = value => `${Math.round(value * 1e4) / 100} %`
  * priorities are not rate monotonic, and where there are tasks, whose wcet, period and deadline are known, it is that of
  * `schedulable`, exact but for those two kinds.
  *
- * @param {Iterable<any> | object} set reservations and I/O reservations; tasks with `wcet`, `period` and `deadline`
+ * @param {Iterable<Claimant> | Claimant} set reservations and I/O reservations; tasks with `wcet`, `period` and `deadline`
  *   (default: the period); or objects like those that they are made of. Reservations count, named or not
  * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1, default the one in
  *   force, at first 1; pages should give what the browser leaves, about 0.85
@@ -2706,7 +2737,7 @@ function claimOf(member, where, policy) {
  * `period`. Any number of them; what one does disturbs no other. It is not paced: a body that is to wait does so, as by
  * `yield sleep(ms)`.
  *
- * @param {() => any} body a generator function, or a function that returns something to wait for
+ * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function, or a function that returns something to wait for
  * @param {TaskOptions & { capacity: number, period: number, kind?: Kind, depleted?: Depleted, signal?: AbortSignal }}
  *   options those of the reservation and of its job
  * @returns {{ cancel(reason?: unknown): boolean, readonly job: Job, readonly reservation: Reservation }} `cancel` ends

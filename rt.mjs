@@ -325,7 +325,7 @@ const KEYS = new Map([[edf.compare, job => job.absoluteDeadline], [fp.compare, j
  * @property {number} utilization the sum of wcet / period
  * @property {number[]} [response] by fixed priority: the longest time from a release to its finish, of each
  *   task; Infinity where there is none
- * @property {any} failed the most important task that may miss its deadline; under edf the one at whose
+ * @property {TaskParameters | null} failed the most important task that may miss its deadline; under edf the one at whose
  *   deadline more is asked of the processor than there is time; null when there is none, or no single one
  */
 
@@ -873,6 +873,7 @@ export class DeadlockError extends Error {
   constructor(message, jobs) {
     super(message)
     this.name = 'DeadlockError'
+    /** @type {Job[]} */
     this.jobs = jobs
   }
 }
@@ -1004,6 +1005,50 @@ export const budget = { left: 0 }
 /** The same: what is exported is looked up, and checked for having been initialized, at each use. */
 const allowance = budget
 
+/** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
+/** What becomes a job. @typedef {Function | Task<any, any> | Iterator<any, any, any>} Work */
+/**
+ * What becomes of what a job's code returns.
+ *
+ * @template T
+ * @typedef {T extends Iterator<any, infer R, any> ? R : Awaited<T>} Outcome
+ */
+/**
+ * The result of work.
+ *
+ * @template W
+ * @typedef {W extends { run(...args: any[]): infer R } ? Outcome<R>
+ *   : W extends (...args: any[]) => infer R ? Outcome<R> : Outcome<W>} ResultOf
+ */
+/**
+ * What work is called with; async functions get their job first.
+ *
+ * @template W
+ * @typedef {W extends { run: infer F } ? ArgumentsOf<F>
+ *   : W extends (job: Job<any>, ...args: infer A) => PromiseLike<any> ? A
+ *   : W extends (...args: infer A) => infer R
+ *     ? R extends PromiseLike<any> ? [never, 'an async function gets its job before its arguments'] : A
+ *   : []} ArgumentsOf
+ */
+/**
+ * @template W
+ * @typedef {W extends { run: infer F } ? YieldOf<F> : W extends (...args: any[]) => infer R ? YieldOf<R>
+ *   : W extends Iterator<infer Y, any, any> ? Y : never} YieldOf
+ */
+/**
+ * Refuses work that yields what a job may not.
+ *
+ * @template W
+ * @typedef {[YieldOf<W>] extends [Yieldable] ? unknown : unknown extends YieldOf<W> ? unknown
+ *   : 'a job may yield nothing, a generator, a promise, a job or a waitable'} Checked
+ */
+/**
+ * Refuses work that cannot be called with `A`.
+ *
+ * @template W @template {any[]} A
+ * @typedef {A extends ArgumentsOf<W> ? Checked<W> : ArgumentsOf<W>} Taking
+ */
+
 /**
  * @typedef {object} TaskOptions
  * @property {string} [name] default: the name of the function or of the class
@@ -1031,11 +1076,32 @@ const allowance = budget
  * method; a generator in both cases where the work is to be preemptible.
  *
  * The parameters are the task's own properties; they are checked, and read, at each release.
+ *
+ * @template {any[]} [A=any[]] what it is released with
+ * @template [R=unknown] the result
  */
 export class Task {
   /**
-   * @param {((...args: any[]) => any) | TaskOptions} [work] what a job does; default: the method `run`
+   * @overload
+   * @param {(job: Job, ...args: A) => PromiseLike<R>} work what a job does
    * @param {TaskOptions} [options]
+   */
+  /**
+   * @overload
+   * @param {(...args: A) => Iterator<Yieldable, R, any>} work
+   * @param {TaskOptions} [options]
+   */
+  /**
+   * @overload
+   * @param {(...args: A) => R} work
+   * @param {TaskOptions} [options]
+   */
+  /**
+   * @overload
+   * @param {TaskOptions} [options] of a derived class, whose method `run` says what a job does
+   */
+  /**
+   * @param {any} [work] @param {any} [options]
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(work, options) {
@@ -1052,18 +1118,31 @@ export class Task {
       this.run = work
     }
     const given = options === undefined ? {} : optionsOf(options, TASK_OPTIONS)
+    /** @type {string} */
     this.name = chosen(given.name, undefined, typeof work === 'function' ? work.name : this.constructor.name)
+    /** @type {number} */
     this.deadline = chosen(given.deadline, undefined, Infinity)
+    /** @type {number} */
     this.priority = chosen(given.priority, undefined, 0)
+    /** @type {number} */
     this.period = chosen(given.period, undefined, Infinity)
+    /** @type {number} */
     this.wcet = chosen(given.wcet, undefined, Infinity)
+    /** @type {TaskOptions['budget']} */
     this.budget = given.budget
+    /** @type {'continue' | 'abort'} */
     this.miss = chosen(given.miss, undefined, 'continue')
+    /** @type {TaskOptions['onMiss']} */
     this.onMiss = given.onMiss
+    /** @type {TaskOptions['onOverrun']} */
     this.onOverrun = given.onOverrun
+    /** @type {TaskOptions['reservation']} */
     this.reservation = given.reservation
+    /** @type {TaskOptions['uses']} */
     this.uses = given.uses
+    /** @type {TaskOptions['sections']} */
     this.sections = given.sections
+    /** @type {TaskOptions['scheduler']} */
     this.scheduler = given.scheduler
     if (typeof this.name !== 'string') throw wrongType('name', 'a string', this.name)
     if (this.scheduler !== undefined) seam.here(this)
@@ -1074,8 +1153,8 @@ export class Task {
   /**
    * What a job of this task does; derived classes override it, as a generator where it is to be preemptible.
    *
-   * @param {...any} args those of `release`
-   * @returns {any}
+   * @param {A} args those of `release`; an async method is given the job before them
+   * @returns {Iterator<Yieldable, R, any> | PromiseLike<R> | R}
    */
   run(...args) {
     throw new TypeError(`${this.name} has nothing to run`)
@@ -1084,12 +1163,12 @@ export class Task {
   /**
    * Releases a job now.
    *
-   * @param {...any} args handed to `run`
-   * @returns {Job}
+   * @param {ArgumentsOf<this['run']>} args handed to `run`
+   * @returns {Job<ResultOf<this>>}
    * @throws {TypeError | RangeError} naming a parameter that has become invalid
    */
   release(...args) {
-    return seam.here(this).spawn(this, undefined, ...args)
+    return /** @type {any} */ (seam.here(this)).spawn(this, undefined, ...args)
   }
 }
 
@@ -1398,7 +1477,7 @@ let isJob
  * A job is a thenable: `await job` gives its result or throws its error. So does `yield job` in another job, which
  * lends its own deadline and priority to the job it waits for.
  *
- * @template [T=any]
+ * @template [T=unknown] the result
  */
 export class Job {
   /** @type {Activation} */
@@ -1468,7 +1547,7 @@ export class Job {
   get level() { return this.#activation.level }
 
   /**
-   * @template R, E
+   * @template [R=T], [E=never]
    * @param {((value: T) => R | PromiseLike<R>) | null} [onDone]
    * @param {((error: any) => E | PromiseLike<E>) | null} [onFailed]
    * @returns {Promise<R | E>}
@@ -1476,7 +1555,7 @@ export class Job {
   then(onDone, onFailed) {
     return promiseOf(this.#activation).then(onDone, onFailed)
   }
-  /** @template E @param {((error: any) => E | PromiseLike<E>) | null} [onFailed] @returns {Promise<T | E>} */
+  /** @template [E=never] @param {((error: any) => E | PromiseLike<E>) | null} [onFailed] @returns {Promise<T | E>} */
   catch(onFailed) {
     return this.then(/** @type {any} */ (undefined), onFailed)
   }
@@ -1507,9 +1586,9 @@ export class Job {
     return yieldAlong(this.#activation)
   }
 
-  /** For `yield* job`, which types the result. @returns {Generator<Job<T>, T, T>} */
+  /** For `yield* job`, which types the result. @returns {Generator<Job<T>, T, unknown>} */
   *[Symbol.iterator]() {
-    return yield this
+    return /** @type {T} */ (yield this)
   }
   get [Symbol.toStringTag]() { return 'Job' }
 }
@@ -1673,8 +1752,8 @@ function settle(waitable, phase, outcome) {
 /**
  * What one may wait for: by `yield` or `yield*` in jobs, by `await` anywhere.
  *
- * @template [T=any]
- * @typedef {PromiseLike<T> & { [Symbol.iterator](): Generator<any, T, any> }} Awaitable
+ * @template [T=unknown]
+ * @typedef {PromiseLike<T> & { [Symbol.iterator](): Generator<Awaitable<T>, T, unknown> }} Awaitable
  */
 
 /** Waits for a promise or thenable. */
@@ -2352,7 +2431,7 @@ function settlePromise(a, { promise, resolve, reject }) {
 
 // ------------------------------------------------------------------------------------------- 5 Scheduler
 
-/** @typedef {{ type: string, time: number, job: Job | null, [more: string]: any }} TraceRecord one event of a schedule */
+/** @typedef {{ type: string, time: number, job: Job | null, [more: string]: unknown }} TraceRecord one event of a schedule */
 
 /**
  * @typedef {object} SchedulerOptions
@@ -3762,12 +3841,13 @@ export class Scheduler {
   /**
    * Releases a job.
    *
-   * @param {Task | Iterator<any, any, any> | ((...args: any[]) => any)} work a task; a generator object; or a
-   *   function, which is called with `args` when the job starts (an async function with the job before them). What it
-   *   returns decides: an iterator is driven, a thenable awaited, anything else is the result.
+   * @template {Work} W
+   * @param {(W | ((job: Job, ...args: any[]) => unknown)) & Checked<W>} work a task; a generator object; or a function,
+   *   which is called with `args` when the job starts (an async function with the job before them). What it returns
+   *   decides: an iterator is driven, a thenable awaited, anything else is the result.
    * @param {TaskOptions & JobOptions} [options] they come before those of the task
-   * @param {...any} args
-   * @returns {Job}
+   * @param {ArgumentsOf<W>} args
+   * @returns {Job<ResultOf<W>>}
    * @throws {TypeError | RangeError} naming the parameter
    */
   spawn(work, options, ...args) {
@@ -3784,14 +3864,15 @@ export class Scheduler {
     this.#dispatcher.resume()
   }
 
+  /** @returns {boolean} */
   get paused() { return this.#dispatcher.paused }
   /** @returns {Host} */
   get host() { return this.#dispatcher.host }
   /** @returns {Policy} */
   get policy() { return this.#dispatcher.policy }
-  /** ms */
+  /** ms @returns {number} */
   get slice() { return this.#dispatcher.slice }
-  /** ms */
+  /** ms @returns {number} */
   get round() { return this.#dispatcher.round }
 
   /**
@@ -3849,10 +3930,11 @@ export class Scheduler {
    * Runs `fn` as a job. Shape and order of `scheduler.postTask` (Prioritized Task Scheduling): by priority, then in
    * the order in which the delays end. Unlike there, wrong arguments throw at the call.
    *
-   * @param {(() => any)} fn
+   * @template T
+   * @param {() => T} fn
    * @param {{ priority?: number | TaskPriority, signal?: AbortSignal, delay?: number, deadline?: number }} [options]
    *   `priority` comes before that of a TaskSignal, whose changes are followed; `delay` in ms
-   * @returns {Job} thenable; rejected with the signal's reason when it is aborted before the task has run
+   * @returns {Job<Awaited<T>>} thenable; rejected with the signal's reason when it is aborted before the task has run
    * @throws {TypeError | RangeError} naming the option
    */
   postTask(fn, options = {}) {
@@ -3918,6 +4000,8 @@ class Gate {
 
 /**
  * What alarms.mjs and sync.mjs build on; not for users.
+ *
+ * @internal
  *
  * - `protocol` the property by which `reservation` and `uses` reach their objects (see Partner), and combinators the
  *   waitable of what is no waitable itself: there it is a function that makes one
@@ -4344,6 +4428,38 @@ function delegable(key, value) {
 }
 
 /**
+ * @typedef {object} PreemptifyOptions
+ * @property {Record<string, any> | (() => any)[]} [scope] values for variables that the function closes over, by
+ *   name; or `[() => limit]`, which reads the variable whenever the function does, and survives minifiers. A generator
+ *   function among them is called as a preemptible one
+ * @property {(source: string) => any} [evaluate] `s => eval(s)`, written where the function was: its variables,
+ *   its `this` and its strictness are those of the function then
+ * @property {Record<string, any> | (() => any)[]} [calls] preemptible functions by the names they are called by; one
+ *   that is added later is found when it is called. Or `[() => helper]`, as in `scope`
+ * @property {boolean} [strict] whether the function is strict, where its source and the engine do not tell;
+ *   default: strict, if its source allows it
+ * @property {boolean} [budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they
+ *   yield
+ * @property {any} [this] the `this` of an arrow function
+ * @property {object} [home] the object or prototype that a method with `super` belongs to
+ */
+/**
+ * What `preemptify` makes of a function.
+ *
+ * @template This @template {any[]} A @template R
+ * @typedef {((this: This, ...args: A) => Generator<Yieldable, Outcome<R>, unknown>) & { readonly source: string }} Preemptible
+ */
+/**
+ * What `preemptify` makes of a class or an object.
+ *
+ * @template O @template M
+ * @typedef {O extends abstract new (...args: infer A) => infer I
+ *   ? { new (...args: A): WithMethods<I, M> } & { [K in Exclude<keyof O, 'prototype'>]: O[K] }
+ *   : { [K in keyof O]: K extends M ? O[K] extends (this: infer This, ...args: infer A) => infer R
+ *     ? Preemptible<This, A, R> : O[K] : O[K] }} WithMethods
+ */
+
+/**
  * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
  * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
  *
@@ -4356,24 +4472,25 @@ function delegable(key, value) {
  * of itself, of those in `calls` and of generator functions in `scope` are delegated; `await` yields a promise. Nested
  * functions stay as they are.
  *
- * @param {any} fn a function, arrow function, method, async function or generator; with `methods`, a class or an object
- * @param {object} [options]
- * @param {Record<string, any> | (() => any)[]} [options.scope] values for variables that the function closes over, by
- *   name; or `[() => limit]`, which reads the variable whenever the function does, and survives minifiers. A generator
- *   function among them is called as a preemptible one
- * @param {(source: string) => any} [options.evaluate] `s => eval(s)`, written where the function was: its variables,
- *   its `this` and its strictness are those of the function then
- * @param {Record<string, any> | (() => any)[]} [options.calls] preemptible functions by the names they are called by; one
- *   that is added later is found when it is called. Or `[() => helper]`, as in `scope`
- * @param {boolean} [options.strict] whether the function is strict, where its source and the engine do not tell;
- *   default: strict, if its source allows it
- * @param {boolean} [options.budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they
- *   yield
- * @param {any} [options.this] the `this` of an arrow function
- * @param {object} [options.home] the object or prototype that a method with `super` belongs to
- * @param {string[]} [options.methods] the methods of a class or an object to rewrite; the result is a new class or
- *   object
- * @returns {any} a generator function of the same name and length, with its text as `source`
+ * @template This @template {any[]} A @template R
+ * @overload
+ * @param {(this: This, ...args: A) => R} fn a function, arrow function, method, async function or generator
+ * @param {PreemptifyOptions} [options]
+ * @returns {Preemptible<This, A, R>} a generator function of the same name and length, with its text as `source`
+ */
+/**
+ * The same for methods.
+ *
+ * @template {object} O
+ * @template {string & (O extends abstract new (...args: any) => infer I ? keyof I : keyof O)} M
+ * @overload
+ * @param {O} fn a class or an object
+ * @param {PreemptifyOptions & { methods: readonly M[] }} options `methods`: those to rewrite
+ * @returns {WithMethods<O, M>} a new class or object
+ */
+/**
+ * @param {any} fn @param {any} [options]
+ * @returns {any}
  * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors, constructors, async
  *   generators
  * @throws {SyntaxError} when a preemptible function is called where no yield can stand

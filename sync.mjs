@@ -10,10 +10,9 @@ export { DeadlockError }
 
 const { Heap, Queue, Waitable, here, options: optionsOf } = seam
 
-/** @typedef {import('./rt.mjs').Job} Job */
+/** @import { Awaitable, Checked, Job, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof seam.Queue>} Queue */
-/** @template [T=any] @typedef {import('./rt.mjs').Awaitable<T>} Awaitable */
 
 // ------------------------------------------------------------------------------- errors and input checks
 
@@ -333,10 +332,10 @@ class Attendance extends Waitable {
  * ```
  *
  * @template T
- * @param {(() => Generator<any, T, any>) | (() => T)} section
- * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+ * @param {(() => T) & Checked<T>} section
+ * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
  *   default `rt`
- * @returns {Awaitable<T>} what the section returns
+ * @returns {Awaitable<Outcome<T>>} what the section returns
  * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
  */
 export function nonPreemptive(section, options = {}) {
@@ -401,10 +400,10 @@ export class Resource {
    * section; the end is a preemption point. Awaited outside jobs, the section runs in a job that declares it.
    *
    * @template R
-   * @param {(() => Generator<any, R, any>) | (() => R)} section
-   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where that job runs; default: with those that
+   * @param {(() => R) & Checked<R>} section
+   * @param {{ scheduler?: Scheduler }} [options] where that job runs; default: with those that
    *   declare the resource, else `rt`
-   * @returns {Awaitable<R>} what the section returns
+   * @returns {Awaitable<Outcome<R>>} what the section returns
    * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler; at the yield, when the job has not
    *   declared the resource
    */
@@ -473,7 +472,7 @@ class Ceiling {
   /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
   highest = new Heap(({ level }) => -level, (a, b) => a.order - b.order)
   declared = 0
-  /** @type {import('./rt.mjs').Scheduler | null} */
+  /** @type {Scheduler | null} */
   scheduler = null
 
   /** @param {string} name @param {number | undefined} given */
@@ -484,7 +483,7 @@ class Ceiling {
 
   get level() { return this.given ?? this.highest.first?.level ?? -Infinity }
 
-  /** @param {Job} job @param {import('./rt.mjs').Scheduler} scheduler */
+  /** @param {Job} job @param {Scheduler} scheduler */
   attach(job, scheduler) {
     const { level } = job
     if (this.given !== undefined && level > this.given) {
@@ -677,7 +676,7 @@ export class Mutex {
   }
 
   /**
-   * @returns {Awaitable<any>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
+   * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
    *   for `unlock`. Locks taken that way inherit nothing, and no cycle is found through them. Fails with a
    *   DeadlockError, which names who waits for whom, when the owner waits for this job.
    */
@@ -699,10 +698,10 @@ export class Mutex {
    * Holds it during a section, however that ends.
    *
    * @template R
-   * @param {(() => Generator<any, R, any>) | (() => R)} section it may wait
-   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+   * @param {(() => R) & Checked<R>} section it may wait
+   * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
    *   default `rt`
-   * @returns {Awaitable<R>} what the section returns
+   * @returns {Awaitable<Outcome<R>>} what the section returns
    * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
    */
   use(section, options = {}) {
@@ -810,10 +809,10 @@ export class Semaphore {
    * Holds a permit during a section, however that ends.
    *
    * @template R
-   * @param {(() => Generator<any, R, any>) | (() => R)} section it may wait
-   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+   * @param {(() => R) & Checked<R>} section it may wait
+   * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
    *   default `rt`
-   * @returns {Awaitable<R>} what the section returns
+   * @returns {Awaitable<Outcome<R>>} what the section returns
    * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
    */
   use(section, options = {}) {
@@ -1223,7 +1222,7 @@ let isChannel
  * taken: he fails with a ChannelError, as does every later `send`. Receivers get what is left; after that,
  * `receive` fails with the ChannelError and iteration is over.
  *
- * @template [T=any]
+ * @template [T=unknown]
  */
 export class Channel {
   /** @type {Exchange} */
@@ -1311,9 +1310,9 @@ export class Channel {
   /**
    * Receives until the channel ends, as iteration does, in a job.
    *
-   * @param {(message: T) => any} work a function or generator function, called with one message after the
+   * @param {(message: T) => unknown} work a function or generator function, called with one message after the
    *   other
-   * @param {{ scheduler?: import('./rt.mjs').Scheduler }} [options] where its job runs when it is awaited outside jobs;
+   * @param {{ scheduler?: Scheduler }} [options] where its job runs when it is awaited outside jobs;
    *   default `rt`
    * @returns {Awaitable<void>} fails when `work` does, or with the ChannelError when the channel was closed
    *   by an Error
@@ -1586,16 +1585,39 @@ function memoryOf(job) {
 
 /**
  * @typedef {object} Guard one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`
- * @property {Channel} [receive] ready when there is a message, which is its value
- * @property {Channel} [send] ready when `value` can be sent
- * @property {any} [value]
+ * @property {Channel<any>} [receive] ready when there is a message, which is its value
+ * @property {Channel<any>} [send] ready when `value` can be sent
+ * @property {unknown} [value]
  * @property {number} [timeout] ready after so many ms, >= 0; Infinity: never
  * @property {number} [until] ready at that time, host timestamp in ms; Infinity: never
- * @property {any} [wait] ready when the waitable, job or promise is over; its outcome is its value
+ * @property {PromiseLike<unknown>} [wait] ready when the waitable, job or promise is over; its outcome is its value
  * @property {true} [skip] always ready
  * @property {boolean} [when] whether it counts; default true
- * @property {(value: any) => any} [action] a function or generator function, called in the job with the value
- *   of its guard when that has been chosen; what it returns takes the place of the value
+ * @property {Function} [action] a function or generator function, called in the job with the value of its guard when
+ *   that has been chosen; what it returns takes the place of the value
+ */
+/**
+ * What a guard is about.
+ *
+ * @template G
+ * @typedef {G extends { receive: Channel<infer T> } ? T : G extends { wait: PromiseLike<infer T> } ? T : undefined} Received
+ */
+/**
+ * What follows for a guard from its channel.
+ *
+ * @template G
+ * @typedef {(G extends { send: Channel<infer T> } ? { value: T } : unknown) & (
+ *   G extends { action: (value: infer V) => any } ? Received<G> extends V ? unknown
+ *     : { action: (value: Received<G>) => unknown } : unknown)} Fitting
+ */
+/**
+ * The outcome of a choice.
+ *
+ * @template {readonly Guard[]} G
+ * @typedef {{ [I in keyof G]: {
+ *   index: I extends `${infer N extends number}` ? N : number,
+ *   value: G[I] extends { action: (...args: any[]) => infer R } ? Outcome<R> : Received<G[I]>
+ * } }[number]} Chosen
  */
 
 const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
@@ -1674,11 +1696,12 @@ function timestamp(name, value) {
  * ])
  * ```
  *
- * @param {Guard[]} guards the first that is ready is chosen
- * @param {{ fair?: boolean, scheduler?: import('./rt.mjs').Scheduler }} [options] `fair`: of those that are
+ * @template {readonly Guard[]} const G
+ * @param {{ readonly [I in keyof G]: G[I] & Fitting<G[I]> }} guards the first that is ready is chosen
+ * @param {{ fair?: boolean, scheduler?: Scheduler }} [options] `fair`: of those that are
  *   ready, the one that this job has not chosen for longest; `scheduler`: whose clock it waits by, and where its job runs
  *   if it has an action, when it is awaited outside jobs; default `rt`
- * @returns {Awaitable<{ index: number, value: any }>} the chosen guard's place and its value, or its action's
+ * @returns {Awaitable<Chosen<G>>} the chosen guard's place and its value, or its action's
  *   result
  * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
  */
@@ -1849,12 +1872,12 @@ function* together(kind, works) {
 /** @param {any} value */
 const isWork = value => typeof value === 'function' || value instanceof Task || isUnfinished(value)
 
-/** @param {string} kind @param {any[]} given works, and last perhaps options @returns {any} */
+/** @param {string} kind @param {any} given works, and last perhaps options @returns {any} */
 function callOfAll(kind, given) {
   const last = given.at(-1)
   const hasOptions = typeof last === 'object' && last !== null && Object.hasOwn(last, 'scheduler') && !isWork(last)
   const works = hasOptions ? given.slice(0, -1) : given
-  works.forEach((work, index) => {
+  works.forEach((/** @type {any} */ work, /** @type {number} */ index) => {
     if (isWork(work)) return
     const error = wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
     if (works.length === 1 && Array.isArray(work)) error.message += `: write ${kind}(...works)`
@@ -1865,6 +1888,20 @@ function callOfAll(kind, given) {
   }
   return new Call(`${kind}()`, together, kind, works, hasOptions ? callOptions(last) : undefined)
 }
+
+/** What may be done together. @typedef {Work | PromiseLike<unknown> | { scheduler: Scheduler }} Member */
+/**
+ * @template {readonly Member[]} W
+ * @typedef {{ [I in keyof W]: (W[I] | ((job: Job) => unknown)) & (W[I] extends PromiseLike<any> | { scheduler: Scheduler }
+ *   ? unknown : Taking<W[I], []>) }} Members
+ */
+/** @template {readonly unknown[]} W @typedef {W extends readonly [...infer Works, { scheduler: Scheduler }] ? Works : W} WorksIn */
+/** @template {readonly unknown[]} W @typedef {{ -readonly [I in keyof W]: ResultOf<W[I]> }} Results */
+/**
+ * @template {readonly unknown[]} W
+ * @typedef {{ [I in keyof W]: { index: I extends `${infer N extends number}` ? N : number, value: ResultOf<W[I]> }
+ * }[number]} Winner
+ */
 
 /**
  * Does several things at once, each as a job of its own, and waits for all of them (Communicating Generators
@@ -1877,10 +1914,11 @@ function callOfAll(kind, given) {
  * })
  * ```
  *
- * @param {...any} works functions, Tasks and generators become jobs with the caller's deadline, priority and reservation
+ * @template {readonly Member[]} const W
+ * @param {Members<W>} works functions, Tasks and generators become jobs with the caller's deadline, priority and reservation
  *   where a Task has none of its own; waitables, jobs and promises are waited for. Last of all may come
  *   `{ scheduler }`: where they run when it is awaited outside jobs; default `rt`
- * @returns {Awaitable<any[]>} the results, in order
+ * @returns {Awaitable<Results<WorksIn<W>>>} the results, in order
  * @throws {TypeError} naming the work that is none
  */
 export function par(...works) {
@@ -1891,8 +1929,9 @@ export function par(...works) {
  * Does several things at once, and waits for the first that is over, which decides: with its result, or with
  * its error. The others are cancelled, and it waits until they have ended, `finally` blocks included.
  *
- * @param {...any} works as for `par`, at least one
- * @returns {Awaitable<{ index: number, value: any }>}
+ * @template {readonly [Member, ...Member[]]} const W
+ * @param {Members<W>} works as for `par`, at least one
+ * @returns {Awaitable<Winner<WorksIn<W>>>}
  * @throws {TypeError} naming the work that is none
  */
 export function race(...works) {
@@ -2260,7 +2299,7 @@ const SLOT = 5
  * Within a thread nothing comes between the parts of a write, and values are kept as they are. Shared, they
  * are copied, as by structured clone.
  *
- * @template [T=any]
+ * @template [T=unknown]
  */
 export class Latest {
   /** @type {T | undefined} */
@@ -2281,7 +2320,7 @@ export class Latest {
     if (buffer === undefined) this.write(/** @type {T} */ (initial))
   }
 
-  /** The other side. @template [T=any] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
+  /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
   static from(buffer) {
     return new Latest(/** @type {any} */ (undefined), { shared: true, buffer })
   }
@@ -2326,7 +2365,7 @@ const READ = 4
  * The last values in order, for one writer and one reader that never wait: a ring buffer (Lamport 1977;
  * Qduino II-C).
  *
- * @template [T=any]
+ * @template [T=unknown]
  */
 export class Ring {
   #size
@@ -2356,7 +2395,7 @@ export class Ring {
     this.#words = this.#store?.words ?? new Int32Array(HEADER)
   }
 
-  /** The other side. @template [T=any] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
+  /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
   static from(buffer) {
     return new Ring(buffer, { shared: true })
   }
@@ -3481,14 +3520,14 @@ class Wire extends Exchange {
  * differences: what one end sends, receivers at the other end get, so that both may send; `offer` succeeds
  * when all that was sent before has been received, and then its message waits at the other end.
  *
- * @template [T=any]
+ * @template [T=unknown]
  * @extends {Channel<T>}
  */
 class ExternalChannel extends Channel {
   /** @type {Wire} */
   #wire
 
-  /** @param {any} wire a Wire; named, it would be declared to users, with all that it refers to */
+  /** @internal @param {any} wire a Wire */
   constructor(wire) {
     super(/** @type {any} */ (wire))
     this.#wire = wire
@@ -3546,7 +3585,7 @@ const channels = new WeakMap()
  * browsers send no event for it; so not in pages without a secure context, nor across origins. Node sends
  * events; but none for a BroadcastChannel. A peer that hangs is no dead one: use a timeout.
  *
- * @template [T=any]
+ * @template [T=unknown]
  * @param {any} endpoint
  * @param {string} name up to 1000 characters
  * @returns {ExternalChannel<T>} the same one while it is open

@@ -1,0 +1,53 @@
+// What tsc declares of JSDoc is everything: each typedef is exported, `stripInternal` is for TypeScript only. This keeps
+// of the declarations in the current directory what users can reach, and leaves out what is marked @internal.
+import { existsSync, readFileSync, realpathSync, readdirSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, join } from 'node:path'
+
+const tsc = process.env.PATH.split(delimiter).map(folder => join(folder, 'tsc')).find(existsSync)
+const ts = createRequire(realpathSync(tsc))('typescript')
+
+/** Types of rt.mjs that the declarations of the others import. @type {Set<string>} */
+const imported = new Set()
+
+for (const path of readdirSync('.').filter(name => name.endsWith('.d.mts')).sort(name => name === 'rt.d.mts' ? 1 : -1)) {
+  const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
+  writeFileSync(path, declarations(source))
+}
+
+/** @param {any} source @returns {string} */
+function declarations(source) {
+  const text = node => source.text.slice(node.pos, node.end)
+  const isInternal = node => ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
+  const isExported = node => ts.isExportDeclaration(node) || ts.isExportAssignment(node) ||
+    node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+  /** Values that are exported are public, and all that they mention. */
+  const isPublic = node => isExported(node) && (!ts.isTypeAliasDeclaration(node) || imported.has(node.name.text))
+  const namesIn = ({ importClause, declarationList, name }) => importClause !== undefined
+    ? importClause.namedBindings.elements.map(({ name }) => name.text)
+    : [(name ?? declarationList?.declarations[0].name)?.text]
+
+  const kept = new Set()
+  const named = new Map(source.statements.flatMap(node => namesIn(node).map(name => [name, node])))
+  const keep = node => {
+    if (kept.has(node) || isInternal(node)) return
+    kept.add(node)
+    const visit = part => {
+      if (isInternal(part)) return
+      if (ts.isIdentifier(part) && named.has(part.text)) keep(named.get(part.text))
+      part.forEachChild(visit)
+    }
+    node.forEachChild(visit)
+  }
+  source.statements.filter(isPublic).forEach(keep)
+  for (const node of kept) if (ts.isImportDeclaration(node)) namesIn(node).forEach(name => imported.add(name))
+
+  const exported = [...kept].filter(node => ts.isClassDeclaration(node) && !isExported(node)).map(({ name }) => name.text)
+  return source.statements.filter(node => kept.has(node)).map(node => {
+    const members = [...node.members ?? []].filter(isInternal)
+    return members.toReversed().reduce((left, member) => {
+      const instead = ts.isConstructorDeclaration(member) ? '\n    private constructor();' : ''
+      return left.slice(0, member.pos - node.pos) + instead + left.slice(member.end - node.pos)
+    }, text(node))
+  }).join('').trimStart() + (exported.length > 0 ? `\nexport type { ${exported.join(', ')} };\n` : '\n')
+}

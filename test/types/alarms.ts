@@ -1,0 +1,111 @@
+import { Task, type Job } from 'rt.mjs'
+import {
+  Alarm, AsyncEvent, IoReservation, Reservation, admit, after, at, every, frames, loop, nextPeriod, on, periodic, sleep,
+  sporadic, timeout, until, worstCaseDelay
+} from 'rt.mjs/alarms'
+import type { Handling, Periodic } from 'rt.mjs/alarms'
+import { is } from './equal.js'
+
+function* tick() { yield }
+function* draw(lines: number) { yield; return `${lines}` }
+
+// --- alarms
+
+is<Alarm>()(after(5, time => { is<number>()(time) }))
+is<Alarm>()(at(5, tick, { deadline: 5 }))
+is<Alarm>()(every(5, async (job: Job) => { await job.yield() }, { phase: 1, catchUp: 'all' }))
+is<number | undefined>()(every(5, new Task(tick)).time)
+// @ts-expect-error
+after('5', tick)
+// @ts-expect-error: jobs of alarms have no arguments
+after(5, draw)
+// @ts-expect-error
+after(5, new Task(draw))
+// @ts-expect-error
+after(5, function* () { yield 5 })
+// @ts-expect-error
+every(5, tick, { cuont: 3 })
+// @ts-expect-error
+after(5)
+
+// --- waiting
+
+function* waits() {
+  is<void>()(yield* sleep(5))
+  is<void>()(yield* until(5))
+  is<Response>()(yield* timeout(5, fetch('url')))
+  is<number>()(yield* nextPeriod())
+  yield nextPeriod()
+}
+is<void>()(await sleep(5))
+is<number>()(await timeout(5, Promise.resolve(3)))
+// @ts-expect-error
+sleep('5')
+// @ts-expect-error
+timeout(5, 5)
+
+// --- releases
+
+const loops: Periodic = periodic(waits, { period: 5, excess: 'queue' })
+is<number>()(loops.jitter().release.p99)
+is<number>()(loops.jobs)
+// @ts-expect-error
+periodic(draw, { period: 5 })
+// @ts-expect-error
+periodic(tick, { period: 5, excess: 'drop' })
+// @ts-expect-error: made by periodic()
+import { Periodic as Made } from 'rt.mjs/alarms'; new Made()
+
+const release = sporadic(draw, { interarrival: 5 })
+is<Job<string> | null>()(release(3))
+// @ts-expect-error
+release('x')
+// @ts-expect-error
+sporadic(draw, {})
+
+is<boolean>()(frames(time => { is<number>()(time) }).cancel())
+frames(draw)
+// @ts-expect-error
+frames(function* (title: string) { yield })
+
+// --- events
+
+is<Handling>()(on(window, 'keydown', event => { is<Event>()(event) }))
+on(window, 'keydown', function* (event: KeyboardEvent) { yield; event.key })
+on(window, 'keydown', tick, { deadline: 16, capacity: 1, period: 5 })
+on(window, 'keydown', text => { is<string>()(text) }, { before: (event: KeyboardEvent) => event.key })
+on(window, 'keydown', async (job: Job, event: KeyboardEvent) => event.key)
+// @ts-expect-error
+on(window, 'keydown', (text: number) => text, { before: (event: KeyboardEvent) => event.key })
+// @ts-expect-error
+on(window, 'keydown', (text: string) => text)
+// @ts-expect-error
+on(window, 'keydown', tick, { befor: () => 5 })
+
+const event = new AsyncEvent<[number]>()
+event.handle(draw)
+event.handle(n => { is<number>()(n) })
+event.fire(5)
+// @ts-expect-error
+event.handle((text: string) => text)
+// @ts-expect-error
+event.fire('x')
+
+// --- reservations
+
+const reservation = new Reservation({ capacity: 5, period: 16, kind: 'sporadic' })
+is<number>()(reservation.capacity)
+is<number>()(reservation.remaining)
+is<Reservation>()(reservation.resize({ capacity: 3 }))
+is<number>()(new IoReservation({ utilization: 0.5 }).utilization)
+is<Job>()(loop(function* () { yield sleep(5) }, { capacity: 5, period: 10 }).job)
+is<number>()(admit([reservation, { wcet: 1, period: 5 }], { share: 0.8 }).bound)
+is<number>()(worstCaseDelay({ handler: reservation, bottomHalf: 3 }))
+// @ts-expect-error
+new Reservation({ capacity: 5 })
+// @ts-expect-error
+reservation.resize({ capasity: 3 })
+// @ts-expect-error
+loop(function* () { yield 5 }, { capacity: 5, period: 10 })
+// @ts-expect-error
+admit([5])

@@ -1,0 +1,183 @@
+import { DeadlineError, Job, Scheduler, Task, budget, edf, fp, preemptify, rt, schedulable } from 'rt.mjs'
+import type { Awaitable, Host, JobOptions, Policy, SchedulerOptions, TaskOptions, TraceRecord } from 'rt.mjs'
+import { is } from './equal.js'
+
+declare const pause: Awaitable<void>
+
+function* draw(lines: number, title?: string) {
+  for (let i = 0; i < lines; i++) if (--budget.left <= 0) yield
+  yield* pause
+  return `${title}: ${lines}`
+}
+
+// --- spawn: a generator function
+
+is<Job<string>>()(rt.spawn(draw, { deadline: 5 }, 3))
+is<Job<string>>()(rt.spawn(draw, {}, 3, 'lines'))
+is<Job<number>>()(rt.spawn(function* (n: number) { yield; return n }, { deadline: 5 }, 3))
+is<Job<void>>()(rt.spawn(function* () { yield* pause }))
+is<string>()(await rt.spawn(draw, undefined, 3))
+// @ts-expect-error
+rt.spawn(draw)
+// @ts-expect-error
+rt.spawn(draw, {}, '3')
+// @ts-expect-error
+rt.spawn(draw, {}, 3, 'lines', 5)
+// @ts-expect-error
+rt.spawn(function* (n: number) { yield; return n }, {}, 'x')
+
+// --- a generator object, a function, an async function
+
+is<Job<string>>()(rt.spawn(draw(3)))
+is<Job<number>>()(rt.spawn((a: number, b: number) => a + b, {}, 1, 2))
+is<Job<void>>()(rt.spawn(() => pause))
+is<Job<Response>>()(rt.spawn(() => fetch('url')))
+is<Job<number>>()(rt.spawn(async job => { is<Job>()(job); await job.yield(); return 1 }))
+is<Job<string>>()(rt.spawn(async (job: Job, n: number) => `${job.name} ${n}`, {}, 3))
+// @ts-expect-error
+rt.spawn(draw(3), {}, 3)
+// @ts-expect-error
+rt.spawn((a: number) => a, {}, 'x')
+// @ts-expect-error
+rt.spawn(async (job: Job, n: number) => n)
+// @ts-expect-error: it gets its job first
+rt.spawn(async (n: number) => n, {}, 3)
+// @ts-expect-error
+rt.spawn(5)
+// @ts-expect-error
+rt.spawn()
+
+// --- what a job may not yield
+
+// @ts-expect-error
+rt.spawn(function* () { yield 5 })
+// @ts-expect-error
+rt.spawn(function* () { yield* pause; yield [Promise.resolve()] })
+
+// --- yields
+
+rt.spawn(function* () {
+  is<string>()(yield* draw(3))
+  is<string>()(yield* rt.spawn(draw, {}, 3))
+  is<void>()(yield* pause)
+  yield Promise.resolve()
+  yield draw(3)
+  const response: Response = yield fetch('url')
+  // @ts-expect-error: written with a star it would have a type
+  const lines = yield draw(3)
+  return response.ok
+})
+
+// --- Task
+
+const task = new Task(draw, { deadline: 5, name: 'draw' })
+is<Task<[lines: number, title?: string], string>>()(task)
+is<Job<string>>()(task.release(3))
+is<Job<string>>()(rt.spawn(task, { release: 7 }, 3))
+is<number>()(task.deadline)
+is<Job<number>>()(new Task((n: number) => n).release(3))
+is<Job<number>>()(new Task(async (job, n: number) => { is<Job>()(job); return n }).release(3))
+// @ts-expect-error
+task.release('x')
+// @ts-expect-error
+rt.spawn(task, {}, 'x')
+// @ts-expect-error
+new Task(draw, { dedline: 5 })
+// @ts-expect-error
+new Task(5)
+// @ts-expect-error
+task.deadline = 'soon'
+
+class Encrypt extends Task {
+  *run(text: string) {
+    yield
+    return text.length
+  }
+}
+const encrypt = new Encrypt({ deadline: 5 })
+is<Job<number>>()(encrypt.release('text'))
+is<Job<number>>()(rt.spawn(encrypt, {}, 'text'))
+// @ts-expect-error
+encrypt.release(5)
+const anyTask: Task = encrypt
+
+// --- Job
+
+const job = rt.spawn(draw, {}, 3)
+is<'pending' | 'ready' | 'running' | 'waiting' | 'depleted' | 'done' | 'failed' | 'cancelled'>()(job.state)
+is<number | undefined>()(job.lateness)
+is<Promise<number>>()(job.then(text => text.length))
+is<Promise<string | Error>>()(job.catch((error): Error => error))
+is<Promise<string>>()(job.finally(() => {}))
+is<boolean>()(job.cancel(new DeadlineError('late')))
+const anyJob: Job = job
+const promise: PromiseLike<string> = job
+// @ts-expect-error
+new Job()
+// @ts-expect-error
+job.cost = 5
+// @ts-expect-error
+job.deadline = '5'
+
+// --- options
+
+const options: TaskOptions & JobOptions = { budget: 'auto', miss: 'abort', onMiss: job => is<Job>()(job) }
+rt.spawn(draw, options, 3)
+// @ts-expect-error
+rt.spawn(draw, { dedline: 5 }, 3)
+// @ts-expect-error
+rt.spawn(draw, { miss: 'ignore' }, 3)
+const settings: SchedulerOptions = { policy: edf, onStall: (job, ms) => { is<number>()(ms) } }
+// @ts-expect-error
+rt.configure({ slize: 5 })
+// @ts-expect-error
+new Scheduler({ policy: 'fp' })
+is<Host>()(new Scheduler(settings).host)
+is<Policy>()(fp)
+is<Job | null>()(rt.current)
+is<boolean>()(rt.paused)
+is<number>()(rt.slice)
+is<() => void>()(rt.observe((record: TraceRecord) => { is<string>()(record.type) }))
+is<boolean>()(schedulable([{ wcet: 1, period: 5 }], { policy: fp }).schedulable)
+// @ts-expect-error
+schedulable([{ period: 5 }])
+
+// --- the async shim
+
+is<Job<number>>()(rt.postTask(() => 5, { priority: 'user-blocking', delay: 5 }))
+is<Job<number>>()(rt.postTask(async () => 5))
+is<Promise<void>>()(rt.yield({ priority: 3 }))
+// @ts-expect-error
+rt.postTask(() => 5, { priority: 'urgent' })
+// @ts-expect-error
+rt.postTask(5)
+
+// --- preemptify
+
+const product = preemptify((a: number[], factor: number) => a.map(x => x * factor), { scope: { x: 5 } })
+is<Job<number[]>>()(rt.spawn(product, {}, [1], 2))
+is<string>()(product.source)
+is<Job<number>>()(rt.spawn(preemptify(async (n: number) => n), {}, 3))
+is<Job<string>>()(rt.spawn(preemptify(draw), {}, 3))
+rt.spawn(function* () { is<number[]>()(yield* product([1], 2)) })
+// @ts-expect-error
+product('x', 2)
+// @ts-expect-error
+rt.spawn(product, {}, 'x', 2)
+// @ts-expect-error
+preemptify(() => {}, { strikt: true })
+
+class Parser {
+  kind = 'json'
+  parse(text: string) { return text.length }
+}
+const Preemptible = preemptify(Parser, { methods: ['parse'] })
+const parser = new Preemptible()
+is<string>()(parser.kind)
+is<Job<number>>()(rt.spawn(parser.parse('text')))
+is<Job<number>>()(rt.spawn(preemptify({ step: (n: number) => n }, { methods: ['step'] }).step, {}, 3))
+// @ts-expect-error
+preemptify(Parser, { methods: ['format'] })
+
+// @ts-expect-error: for alarms.mjs and sync.mjs only
+import { seam } from 'rt.mjs'
