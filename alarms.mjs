@@ -1813,7 +1813,7 @@ class ConstantBandwidth extends Server {
   }
 
   #look() {
-    while (this.#postpones && this.isDepleted) this.#recharge()
+    while (this.#postpones && this.isDepleted && this.capacity >= SPECK) this.#recharge()
     this.next = this.isDepleted ? this.deadline : Infinity
   }
 

@@ -1580,6 +1580,17 @@ resizing('off from the beginning, its jobs start when it is turned on', () => {
   }
 })
 
+resizing('without any capacity there is nothing to postpone the deadline for', () => {
+  for (const capacity of [0, 1e-7]) {
+    const { host, reserve, run, ran, when } = world({ policy: edf })
+    const reservation = reserve({ capacity, period: 10, depleted: 'postpone' })
+    run('a', 3, { reservation })
+    when(3, () => { reservation.resize({ capacity: 3 }) })
+    untilTime(host, 30)
+    assert.equal(ran().a, [[3, 6]], `capacity ${capacity}`)
+  }
+})
+
 resizing('off while its job waits for something else: it stops when it is woken', () => {
   const { host, scheduler, trace, reserve, when } = world()
   const reservation = reserve({ capacity: 2, period: 10 })
