@@ -21,7 +21,7 @@
  *                                   wake |  | refresh  block |  | deplete
  *                                     waiting  depleted <----+--+
  *
- * Invariants. The tests check them after every slice.
+ * Invariants. Tests check 1 to 6 whenever a job goes on, and 7 to 9 over whole runs.
  *   1 At most one job is dispatched.
  *   2 A job is in exactly one of: the timeline, the ready queue, running, a wait, a reservation's depleted list,
  *     ended.

@@ -13,7 +13,7 @@ import { assertTrace } from './support/trace.mjs'
 // Set SEEDS=10000 in the environment for the long run.
 
 /** @type {import('./support/mixed-program.mjs').Feature[]} */
-const WITHOUT = ['reservations', 'observers', 'faults', 'async']
+const WITHOUT = ['faults', 'async', 'strikes']
 
 /** What a violation is about, whatever the names and numbers. */
 const kindOf = ([problem = '']) => problem.replace(/at [\d.]+: /, '').replace(/\bj[\d.]+/g, 'j').replace(/[\d.]+/g, '#')
@@ -37,7 +37,7 @@ for (const { where, hostOf, part } of HOSTS) {
   })
 }
 
-properties('run alike whenever they run, on each host; the default host in Node gives the very schedule of the virtual one', () => {
+properties('run alike whenever they run, on each host, and in Node as on the virtual one', () => {
   const [virtual, node] = HOSTS
   return forSeeds(150, async ({ seed }) => {
     const text = async ({ hostOf }) => {

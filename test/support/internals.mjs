@@ -100,12 +100,17 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
   if (refs !== dispatcher.refs) note(`${refs} entries keep the process alive, ${dispatcher.refs} are counted`)
 }
 
-/** Whether a job stands as it should, and those it waits for know. @param {any} dispatcher @param {any} a @param {any} note */
+/**
+ * Whether a job stands as it should, and those it waits for know.
+ *
+ * @param {any} dispatcher @param {any} a @param {(text: string) => void} note
+ */
 function checkStanding(dispatcher, a, note) {
   const isEqual = (/** @type {any} */ one, /** @type {any} */ other) =>
     one === other || dispatcher.compareStandings(one, other) === 0
   const right = dispatcher.standingOf(a)
-  if (!isEqual(a.standing, right)) note(`${a.job.name}, ${a.job.state}, stands at ${keys(a.standing)}, not ${keys(right)}`)
+  const { name, state } = a.job
+  if (!isEqual(a.standing, right)) note(`${name}, ${state}, stands at ${keys(a.standing)}, not ${keys(right)}`)
   const { node } = a.waiting ?? { node: null }
   if (node === null || node === undefined || node.activation !== a) return
   if (!isEqual(node.standing, a.standing)) {

@@ -39,12 +39,16 @@
  * @property {{ where: string, skip: number }[]} faults
  */
 
-/** What programs may contain. @typedef {'reservations' | 'locks' | 'resources' | 'channels' | 'families' | 'cancels' |
- *   'rekeys' | 'resizes' | 'observers' | 'faults' | 'async' | 'pauses' | 'calls' | 'own'} Feature */
+/**
+ * What programs may contain. strikes: a cancellation just when something is handed over, and keys that are refused.
+ *
+ * @typedef {'reservations' | 'locks' | 'resources' | 'channels' | 'families' | 'cancels' | 'rekeys' | 'resizes' |
+ *   'observers' | 'faults' | 'async' | 'pauses' | 'calls' | 'own' | 'strikes'} Feature
+ */
 
 /** @type {Feature[]} */
 export const FEATURES = ['reservations', 'locks', 'resources', 'channels', 'families', 'cancels', 'rekeys', 'resizes',
-  'observers', 'faults', 'async', 'pauses', 'calls', 'own']
+  'observers', 'faults', 'async', 'pauses', 'calls', 'own', 'strikes']
 
 const KINDS = {
   edf: ['constant-bandwidth'],
@@ -52,8 +56,8 @@ const KINDS = {
   rm: ['sporadic', 'deferrable', 'polling'],
   own: ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']
 }
-const RECORDS = ['release', 'start', 'preempt', 'resume', 'block', 'wake', 'finish', 'cancel', 'fail', 'miss', 'deplete',
-  'replenish', 'stall', 'alarm', 'round']
+const RECORDS = ['release', 'start', 'preempt', 'resume', 'block', 'wake', 'finish', 'cancel', 'fail', 'miss',
+  'deplete', 'replenish', 'stall', 'alarm', 'round']
 
 /**
  * Programs grow with their seeds, so that the first failure is a small one.
@@ -88,13 +92,15 @@ export function generate(random, { without = [] } = {}) {
     const depleted = random.pick(['background', 'wait', ...kind === 'constant-bandwidth' ? ['postpone'] : []])
     return { kind, depleted, ...capacities() }
   }) : []
-  if (has.reservations && random.chance(0.2)) reservations.push({ kind: 'io', depleted: 'wait', capacity: 1, period: 10 })
+  if (has.reservations && random.chance(0.2)) {
+    reservations.push({ kind: 'io', depleted: 'wait', capacity: 1, period: 10 })
+  }
 
-  /** What one of the makers makes, as often as its weight says. @param {Record<string, () => any>} makers @param {any} weights */
+  /** Calls one of the makers, each as often as its weight says. @param {any} makers @param {any} weights */
   const oneOf = (makers, weights) => makers[random.weighted(weights)]()
   const ms = (most = 8) => random.integer(0, most)
   const deadline = () => random.chance(0.3) ? Infinity : random.integer(1, 60)
-  const priority = () => random.integer(0, 3)
+  const priority = () => random.pick(has.strikes ? [0, 0, 1, 2, 3, 4] : [0, 1, 2, 3])
   const which = () => random.integer(0, 99)
 
   /** What takes no time and waits for nothing: jobs, events and observers may do it. @returns {Step} */
@@ -107,6 +113,7 @@ export function generate(random, { without = [] } = {}) {
       resize: () => ({ op: 'resize', reservation: which(), ...capacities() }),
       pause: () => ({ op: 'pause', ms: ms() }),
       offer: () => ({ op: 'offer', channel: which() }),
+      offerAndCancel: () => ({ op: 'offerAndCancel', channel: which() }),
       poll: () => ({ op: 'poll', channel: which() }),
       throw: () => ({ op: 'throw' }),
       compute: () => ({ op: 'compute', ms: ms(2) })
@@ -118,6 +125,7 @@ export function generate(random, { without = [] } = {}) {
       resize: has.resizes && reservations.length > 0 ? 2 : 0,
       pause: has.pauses ? 0.5 : 0,
       offer: channels.length,
+      offerAndCancel: has.strikes ? channels.length : 0,
       poll: channels.length / 2,
       throw: inCallback ? 0.5 : 0.2,
       compute: 2
@@ -158,6 +166,7 @@ export function generate(random, { without = [] } = {}) {
       nonPreemptive: () => ({ op: 'nonPreemptive', body: section() }),
       send: () => ({ op: 'send', channel: which(), ms: random.chance(0.3) ? ms() : null }),
       receive: () => ({ op: 'receive', channel: which(), ms: random.chance(0.3) ? ms() : null }),
+      receiveDeep: () => ({ op: 'receiveDeep', channel: which(), depth: random.pick([2, 62, 63, 64, 70, 130]) }),
       choice: () => ({ op: 'choice', fair: random.chance(0.5), guards: many(1, 3, () => random.pick([
         { kind: 'send', channel: which() }, { kind: 'receive', channel: which() }, { kind: 'timeout', ms: ms() }
       ])) }),
@@ -165,10 +174,11 @@ export function generate(random, { without = [] } = {}) {
       race: () => ({ op: 'race', bodies: many(1, 3, () => steps(depth + 1, 3)) })
     }, {
       compute: 4, point: 3, points: 2, sleep: 2, promise: 0.7, action: 3, join: 1,
-      call: has.calls ? 2 : 0, deep: has.calls ? 0.5 : 0, attempt: has.calls || has.cancels ? 2 : 0,
+      call: has.calls ? 2 : 0, deep: has.calls ? 1 : 0, attempt: has.calls || has.cancels ? 2 : 0,
       use: mutexes, lock: mutexes, permit: semaphores.length,
       resource: 2 * resources.length, nonPreemptive: has.resources ? 1 : 0,
-      send: 2 * channels.length, receive: 2 * channels.length, choice: channels.length,
+      send: 2 * channels.length, receive: 2 * channels.length, receiveDeep: has.calls ? channels.length / 2 : 0,
+      choice: channels.length,
       par: has.families ? 2 : 0, race: has.families ? 2 : 0
     })
   }
@@ -366,6 +376,8 @@ function showStep({ op, body, otherwise, bodies, plan, ...rest }, depth) {
     ...(body ?? []).flatMap((/** @type {Step} */ inner) => showStep(inner, depth + 1)),
     ...otherwise?.length > 0
       ? [`${indent}then`, ...otherwise.flatMap((/** @type {Step} */ inner) => showStep(inner, depth + 1))] : [],
-    ...(bodies ?? []).flatMap((/** @type {Step[]} */ inner) => [`${indent}-`, ...inner.flatMap(one => showStep(one, depth + 1))])
+    ...(bodies ?? []).flatMap((/** @type {Step[]} */ inner) => {
+      return [`${indent}-`, ...inner.flatMap(one => showStep(one, depth + 1))]
+    })
   ]
 }

@@ -44,6 +44,8 @@ const newActor = name => ({
   waits: [],
   /** The reasons that were thrown into it. @type {unknown[]} */
   delivered: [],
+  /** Points that it has passed since it was cancelled, untold. @type {number | null} */
+  untold: null,
   /** What its code ended with. @type {{ value?: unknown, error?: unknown } | null} */
   outcome: null,
   /** What its promise said. @type {{ value?: unknown, error?: unknown }[]} */
@@ -209,10 +211,13 @@ async function run(program, { hostOf, delay = Math.ceil }) {
   function* pass(actor, value, wait) {
     if (wait !== undefined) actor.waits.push(wait)
     leaves()
+    const isCall = wait !== undefined && ['call', 'family', 'mutex', 'permit'].includes(wait.kind)
     try {
-      return value === undefined ? yield : yield value
+      const result = value === undefined ? yield : yield value
+      if (!isCall) goesOn(actor)
+      return result
     } catch (error) {
-      delivery(actor, error)
+      delivery(actor, error, !isCall)
       throw error
     } finally {
       if (wait !== undefined) actor.waits.splice(actor.waits.indexOf(wait), 1)
@@ -220,12 +225,22 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     }
   }
 
-  /** A cancellation arrives once. @param {Actor} actor @param {any} error */
-  function delivery(actor, error) {
+  /** A cancellation arrives once; calls pass it on. @param {Actor} actor @param {any} error @param {boolean} isLeaf */
+  function delivery(actor, error, isLeaf) {
     if (error?.cancels !== actor.job) return
-    if (actor.delivered.includes(error)) return
+    actor.untold = null
+    if (actor.delivered.includes(error)) {
+      if (isLeaf) note(`${actor.name} was told twice of a cancellation`)
+      return
+    }
     actor.delivered.push(error)
     if (actor.delivered.length > 1) note(`${actor.name} was told of two cancellations`)
+  }
+
+  /** It arrives at the first point, or at the second where the first hands something over. @param {Actor} actor */
+  function goesOn(actor) {
+    if (actor.untold === null || dispatcher.gates.some(({ activation }) => activation.job === actor.job)) return
+    if (++actor.untold > 1) note(`${actor.name} was cancelled and passes point after point`)
   }
 
   /** @param {Actor} actor @param {any} plan */
@@ -278,7 +293,9 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     },
     *promise(actor, { ms, isRejected }) {
       const failure = new Thrown('rejected')
-      const promise = new Promise((resolve, reject) => { host.after(ms, () => isRejected ? reject(failure) : resolve()) })
+      const promise = new Promise((resolve, reject) => {
+        host.after(ms, () => isRejected ? reject(failure) : resolve())
+      })
       promise.catch(() => {})
       try {
         yield* pass(actor, promise, { kind: 'promise' })
@@ -291,11 +308,11 @@ async function run(program, { hostOf, delay = Math.ceil }) {
       if (target === actor || target.job === null) return
       try {
         const value = yield* pass(actor, target.job, { kind: 'join', target })
-        if (value !== target.outcome?.value && !target.isAsync) note(`${actor.name} got another result of ${target.name}`)
+        if (value !== target.outcome?.value && !target.isAsync) note(`${actor.name} got no result of ${target.name}`)
       } catch (error) {
         if (actor.delivered.includes(error) || !ENDED.includes(target.job.state)) throw error
       }
-      if (target.started && !target.ended && !target.isAsync) note(`${actor.name} has joined ${target.name}, which goes on`)
+      if (target.started && !target.ended && !target.isAsync) note(`${actor.name} has joined ${target.name}, not ended`)
     },
     *call(actor, { isDelegated, body: inner }) {
       if (isDelegated) return yield* body(actor, inner)
@@ -351,7 +368,8 @@ async function run(program, { hostOf, delay = Math.ceil }) {
         yield* pass(actor, resource.use(function* () {
           resumes(actor, false)
           isInside = true
-          if (resource.holder !== actor.job) note(`${resource.name} is held by ${resource.holder?.name}, not ${actor.name}`)
+          const { name, holder } = resource
+          if (holder !== actor.job) note(`${name} is held by ${holder?.name}, not ${actor.name}`)
           try {
             yield* body(actor, inner)
           } finally {
@@ -379,6 +397,12 @@ async function run(program, { hostOf, delay = Math.ceil }) {
       const wait = { kind: ms == null ? 'receive' : 'timeout', link }
       received(actor.name, link, yield* pass(actor, ms == null ? receive : timeout(ms, receive), wait))
     },
+    /** The message goes through the ends of many calls before anybody looks at it. */
+    *receiveDeep(actor, { channel: index, depth }) {
+      const link = at(channels, index)
+      const nested = function* (n) { return n > 0 ? yield nested(n - 1) : yield link.channel.receive() }
+      received(actor.name, link, yield* pass(actor, nested(depth), { kind: 'receive', link }))
+    },
     *choice(actor, { fair, guards }) {
       const happens = []
       const ways = guards.map(({ kind, channel: index, ms }, place) => {
@@ -393,7 +417,8 @@ async function run(program, { hostOf, delay = Math.ceil }) {
         return { send: link.channel, value: message }
       })
       const isTimed = ways.some(way => 'timeout' in way)
-      const { index, value } = yield* pass(actor, choice(ways, { fair }), { kind: isTimed ? 'timeout' : 'choice', ways })
+      const wait = { kind: isTimed ? 'timeout' : 'choice', ways }
+      const { index, value } = yield* pass(actor, choice(ways, { fair }), wait)
       happens[index]?.(value)
     },
     *par(actor, { bodies }) { yield* family(actor, par, bodies) },
@@ -415,6 +440,15 @@ async function run(program, { hostOf, delay = Math.ceil }) {
       const link = at(channels, index)
       const message = newMessage(link)
       message.isSent = link.channel.offer(message)
+    },
+    /** Whoever gets the message is cancelled between being woken and going on. */
+    *offerAndCancel(_, { channel: index }) {
+      const link = at(channels, index)
+      const message = newMessage(link)
+      const receiver = actors.find(actor => isLive(actor) && actor.waits.at(-1)?.link === link &&
+        actor.waits.at(-1)?.kind === 'receive')
+      message.isSent = link.channel.offer(message)
+      if (message.isSent && receiver !== undefined) cancel(receiver)
     },
     *poll(actor, { channel: index }) {
       const link = at(channels, index)
@@ -517,7 +551,7 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     try {
       await actor.job.yield()
     } catch (error) {
-      delivery(actor, error)
+      delivery(actor, error, true)
       // It has ended meanwhile, or it is told outside the scheduler.
       if (scheduler.current !== actor.job) throw error
       resumes(actor, false)
@@ -571,13 +605,19 @@ async function run(program, { hostOf, delay = Math.ceil }) {
   }
 
   /** @param {Actor} actor */
+  const reasonFor = ({ name, job }) => Object.assign(new Error(`cancel ${name}`), { cancels: job })
+
+  /** @param {Actor} actor */
   function cancel(actor) {
     if (actor?.job == null) return
     const { job } = actor
     const wasLive = isLive(actor)
-    const taken = job.cancel(Object.assign(new Error(`cancel ${actor.name}`), { cancels: job }))
+    const taken = job.cancel(reasonFor(actor))
     if (taken && !wasLive) note(`${actor.name} had ended and was cancelled`)
-    if (wasLive && job.started === undefined && isLive(actor)) note(`${actor.name} is cancelled before its start and is ${job.state}`)
+    if (taken && !actor.isAsync) actor.untold = 0
+    if (wasLive && job.started === undefined && isLive(actor)) {
+      note(`${actor.name} is cancelled before its start and is ${job.state}`)
+    }
   }
 
   /** @param {Actor} actor @param {'deadline' | 'priority'} key @param {number} to */
@@ -699,11 +739,13 @@ async function run(program, { hostOf, delay = Math.ceil }) {
   }
 
   let idle = 0
+  let deadlocks = 0
   const askIdle = () => scheduler.idle().then(() => {
     idle++
     const living = actors.filter(actor => isLive(actor) || actor.started && !actor.ended)
     if (living.length > 0) note(`idle() has answered while ${living.map(({ name }) => name)} went on`)
   }, error => {
+    deadlocks++
     if (!(error instanceof DeadlockError && program.closed)) note(`idle() rejected with ${String(error)}`)
   })
   askIdle()
@@ -711,12 +753,16 @@ async function run(program, { hostOf, delay = Math.ceil }) {
   isArmed = false
   if (scheduler.paused) scheduler.resume()
   await drain()
+  // Nothing keeps a process alive for what a reservation gets back while nobody needs it.
+  if (program.closed) await host.drain({ until: host.time + 100 })
   checkWaiting()
   isOver = true
   for (const reservation of mains) attempt(() => reservation.resize({ capacity: reservation.period * 0.01 || 1 }))
   for (let n = 0; n < 30 && actors.some(isLive); n++) {
-    for (const actor of actors) if (isLive(actor)) actor.job.cancel(Object.assign(new Error('in the end'), { cancels: actor.job }))
+    for (const actor of actors) if (isLive(actor)) actor.job.cancel(reasonFor(actor))
+    // Who was cancelled before may wait again, for somebody outside.
     if (n > 5) for (const { channel } of channels) channel.close()
+    if (n > 5) for (const of of semaphores) lend(of)
     await drain()
   }
   const told = idle
@@ -726,11 +772,22 @@ async function run(program, { hostOf, delay = Math.ceil }) {
   checkEnd()
   return { problems, log: log.join('\n'), trace: trace?.text() ?? '' }
 
+  function lend(of) {
+    if (of.semaphore.available > 0) return
+    of.permits++
+    of.semaphore.release()
+  }
+
   // --- what must hold in the end
 
   /** Who has not ended waits for what cannot come. */
   function checkWaiting() {
     const waiting = actors.filter(isLive)
+    const isTold = deadlocks > 0 || errors.some(error => error?.message?.includes('nothing can wake'))
+    const isStuck = waiting.length > 0 && waiting.every(({ job }) => job.state === 'waiting')
+    if (program.closed && !isFaulty && isStuck && !isTold) {
+      note(`no deadlock is reported, ${waiting.map(({ name }) => name)} are left`)
+    }
     const waitsFor = (actor, kind, link) => actor.waits.some(wait => wait.kind === kind && wait.link === link ||
       wait.kind === 'choice' && wait.ways.some(way => way[kind] === link.channel))
     for (const actor of waiting) {
@@ -747,16 +804,19 @@ async function run(program, { hostOf, delay = Math.ceil }) {
       }
       const { kind, mutex, semaphore, target, link, children, ways } = wait
       if (kind === 'mutex' && !mutex.locked) note(`${name} is left waiting for ${mutex.name}, which is free`)
-      if (kind === 'permit' && semaphore.available > 0) note(`${name} is left waiting for ${semaphore.name}, which has permits`)
+      if (kind === 'permit' && semaphore.available > 0) note(`${name} is left waiting for permits, which are there`)
       if (kind === 'join' && !isLive(target)) note(`${name} is left waiting for ${target.name}, which has ended`)
-      if (kind === 'family' && !children.some(child => child.job === null || isLive(child))) note(`${name} is left waiting for children that have ended`)
+      if (kind === 'family' && children.every(child => child.job !== null && !isLive(child))) {
+        note(`${name} is left waiting for children that have ended`)
+      }
       if (['sleep', 'timeout', 'promise', 'call'].includes(kind)) note(`${name} is left at a ${kind}`)
-      const links = kind === 'choice' ? channels.filter(({ channel }) => ways.some(way => (way.send ?? way.receive) === channel))
-        : link === undefined ? [] : [link]
+      const links = kind !== 'choice' ? [link].filter(Boolean)
+        : channels.filter(({ channel }) => ways.some(way => (way.send ?? way.receive) === channel))
       for (const one of links) {
         const { channel, size, overflow } = one
         const sends = waitsFor(actor, 'send', one)
-        if (sends && (channel.length < size || overflow !== 'block')) note(`${name} is left sending to ${channel.name}, which has room`)
+        const hasRoom = channel.length < size || overflow !== 'block'
+        if (sends && hasRoom) note(`${name} is left sending to ${channel.name}, which has room`)
         if (!sends && channel.length > 0) note(`${name} is left receiving from ${channel.name}, which has messages`)
         const partner = waiting.find(other => other !== actor && waitsFor(other, sends ? 'receive' : 'send', one))
         if (partner !== undefined) note(`${name} and ${partner.name} do not meet at ${channel.name}`)
@@ -781,7 +841,8 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     if (dispatcher.live !== 0) note(`${dispatcher.live} jobs count as living`)
     if (dispatcher.holds !== 0) note(`${dispatcher.holds} wakers are counted`)
     for (const error of errors) {
-      if (!isExpected(error) && !(error instanceof Thrown) && error?.cancels === undefined) note(`reported: ${error?.stack}`)
+      const isOurs = isExpected(error) || error instanceof Thrown || error?.cancels !== undefined
+      if (!isOurs) note(`reported: ${error?.stack}`)
     }
     if (!isFaulty) checkTime()
   }
@@ -791,7 +852,7 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     const sum = actors.reduce((sum, { job }) => sum + (job?.cost ?? 0), 0)
     if (sum !== charged) note(`jobs were charged ${sum} ms, and have run for ${charged}`)
     if (busy + overhead !== charged + inCallbacks) {
-      note(`${busy} ms busy and ${overhead} ms of overhead, after ${charged} ms of jobs and ${inCallbacks} ms of callbacks`)
+      note(`${busy} ms busy, ${overhead} of overhead, after ${charged} ms of jobs and ${inCallbacks} of callbacks`)
     }
     if (inCallbacks === 0 && busy !== charged) note(`stats().busy is ${busy} after ${charged} ms`)
     for (const { name, job, spent } of actors) {
@@ -807,7 +868,8 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     if (!ENDED.includes(state)) return note(`${name} never ended: ${state}, ${actor.waits.map(({ kind }) => kind)}`)
     if (started && !ended) note(`${name} is ${state}, its code has not ended`)
     if (job.finished === undefined) note(`${name} has no finish time`)
-    if (started !== (job.started !== undefined) && !(state === 'cancelled' && !started)) note(`${name} started: ${job.started}`)
+    if (started && job.started === undefined) note(`${name} has run and not started`)
+    if (!started && state !== 'cancelled') note(`${name} is ${state} and has not run`)
     if (state === 'done' && outcome?.value === undefined) note(`${name} is done and has not returned`)
     if (state === 'failed' && outcome?.error === undefined) note(`${name} failed and has not thrown`)
     if (isChild || !isHandled) return
