@@ -146,3 +146,56 @@ for (const depth of [1, 2, 4, 8, 16, 32]) {
   chains.push([figure(depth), ...rows.map(({ median }) => median), ratio(rows, 'mutexes', 'semaphores')])
 }
 table(['depth', 'semaphores, which lend nothing: ns per job', 'mutexes', 'ratio'], chains)
+
+/** So many jobs, each of a priority of its own, which do nothing else; the most eligible ends first. */
+function crowd(name, jobs, optionsOf) {
+  return variant(name, scheduler => {
+    let last
+    for (let i = jobs; i > 0; i--) last = scheduler.spawn(count, optionsOf(i))
+    return last
+  }, { operations: jobs })
+}
+
+/** They come while the lock is held, and all wait. */
+function queue(name, jobs, lock) {
+  const work = () => lock.use(count)
+  return variant(name, scheduler => {
+    let last
+    scheduler.spawn(() => lock.use(function* () {
+      for (let i = jobs; i > 0; i--) last = scheduler.spawn(work, { priority: i })
+      yield
+    }))
+    return scheduler.spawn(function* () { yield last }, { priority: -1 })
+  }, { operations: jobs })
+}
+
+/** Each waits for the end of the one before, all equally eligible; then they end, one after the other. */
+function line(name, jobs) {
+  return variant(name, scheduler => {
+    const gate = new Semaphore(0)
+    let last = scheduler.spawn(() => gate.acquire())
+    for (let i = 1; i < jobs; i++) {
+      const before = last
+      last = scheduler.spawn(function* () { yield before })
+    }
+    scheduler.spawn(() => gate.release())
+    return last
+  }, { operations: jobs })
+}
+
+console.log('\n### many jobs at once, creation included\n')
+const crowds = []
+for (const jobs of [300, 3_000, 30_000]) {
+  const rows = await measure([
+    crowd('nothing', jobs, priority => ({ priority, uses: [] })),
+    crowd('resource', jobs, priority => ({ priority, uses: [resource] })),
+    queue('mutex', jobs, mutex),
+    queue('semaphore', jobs, semaphore),
+    line('line', jobs)
+  ], { time: 60, passes: 5 })
+  crowds.push([figure(jobs), ...rows.map(({ median }) => median)])
+}
+table([
+  'jobs', 'alone: ns per job', 'all declare one resource', 'all wait for one mutex', 'for one semaphore',
+  'each waits for the one before'
+], crowds)

@@ -177,13 +177,12 @@ export function locks(random, { hostOf = virtualHost } = {}) {
   /** @param {Actor} actor @param {Mutex} mutex @param {number} depth */
   function* uses(actor, mutex, depth) {
     let isInside = false
-    yield // so that nobody comes between this and the lock
     const wasCycle = closes(mutex, actor.job)
     actor.wants = mutex
     try {
       yield mutex.use(function* () {
         isInside = true
-        locked(actor, mutex, wasCycle)
+        locked(actor, mutex, false)
         try {
           yield* within(actor, depth)
         } finally {
@@ -192,7 +191,8 @@ export function locks(random, { hostOf = virtualHost } = {}) {
       })
     } catch (error) {
       if (isInside) throw error
-      survives(actor, mutex, error, wasCycle)
+      // Between the call and the lock somebody else may have run.
+      survives(actor, mutex, error, error instanceof DeadlockError && (wasCycle || closes(mutex, actor.job)))
     } finally {
       actor.wants = null
     }
