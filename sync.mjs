@@ -2017,6 +2017,9 @@ function packed(value, parts) {
 
 /** @param {any[]} list @param {Uint8Array[]} parts */
 function packedArray(list, parts) {
+  for (let i = 0; i < list.length; i++) {
+    if (list[i] === undefined && !Object.hasOwn(list, i)) return packedHoles(list, parts)
+  }
   let copy = list
   for (let i = 0; i < list.length; i++) {
     const part = packed(list[i], parts)
@@ -2025,6 +2028,12 @@ function packedArray(list, parts) {
     copy[i] = part
   }
   return copy
+}
+
+/** @param {any[]} list with holes, and perhaps little else @param {Uint8Array[]} parts */
+function packedHoles(list, parts) {
+  const places = Object.keys(list).map(Number).filter(place => place < list.length && Object.hasOwn(list, place))
+  return { [ESCAPE]: ['array', list.length, places.map(place => [place, packed(list[place], parts)])] }
 }
 
 /** @param {any} object @param {Uint8Array[]} parts @returns {any} */
@@ -2110,6 +2119,8 @@ function revived(escaped, parts) {
       return new Map(list(first).map(pair => /** @type {[any, any]} */ (list(unpack(pair, parts)))))
     case 'Set':
       return new Set(list(unpack(first, parts)))
+    case 'array':
+      return listWithHoles(first, list(second), parts)
     case 'object':
       return Object.fromEntries(list(first).map(([key, value]) => [text(key), unpack(value, parts)]))
     case 'ArrayBuffer':
@@ -2119,6 +2130,17 @@ function revived(escaped, parts) {
   }
   if (!Object.hasOwn(VIEWS, kind)) throw new SyntaxError('an escape of an unknown kind')
   return new VIEWS[kind](bufferOf(parts[first]))
+}
+
+/** @param {any} length @param {any[]} entries @param {(ArrayBuffer | Uint8Array)[]} parts @returns {any[]} */
+function listWithHoles(length, entries, parts) {
+  const found = []
+  found.length = length
+  for (const [place, value] of entries) {
+    if (!isNumber(place) || place >= length) throw new SyntaxError('not a place in its array')
+    found[place] = unpack(value, parts)
+  }
+  return found
 }
 
 /** @param {unknown} value @returns {string} */
