@@ -1963,6 +1963,7 @@ class Account {
   #entry = null
   #ref = false
   #wasDepleted = false
+  #wasOff = false
   #replenish
 
   /**
@@ -2096,8 +2097,9 @@ class Account {
     const { absoluteDeadline, priority } = this.#granted.job
     const ranksAnew = priority !== this.priority || this.isRankedByDeadline && absoluteDeadline !== server.deadline
     if (ranksAnew) this.#grant()
-    if (ranksAnew || isDepleted !== this.#wasDepleted) {
+    if (ranksAnew || isDepleted !== this.#wasDepleted || this.isOff !== this.#wasOff) {
       this.#wasDepleted = isDepleted
+      this.#wasOff = this.isOff
       for (const job of this.jobs) if (job !== arriving) seam.refresh(job)
     }
     this.#expect(isDepleted)

@@ -1580,6 +1580,17 @@ resizing('off from the beginning, its jobs start when it is turned on', () => {
   }
 })
 
+resizing('off while its job runs behind all others, for nothing remains: it stops', () => {
+  for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
+    const { host, reserve, run, ran, when } = world({ policy: kind === 'constant-bandwidth' ? edf : fp })
+    const reservation = reserve({ kind, capacity: 1, period: 20, depleted: 'background' })
+    run('a', 9, { reservation })
+    when(3, () => { reservation.resize({ capacity: 0 }) })
+    untilTime(host, 30)
+    assert.equal(ran().a, [[0, 3]], kind)
+  }
+})
+
 resizing('without any capacity there is nothing to postpone the deadline for', () => {
   for (const capacity of [0, 1e-7]) {
     const { host, reserve, run, ran, when } = world({ policy: edf })
