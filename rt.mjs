@@ -3136,9 +3136,12 @@ class Dispatcher {
   settle(time) {
     if (time < this.due || this.paused) return
     this.settleBy = Math.min(time + this.slice, this.roundEnds)
+    this.isLate = false
     for (let kind = REPLENISHMENT; kind <= MISS; kind++) this.settleKind(kind, time)
     this.due = Infinity
     for (const { first } of this.timelines) if (first !== null && first.key < this.due) this.due = first.key
+    // Jobs have a slice in between.
+    if (this.isLate && (this.running !== null || this.ready.size > 0)) this.due = this.time + this.slice
   }
 
   /** @param {number} kind @param {number} time */
@@ -3269,6 +3272,7 @@ class Dispatcher {
     rounds++
     const time = this.mark = this.roundBegan = this.read()
     this.roundEnds = Math.min(time + length, due)
+    this.due = -Infinity // whatever was put off
     this.busyBefore = this.stats.busy
     this.ran = false
     let isAsync = false

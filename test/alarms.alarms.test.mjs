@@ -666,6 +666,31 @@ repeating('the page slept for an hour: to catch up with all, it fires for each, 
   assert.is(times.at(-1), HOUR)
 })
 
+for (const [what, work] of [['a callback', host => () => { host.advance(0.01) }], ['a job', host => function* () { host.advance(0.01) }]]) {
+  repeating(`after eight hours of sleep, catching up with all keeps every round within its bound, and jobs go on: ${what}`, () => {
+    const { host, scheduler } = world({ slice: 1, round: 5, budget: 'auto' })
+    let fired = 0
+    every(1000, what === 'a job' ? function* () {
+      fired++
+      yield* work(host)()
+    } : () => {
+      fired++
+      work(host)()
+    }, { scheduler, catchUp: 'all' })
+    host.run({ until: 20 })
+    const other = scheduler.spawn(() => execute(host, 20, 0.01), { priority: 1 })
+    host.advance(8 * HOUR)
+    const rounds = []
+    scheduler.observe(({ type, time, start }) => { if (type === 'round') rounds.push(time - start) })
+    host.run({ until: 8 * HOUR + 5000 })
+    assert.is(fired, 8 * 3600 + 5)
+    assert.is(other.state, 'done')
+    // A round, the slice of what was due that it had begun, and one budget.
+    assert.ok(Math.max(...rounds) <= 5 + 1 + 0.1 + 0.01, `the longest took ${Math.max(...rounds)} ms`)
+    assert.ok(other.finished < 8 * HOUR + 300, `it ended ${other.finished - 8 * HOUR} ms after the sleep`)
+  })
+}
+
 repeating('a time that has just come counts as the latest, one that is still to come does not', () => {
   for (const [slept, latest] of [[39.999, 30], [40, 40], [40.001, 40]]) {
     const { host, scheduler, log } = world()

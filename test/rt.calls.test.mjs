@@ -702,4 +702,24 @@ junk('a job that yields junk and one that does not are independent', async () =>
   assert.equal(host.errors.map(error => error.constructor), [TypeError])
 })
 
+junk('one generator that two jobs yield, or its own callee, is a TypeError at the second yield', async () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1 })
+  const shared = (function* () {
+    yield Promise.resolve()
+    return 'result'
+  })()
+  const caller = function* () { return yield shared }
+  const jobs = [scheduler.spawn(caller), scheduler.spawn(caller)]
+  const outer = (function* () {
+    return yield (function* () { return yield outer })()
+  })()
+  jobs.push(scheduler.spawn(outer))
+  await host.drain()
+  assert.is(await jobs[0], 'result')
+  for (const job of jobs.slice(1)) {
+    assert.match(await job.catch(error => error.message), /yielded the generator that is running already/)
+  }
+})
+
 junk.run()

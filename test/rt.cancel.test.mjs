@@ -3,6 +3,7 @@ import { getEventListeners, setMaxListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, budget, seam } from '../rt.mjs'
+import { Channel } from '../sync.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
 
@@ -654,6 +655,52 @@ throwing('observers, alarms and handlers may cancel', () => {
     6 resume preempted
     6 cancel preempted error=observer
     6 round start=0`)
+})
+
+for (const depth of [1, 10, 62, 63, 64, 65, 200]) {
+  for (const [what, when] of [['right after it was woken', 'wake'], ['when it has been resumed', 'resume']]) {
+    throwing(`a message taken ${depth} calls deep is not lost when the job is cancelled ${what}`, async () => {
+      const { host, scheduler } = setup({ budget: 7 })
+      const channel = new Channel()
+      const got = []
+      function* nested(level) {
+        return level === 0 ? yield channel.receive() : yield nested(level - 1)
+      }
+      const taker = scheduler.spawn(function* () {
+        got.push(yield nested(depth))
+        yield
+        got.push('went on')
+      }, { name: 'taker' })
+      scheduler.observe(({ type, job }) => {
+        if (type === when && job === taker) taker.cancel()
+      })
+      const sent = scheduler.spawn(function* () { yield channel.send('message') })
+      await host.drain()
+      assert.is(taker.state, 'cancelled')
+      assert.is(sent.state, 'done')
+      assert.equal(got, ['message'])
+    })
+  }
+}
+
+throwing('a job cancelled between wake and resume gets what woke it, and then one point at most', async () => {
+  const { host, scheduler } = setup({ budget: 4096 })
+  const channel = new Channel()
+  let points = 0
+  const taker = scheduler.spawn(function* () {
+    yield channel.receive()
+    for (;;) {
+      points++
+      yield
+    }
+  }, { name: 'taker' })
+  scheduler.spawn(function* () {
+    yield channel.send('message')
+    taker.cancel()
+  }, { deadline: 5 })
+  await host.drain()
+  assert.is(taker.state, 'cancelled')
+  assert.is(points, 1)
 })
 
 throwing.run()

@@ -403,6 +403,16 @@ spawning('spawn: after any number of refusals all goes on as if there had been n
   assert.is(getEventListeners(here.signal, 'abort').length, 0)
 })
 
+spawning('a generator whose spawn is refused is free to be spawned again', () => {
+  const scheduler = new Scheduler({ host: virtualHost() })
+  for (const options of [{ deadline: -1 }, { priority: NaN }, { budget: 0 }, { name: 5 }, { signal: {} }, { release: 'now' }, { uses: [1] }]) {
+    const work = (function* () { return 7 })()
+    assert.throws(() => scheduler.spawn(work, options))
+    assert.is(scheduler.spawn(work).state, 'ready')
+    assert.throws(() => scheduler.spawn(work), /driven by another job already/)
+  }
+})
+
 spawning.run()
 
 // --- Task

@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Job, Scheduler, Task, edf, fp, rm, seam } from '../rt.mjs'
+import { Resource } from '../sync.mjs'
 import { seeded } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
@@ -835,6 +836,18 @@ rekeying('setting a deadline changes no order under fp, setting a priority none 
   more[1].priority = 99
   other.host.run()
   assert.equal(more.map(job => job.started), [0, 1])
+})
+
+rekeying('a deadline that a resource of a pending job refuses leaves the job as it was', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp })
+  const resource = new Resource({ ceiling: 3 })
+  const job = scheduler.spawn(function* () { yield resource.use(function* () {}) }, { priority: 2, release: 10, uses: [resource] })
+  assert.throws(() => { job.priority = 4 }, RangeError)
+  assert.is(job.priority, 2)
+  job.priority = 3
+  host.run()
+  assert.equal([job.state, job.priority], ['done', 3])
 })
 
 rekeying.run()

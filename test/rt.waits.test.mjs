@@ -1,6 +1,8 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, edf, fp, seam } from '../rt.mjs'
+import { Reservation, after, sleep } from '../alarms.mjs'
+import { Channel } from '../sync.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
 
@@ -915,6 +917,22 @@ inheritance('whoever awaits outside lends nothing', async () => {
     2 round start=0`)
 })
 
+for (const [what, cancelsAt, finished] of [['', Infinity, 5], [', and back when the last leaves', 2, 10]]) {
+  inheritance(`goes along a chain of 20 000 jobs${what}`, async () => {
+    const { host, scheduler } = setup({ policy: fp })
+    const first = scheduler.spawn(function* () { yield sleep(5) }, { name: 'first' })
+    const jobs = [first]
+    for (let n = 1; n < 20_000; n++) jobs.push(scheduler.spawn(function* () { yield jobs[n - 1] }))
+    host.run({ until: 0 })
+    const urgent = scheduler.spawn(function* () { yield jobs.at(-1) }, { priority: 9 })
+    scheduler.spawn(() => execute(host, 10), { priority: 5 })
+    if (cancelsAt < Infinity) after(cancelsAt, () => urgent.cancel(), { scheduler })
+    await host.drain()
+    assert.is(first.finished, finished)
+    assert.is(jobs.every(job => job.state === 'done'), true)
+  })
+}
+
 inheritance.run()
 
 const deadlock = suite('circles')
@@ -1117,6 +1135,38 @@ deadlock('a promise whose waiter was cancelled, job or async job, wakes nobody a
   scheduler.idle().catch(error => { answer = error.message })
   await host.drain()
   assert.is(answer, 'deadlock: nothing can wake job')
+})
+
+deadlock('a circle of 20 000 jobs is told, and the text stays short', async () => {
+  const { host, scheduler } = setup()
+  const later = deferred()
+  let last
+  const first = scheduler.spawn(function* () {
+    yield later.promise
+    yield last
+  }, { name: 'first' })
+  last = first
+  for (let n = 0; n < 20_000; n++) {
+    const before = last
+    last = scheduler.spawn(function* () { yield before }, { name: `job ${n}` })
+  }
+  host.run()
+  later.resolve()
+  await host.drain()
+  const error = await first.catch(error => error)
+  assert.instance(error, DeadlockError)
+  assert.is(error.jobs.length, 20_001)
+  assert.ok(error.message.length < 300, error.message)
+})
+
+deadlock('a closed scheduler reports one beside a server that polls', async () => {
+  const { host, scheduler } = closed({ policy: fp })
+  const reservation = new Reservation({ scheduler, capacity: 1, period: 10, kind: 'polling' })
+  scheduler.spawn(function* () { yield sleep(3) }, { reservation })
+  scheduler.spawn(function* () { yield new Channel().receive() }, { name: 'stuck', reservation })
+  const error = await Promise.all([scheduler.idle(), host.drain()]).catch(error => error)
+  assert.instance(error, DeadlockError)
+  assert.equal(error.jobs.map(job => job.name), ['stuck'])
 })
 
 deadlock.run()
