@@ -77,23 +77,25 @@ export function defaultHost() {
 
 /** @param {any} platform the global object @returns {Host} */
 function makeHost(platform) {
-  const { performance, document, navigator } = platform
+  const { performance, document, navigator, scheduler } = platform
   const now = performance.now.bind(performance)
   const hidden = () => document?.visibilityState === 'hidden'
   /** @type {Host['post'] | undefined} */
   let send
+  // Read here, and not at the first post: by then it may be a scheduler of ours, which would post its rounds to itself.
   const sender = () => platform.setImmediate ? immediatePost(platform)
-    : document && platform.requestAnimationFrame ? pacedPost(platform, now, hidden) : channelPost(platform)
+    : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)
+  /** @type {Host['after'] | undefined} */
+  let wait
+  const waiter = () => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden, post)
+  /** @type {Host['post']} */
+  const post = (fn, goesOn) => (send ??= sender())(fn, goesOn)
   /** @type {Host} */
   const host = {
     now,
     hidden,
-    post: (fn, goesOn) => (send ??= sender())(fn, goesOn),
-    after(ms, fn, { ref }) {
-      const timer = platform.setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
-      if (!ref) timer.unref?.()
-      return () => platform.clearTimeout(timer)
-    },
+    post,
+    after: (ms, fn, options) => (wait ??= waiter())(ms, fn, options),
     // Browsers differ in whether an event's time counts from the epoch or from the page's time origin.
     eventTime: ({ timeStamp }) => timeStamp > 1e12 ? timeStamp - performance.timeOrigin : timeStamp
   }
@@ -115,6 +117,58 @@ function makeHost(platform) {
  */
 const immediatePost = ({ setImmediate }) => fn => setImmediate(fn)
 
+/** @param {any} platform @returns {Host['after']} */
+const timerAfter = platform => (ms, fn, { ref }) => {
+  const timer = platform.setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
+  if (!ref) timer.unref()
+  return () => platform.clearTimeout(timer)
+}
+
+/** Delays below this, in ms, are lengthened to it by browsers when timers set each other. */
+const CLAMP = 4
+/** How much earlier than wanted a timer is set, ms, since it comes late. */
+const LEAD = 1
+/** No millisecond of a clock that goes lasts as many. */
+const MOST_TURNS = 1000
+
+/**
+ * Timers of browsers come up to a millisecond late, and those that timers set not before 4 ms. So a timer is set for
+ * a millisecond less than is wanted, by a message if that is soon, and what is left passes in turns of the event loop. They
+ * cost one to two milliseconds of processor time each time, and alarms of every millisecond the whole of it, in turns that
+ * anything else goes between. Timers of hidden pages come once in a second, after five minutes in Chromium once in a minute;
+ * no turns are spent on them.
+ *
+ * @param {any} platform @param {() => number} now @param {() => boolean} hidden @param {Host['post']} post
+ * @returns {Host['after']}
+ */
+function preciseAfter(platform, now, hidden, post) {
+  return (ms, fn) => {
+    const due = now() + ms
+    let isOver = false
+    /** @type {any} */
+    let timer
+    let turns = MOST_TURNS
+    const wait = () => {
+      if (isOver) return
+      const left = due - now()
+      if (left <= 0) {
+        isOver = true
+        fn()
+      } else if (left < LEAD + 1 && !hidden() && turns-- > 0) {
+        post(wait)
+      } else {
+        timer = platform.setTimeout(wait, Math.min(Math.max(1, Math.floor(left - LEAD)), LONGEST_DELAY))
+      }
+    }
+    if (ms >= CLAMP + LEAD || hidden()) wait()
+    else post(wait)
+    return () => {
+      isOver = true
+      platform.clearTimeout(timer)
+    }
+  }
+}
+
 /** @param {any} platform @returns {(fn: () => void) => void} */
 function channelPost(platform) {
   const { port1, port2 } = new platform.MessageChannel()
@@ -127,16 +181,16 @@ function channelPost(platform) {
   }
 }
 
-/** After how long, in ms, a round is no longer held up by other tasks of the page. */
-const LONGEST_BACKGROUND = 20
+/** After how long, in ms, a round is no longer held up by other tasks of the page: theirs and ours take turns then. */
+const LONGEST_BACKGROUND = 4
 
 /**
  * Firefox lets input wait behind ordinary tasks until shortly before the next frame, and cannot tell that it is pending.
  * Background tasks stand below input.
  *
- * @param {any} platform @returns {(fn: () => void) => void}
+ * @param {any} platform @param {any} scheduler its own @returns {(fn: () => void) => void}
  */
-function backgroundPost(platform) {
+function backgroundPost(platform, scheduler) {
   // Firefox complains of tasks whose page has been left. Should it be shown again, the timers go on with them.
   let leaving = new platform.AbortController()
   platform.addEventListener('pagehide', () => {
@@ -152,7 +206,7 @@ function backgroundPost(platform) {
       fn()
     }
     const late = platform.setTimeout(once, LONGEST_BACKGROUND)
-    platform.scheduler.postTask(once, { priority: 'background', signal: leaving.signal })
+    scheduler.postTask(once, { priority: 'background', signal: leaving.signal })
       .catch((/** @type {any} */ error) => { if (error?.name !== 'AbortError') throw error })
   }
 }
@@ -161,19 +215,23 @@ function backgroundPost(platform) {
 const FRAME = 1000 / 60
 /** What is left until a frame, in ms, that is worth a round. */
 const SHORTEST_ROUND = 0.5
+/** ms that a turn waits only where others keep the thread. */
+const CROWD = 3
 
 /**
  * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty (a page whose
  * rounds follow each other directly falls to 15 frames per second). So a round ends when the frame is due, and the next
- * one waits for it. Timers would do as well, but they come late and jitter.
+ * one waits for it, unless the tasks of others keep the queue from running empty: it would wait in vain. Timers would do as
+ * well, but they come late and jitter.
  *
- * @param {any} platform @param {() => number} now @param {() => boolean} hidden @returns {Host['post']}
+ * @param {any} platform @param {any} scheduler its own @param {() => number} now @param {() => boolean} hidden
+ * @returns {Host['post']}
  */
-function pacedPost(platform, now, hidden) {
-  const { navigator, scheduler } = platform
-  // Chromium, which tells of input, has frames and messages take turns: there, short rounds fill the time.
-  const takesTurns = navigator?.scheduling?.isInputPending !== undefined
-  const post = takesTurns || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform)
+function pacedPost(platform, scheduler, now, hidden) {
+  // Chromium, which tells of input, has frames and messages take turns: there, short rounds fill the time. Told by the gaps
+  // between frames alone, a busy machine looks like Firefox, and the time until a late frame is lost.
+  const takesTurns = platform.navigator?.scheduling?.isInputPending !== undefined
+  const send = takesTurns || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform, scheduler)
   /** @type {(() => void)[]} */
   const held = []
   let heldAt = 0
@@ -182,10 +240,23 @@ function pacedPost(platform, now, hidden) {
   let due = -Infinity // the next frame
   let requested = false
   let stopped = false // frames do not come although the page counts as visible
+  let late = 0 // how many turns in succession had to wait for tasks of others
+  let worked = 0 // ms, in turns that are over
+  let began = Infinity // the present turn
   let ended = -Infinity // the latest turn
   /** @type {any} */
   let fallback
 
+  const post = (/** @type {() => void} */ turn) => {
+    const others = Math.min(now(), began) - worked
+    send(() => {
+      began = now()
+      late = began - worked - others > CROWD ? late + 1 : 0
+      turn()
+      worked += now() - began
+      began = Infinity
+    })
+  }
   const letGo = () => {
     platform.clearTimeout(fallback)
     for (const turn of held.splice(0)) post(turn)
@@ -212,7 +283,7 @@ function pacedPost(platform, now, hidden) {
   return (fn, goesOn = false) => {
     const time = now()
     const turn = () => {
-      fn(stopped || hidden() ? Infinity : Math.max(due, now() + SHORTEST_ROUND))
+      fn(stopped || late > 1 || hidden() ? Infinity : Math.max(due, now() + SHORTEST_ROUND))
       ended = now()
     }
     if (hidden()) return post(turn)
@@ -223,7 +294,7 @@ function pacedPost(platform, now, hidden) {
       const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
       due = passed > 0 ? shown + passed * interval : time + interval // the next that could come
     }
-    if (takesTurns || stopped || !isNext || time + SHORTEST_ROUND <= due) return post(turn)
+    if (takesTurns || stopped || late > 1 || !isNext || time + SHORTEST_ROUND <= due) return post(turn)
     if (held.push(turn) > 1) return
     heldAt = time
     fallback = platform.setTimeout(() => {
