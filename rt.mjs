@@ -2775,9 +2775,7 @@ class Dispatcher {
 
   /** @param {Activation} a @param {AbortSignal} signal */
   listen(a, signal) {
-    const onAbort = () => { this.cancel(a, signal.reason) }
-    signal.addEventListener('abort', onAbort)
-    rare(a).unlisten = () => signal.removeEventListener('abort', onAbort)
+    rare(a).unlisten = listenTo(signal, 'abort', () => { this.cancel(a, signal.reason) })
   }
 
   /** @param {Activation} a */
@@ -3745,12 +3743,11 @@ class Dispatcher {
       release: delay > 0 ? this.read() + delay : undefined
     }, NO_ARGUMENTS)
     if (follows && a.state < DONE) {
-      const onChange = () => this.setPriority(a, priorityOf(signal.priority))
       const { unlisten } = rare(a)
-      signal.addEventListener('prioritychange', onChange)
+      const unfollow = listenTo(signal, 'prioritychange', () => this.setPriority(a, priorityOf(signal.priority)))
       rare(a).unlisten = () => {
         unlisten?.()
-        signal.removeEventListener('prioritychange', onChange)
+        unfollow()
       }
     }
     return a.job
@@ -4293,6 +4290,29 @@ function yieldAlong(a) {
     dispatcher.unblock(a)
   }
   return promise
+}
+
+/** Who is told of a signal's events. @type {Record<string, WeakMap<AbortSignal, { told: Set<() => void>, tell: () => void }>>} */
+const listening = { abort: new WeakMap(), prioritychange: new WeakMap() }
+
+/**
+ * One listener of ours serves all who follow a signal: a signal's listeners are searched one by one.
+ *
+ * @param {AbortSignal} signal @param {'abort' | 'prioritychange'} type @param {() => void} fn
+ * @returns {() => void} ends it
+ */
+function listenTo(signal, type, fn) {
+  let group = listening[type].get(signal)
+  if (group === undefined) {
+    const told = new Set()
+    listening[type].set(signal, group = { told, tell: () => { for (const fn of told) fn() } })
+  }
+  const { told, tell } = group
+  if (told.size === 0) signal.addEventListener(type, tell)
+  told.add(fn)
+  return () => {
+    if (told.delete(fn) && told.size === 0) signal.removeEventListener(type, tell)
+  }
 }
 
 /** @param {unknown} value @returns {number} */

@@ -678,7 +678,7 @@ cancelling('by a signal: with its reason; nobody is left listening after the end
   const listeners = countListeners(controller.signal)
   const stopped = rejection(scheduler.spawn(async job => toil(host, job, 10), { signal: controller.signal }))
   const done = scheduler.spawn(async job => toil(host, job, 1), { signal: controller.signal, priority: 1 })
-  assert.is(listeners.count, 2)
+  assert.is(listeners.count, 1)
   scheduler.spawn(function* () { controller.abort('signalled') }, { priority: 2, release: 4 })
   await host.drain()
   assert.is(await stopped, 'signalled')
@@ -1170,12 +1170,28 @@ signals('aborted after the end: nothing happens, nobody listens any more', async
   const listeners = countListeners(controller.signal)
   const done = scheduler.postTask(() => 'result', { signal: controller.signal })
   const delayed = scheduler.postTask(() => 'later', { signal: controller.signal, delay: 5 })
-  assert.is(listeners.count, 4) // each listens for aborts and for changes of priority
+  assert.is(listeners.count, 2) // for aborts and for changes of priority, whatever the number of tasks
   await host.drain()
   assert.is(listeners.count, 0)
   controller.abort()
   controller.setPriority('background')
   assert.equal([await done, await delayed, done.state], ['result', 'later', 'done'])
+})
+
+signals('shared by many tasks has one listener of each kind: Node does not warn, and all are aborted', async () => {
+  const { host, scheduler } = world()
+  const controller = new TaskController()
+  const listeners = countListeners(controller.signal)
+  const warnings = []
+  const warn = warning => warnings.push(warning.name)
+  process.on('warning', warn)
+  const ended = Array.from({ length: 50 }, () => rejection(scheduler.postTask(() => {}, { signal: controller.signal })))
+  assert.is(listeners.count, 2)
+  await host.drain({ turns: 0 })
+  controller.abort('all')
+  assert.equal(new Set(await Promise.all(ended)), new Set(['all']))
+  process.off('warning', warn)
+  assert.equal([warnings, listeners.count], [[], 0])
 })
 
 signals('of another task is left alone', async () => {
