@@ -1507,8 +1507,12 @@ class Circumstances {
   onOverrun
   /** Kept when deadline or priority change after the release. @type {number | undefined} */
   level = undefined
-  /** A function job's place in the async shim. @type {Along | null} */
-  along = null
+  /** Of a function that goes on in microtasks. @type {AsyncDriver | null} */
+  driver = null
+  /** Whether it was posted as a task of the platform's kind, and the signal that was given for it. */
+  posted = false
+  /** @type {AbortSignal | null} */
+  signal = null
   /** The entry at a release in the future. @type {Entry | null} */
   pending = null
   abort = false
@@ -1638,7 +1642,8 @@ export class Job {
   /**
    * Cancels the job: `reason` is thrown once at its current `yield`, innermost call first; inside a critical section
    * at the first yield after it. What the job waited for is let go of; its `finally` blocks may yield and wait. A job
-   * that has not started ends at once; one that catches the reason goes on.
+   * that has not started ends at once; one that catches the reason goes on. An async job that awaits something else is
+   * told at its next yield, and has not ended until its code has.
    *
    * @param {unknown} [reason] default: an AbortError
    * @returns {boolean} whether this call cancelled it: false when it had ended or had been cancelled already
@@ -1648,13 +1653,14 @@ export class Job {
   }
 
   /**
-   * In an async job: passes a preemption point.
+   * In an async job: passes a preemption point, wherever its code has been meanwhile.
    *
-   * @returns {Promise<void>} resolved when the policy picks the job again; rejected when it has been cancelled
+   * @returns {Promise<void>} resolved when the policy picks the job again; rejected when it has been cancelled, and in a
+   *   task whenever its signal has been aborted
    * @throws {TypeError} in a generator job, which writes `yield`
    */
   yield() {
-    return yieldAlong(this.#activation)
+    return yieldIn(this.#activation)
   }
 
   /** For `yield* job`, which types the result. @returns {Generator<Job<T>, T, unknown>} */
@@ -2121,7 +2127,7 @@ const UNSTARTED = Symbol('unstarted')
 // How a resume ends. DONE and FAILED are the states.
 const POINT = -1 // at a preemption point, and able to go on
 const BLOCKED = -2
-const ALONG = -3 // in async code, which runs when the stack is empty
+const ASYNC = -3 // in async code, which runs when the stack is empty
 const AWAY = -4 // async code that waits for something foreign
 
 /**
@@ -2283,7 +2289,7 @@ function pauseAmongEnds(a, leaf, input, throwing) {
  * so that a yield costs the same at any depth, and depth is bounded by MOST_CALLS only.
  *
  * @param {Activation} a
- * @returns {number} POINT, BLOCKED, ALONG, DONE or FAILED; the last two with `a.outcome`
+ * @returns {number} POINT, BLOCKED, ASYNC, DONE or FAILED; the last two with `a.outcome`
  */
 function drive(a) {
   let { leaf, input, throwing, isNative } = a
@@ -2301,7 +2307,7 @@ function drive(a) {
     leaf = a.leaf
     isNative = leaf.next === next
   } else if (leaf === null) {
-    if (a.rare !== null && a.rare.along !== null) return a.rare.along.resume(throwing, input)
+    if (a.rare !== null && a.rare.driver !== null) return a.rare.driver.resume(throwing, input)
     a.outcome = input
     return throwing ? FAILED : DONE
   }
@@ -2412,22 +2418,24 @@ function drive(a) {
 /** Calls a job's function. What it returns decides. @param {Activation} a @returns {number} */
 function begin(a) {
   const { work, args } = a
+  const before = certain
   a.leaf = null
+  certain = a
   try {
     const isFunction = typeof work === 'function'
     const run = isFunction ? work : work.run
     const self = isFunction ? undefined : work
     const isAsync = run[Symbol.toStringTag] === 'AsyncFunction'
-    const result = isAsync ? Reflect.apply(run, self, [a.job, ...args])
+    const result = isAsync ? driverOf(a).begin(() => Reflect.apply(run, self, [a.job, ...args]))
       : args.length === 0 ? run.call(self) : Reflect.apply(run, self, args)
     if (typeof result !== 'object' && typeof result !== 'function' || result === null) return end(a, result)
     if (!(result instanceof Waitable) && !isJob(result)) {
       if (isIterator(result)) {
         a.leaf = result
-        if (a.rare !== null && a.rare.along !== null) {
+        if (a.rare !== null && a.rare.driver !== null) {
           // It has yielded before it turned out to be no async function.
-          a.rare.along.resume(false, undefined)
-          a.rare.along = null
+          a.rare.driver.resume(false, undefined)
+          a.rare.driver = null
         }
         return POINT
       }
@@ -2435,20 +2443,21 @@ function begin(a) {
         throw new TypeError(`${a.job.name} is an async generator, which cannot be driven; write a generator`)
       }
       if (isThenable(result)) {
-        const along = rare(a).along ??= new Along(a)
-        along.follow(result)
-        return ALONG
+        driverOf(a).follow(result)
+        return ASYNC
       }
     }
     // It has yielded, although it is no async function: it goes on in microtasks.
-    if (a.rare !== null && a.rare.along !== null && isThenable(result)) {
-      a.rare.along.follow(result)
-      return ALONG
+    if (a.rare !== null && a.rare.driver !== null && isThenable(result)) {
+      a.rare.driver.follow(result)
+      return ASYNC
     }
     return end(a, result)
   } catch (error) {
     a.outcome = error
     return FAILED
+  } finally {
+    certain = before
   }
 }
 
@@ -2880,7 +2889,7 @@ class Dispatcher {
 
   /** @param {Activation} a the running job */
   rotate(a) {
-    a.stamp = ++this.rotation
+    a.stamp = isContinuation(a) && !this.hasPeer(a) ? this.continuation++ : ++this.rotation
     if (a.pace !== null) a.pace.turn = a.cost
   }
 
@@ -3013,11 +3022,8 @@ class Dispatcher {
     }
     if (this.current !== a) this.leaveReservation(a)
     if (a.state === WAITING) {
-      if (circumstances.along !== null) {
-        this.holds--
-        this.finish(a, CANCELLED, reason)
-        return true
-      }
+      // What async code awaits cannot be left: it is told at its next yield.
+      if (circumstances.driver !== null) return true
       this.letGo(a)
     } else if (a.state === READY && a.started === undefined) {
       this.ready.remove(a)
@@ -3094,7 +3100,7 @@ class Dispatcher {
 
   /** @param {Activation} a @param {Circumstances} rare */
   tidy(a, rare) {
-    if (rare.along !== null && rare.along.promise !== null) rare.along.resume(a.state !== DONE, a.outcome)
+    if (rare.driver !== null && rare.driver.promise !== null) rare.driver.resume(a.state !== DONE, a.outcome)
     rare.pending = null
     if (rare.unlisten !== null) this.call('signal', rare.unlisten)
     rare.unlisten = null
@@ -3337,6 +3343,8 @@ class Dispatcher {
   /** @param {number} [length] ms @param {number} [due] when the round has to be over */
   takeTurn(length = this.round, due = Infinity) {
     if (this.inRound || this.paused) return
+    // What asked for this turn may have been a job, whose context is not that of the others.
+    if (contextual?.get()) return void contextual.run(null, () => this.takeTurn(length, due))
     this.inRound = true
     rounds++
     const time = this.mark = this.roundBegan = this.read()
@@ -3382,7 +3390,7 @@ class Dispatcher {
     do {
       const a = this.pick()
       if (a === null) return false
-      if (this.spend(a) === ALONG) return true
+      if (this.spend(a) === ASYNC) return true
     } while (!this.isRoundOver())
     return false
   }
@@ -3405,15 +3413,16 @@ class Dispatcher {
     try {
       do {
         const a = /** @type {Activation} */ (this.running)
-        const along = /** @type {Along} */ (rare(a).along)
-        for (let quiet = 0; along.ended === 0 && along.promise === null && quiet < PATIENCE; quiet++) {
+        const driver = driverOf(a)
+        for (let quiet = 0; driver.ended === 0 && !driver.isStopped && quiet < PATIENCE; quiet++) {
           await undefined
-          if (!along.passed) continue
-          along.passed = false
+          if (!driver.passed) continue
+          driver.passed = false
+          if (driver.promise !== null) driver.resume(false, undefined)
           quiet = 0
         }
         this.current = dispatched = null
-        const outcome = along.promise !== null ? POINT : along.ended !== 0 ? along.ended : along.free ? DONE : AWAY
+        const outcome = driver.isStopped ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
         this.charge(a, outcome)
         this.account(a, outcome)
       } while (!this.isRoundOver() && this.work())
@@ -3573,7 +3582,7 @@ class Dispatcher {
       this.current = dispatched = a
       this.standing = a.standing
       const outcome = drive(a)
-      if (outcome === ALONG) return outcome
+      if (outcome === ASYNC) return outcome
       this.current = dispatched = null
       this.charge(a, outcome)
       if (outcome === POINT && !this.changed && this.goesOn(a)) continue
@@ -3689,37 +3698,56 @@ class Dispatcher {
 
   // The async shim
 
+  /** The job whose code calls, where that is certain. @returns {Activation | null} */
+  caller() {
+    const { current } = this
+    if (current !== null && current.leaf !== null) return current // a generator, which no microtask interrupts
+    const a = certain ?? contextual?.get() ?? null
+    return a !== null && a.dispatcher === this ? a : null
+  }
+
   /** @param {any} options @returns {Promise<void>} */
   yieldAsync(options) {
-    const { current } = this
-    const isAsync = current !== null && current.leaf === null
-    if (options === undefined && isAsync) return yieldAlong(/** @type {Activation} */ (current))
-    const { deadline, priority, signal } = options === undefined ? {}
-      : optionsOf(options, YIELD_OPTIONS)
+    const asker = this.caller()
+    const isBare = options === undefined || options === null || options === 'inherit'
+    if (isBare && asker !== null && asker.leaf === null && asker.state < DONE) return yieldIn(asker)
+    // A continuation that inherits nothing may be the rest of any code that inherits nothing.
+    if (isBare && asker === null && this.current?.rare?.driver?.isPlain) return yieldIn(this.current)
+    const given = isBare ? { signal: 'inherit' } : optionsOf(options, YIELD_OPTIONS)
+    const signal = given.signal !== 'inherit' ? given.signal : asker?.rare?.signal ?? undefined
     const now = this.read()
     const a = new Activation(this, this.stats.jobs + 1, 'continuation', null, NO_ARGUMENTS)
     a.limit = this.limit
     a.release = now
-    if (current !== null) {
-      a.deadline = current.absoluteDeadline - now
-      a.priority = current.priority
+    if (asker !== null) {
+      a.deadline = asker.absoluteDeadline - now
+      a.priority = asker.priority
     }
-    if (deadline !== undefined) {
-      a.deadline = positive('deadline', deadline)
-    }
-    if (priority !== undefined) a.priority = priorityOf(priority)
+    if (given.deadline !== undefined) a.deadline = positive('deadline', given.deadline)
+    if (given.priority !== undefined && given.priority !== 'inherit') a.priority = priorityOf(given.priority)
     if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
     rare(a).name = 'continuation'
-    const along = rare(a).along = new Along(a)
-    along.free = true
-    const promise = along.stop()
-    if (signal !== undefined) this.listen(a, signal)
+    const driver = driverOf(a)
+    driver.isFree = true
+    driver.isPlain = isBare && asker === null
+    driver.owner = driver.isPlain ? null : asker?.rare?.driver ? asker.rare.driver.owner : a
+    const promise = driver.stop()
+    if (signal !== undefined) {
+      rare(a).signal = signal
+      this.listen(a, signal)
+    }
     this.admit(a)
     this.arrive(a)
-    this.ready.remove(a)
-    a.stamp = this.continuation++
-    this.ready.push(a)
+    this.goFirst(a)
     return promise
+  }
+
+  /** Puts a continuation ahead of its equals, after the continuations that wait. @param {Activation} a */
+  goFirst(a) {
+    const isReady = a.state === READY
+    if (isReady) this.ready.remove(a)
+    a.stamp = this.continuation++
+    if (isReady) this.ready.push(a)
   }
 
   /** Whether a continuation equal to `a` is ready, which takes turns with it. @param {Activation} a */
@@ -3728,29 +3756,65 @@ class Dispatcher {
     return first !== null && first.stamp < 0 && this.compareStandings(first.standing, a.standing) === 0
   }
 
+  /**
+   * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not begun
+   * does not: on the platform, continuations go before tasks.
+   *
+   * @param {Activation} a
+   */
+  hasPeer(a) {
+    const { first } = this.ready
+    return first !== null && first.stamp >= 0 && !(first.started === undefined && first.rare?.posted) &&
+      this.compareStandings(first.standing, a.standing) === 0
+  }
+
   /** @param {any} fn @param {any} options @returns {Job} */
   postTask(fn, options) {
     refuseAsyncGenerator('fn', callable('fn', fn), fn)
-    const { priority, signal, delay = 0, deadline } = optionsOf(options, POST_OPTIONS)
+    const { priority, signal, delay = 0, deadline } = optionsOf(options ?? {}, POST_OPTIONS)
     if (signal !== undefined) abortSignal(signal)
-    finite('delay', notNegative('delay', delay))
+    const ms = finite('delay', notNegative('delay', Number(delay)))
     const follows = priority === undefined && signal?.priority !== undefined
-    const a = this.spawnWith(() => fn(), UNSTARTED, {
+    const isAsync = fn[Symbol.toStringTag] === 'AsyncFunction'
+    const run = () => {
+      const result = isAsync ? driverOf(a).begin(fn) : fn()
+      // A generator is work; other iterators are results, as the platform has it.
+      return isIterator(result) && !generatorPrototype.isPrototypeOf(result) ? Promise.resolve(result) : result
+    }
+    const a = this.spawnWith(run, UNSTARTED, {
       name: fn.name || 'task',
       deadline,
-      signal,
+      signal: signal?.aborted ? signal : undefined,
       priority: priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible')),
-      release: delay > 0 ? this.read() + delay : undefined
+      release: ms > 0 ? this.read() + ms : undefined
     }, NO_ARGUMENTS)
-    if (follows && a.state < DONE) {
-      const { unlisten } = rare(a)
-      const unfollow = listenTo(signal, 'prioritychange', () => this.setPriority(a, priorityOf(signal.priority)))
-      rare(a).unlisten = () => {
-        unlisten?.()
-        unfollow()
-      }
+    rare(a).posted = true
+    if (signal === undefined || a.state >= DONE) return a.job
+    rare(a).signal = signal
+    const unlisten = listenTo(signal, 'abort', () => this.abort(a, signal.reason))
+    const unfollow = follows
+      ? listenTo(signal, 'prioritychange', () => this.setPriority(a, priorityOf(signal.priority))) : undefined
+    rare(a).unlisten = () => {
+      unlisten()
+      unfollow?.()
     }
     return a.job
+  }
+
+  /**
+   * The signal of a task aborts it until its function has returned; after that only the yields of its async code.
+   *
+   * @param {Activation} a @param {unknown} reason
+   */
+  abort(a, reason) {
+    const { driver } = rare(a)
+    if (driver !== null && driver.isFollowing) {
+      if (!driver.isStopped) return
+      a.input = reason
+      a.throwing = true
+    } else if (a.leaf !== null || this.current === a) {
+      this.cancel(a, reason)
+    }
   }
 
   // What the handle asks for
@@ -3987,11 +4051,17 @@ export class Scheduler {
 
   /**
    * In any async function: the continuation runs when the policy picks it, without a trip through the event loop
-   * until the round ends. It goes before tasks of equal standing, until a slice is over, and inherits deadline and
-   * priority of the running job where none are given. Shape and order of `scheduler.yield` (Prioritized Task Scheduling).
+   * until the round ends. It goes before tasks of equal standing that have not begun, and takes turns with other
+   * continuations. Shape and order of `scheduler.yield` (Prioritized Task Scheduling).
    *
-   * @param {{ deadline?: number, priority?: number | TaskPriority, signal?: AbortSignal }} [options]
-   * @returns {Promise<void>} rejected when the running job, or `signal`, is aborted
+   * In an async job or task it is the job's own point, with its deadline, priority, cancellation and signal. Whose code
+   * calls is known within the call of the job's function, and in code that directly awaits a yield of the job (this one
+   * or `job.yield()`); after any other await only where the engine has AsyncContext. Elsewhere `job.yield()` brings it
+   * back; without it, the continuation is that of nobody: priority 0, no deadline, no signal.
+   *
+   * @param {{ deadline?: number, priority?: number | TaskPriority | 'inherit', signal?: AbortSignal | 'inherit' } |
+   *   'inherit' | null} [options] deadline in ms from now; what is given makes it a continuation of its own
+   * @returns {Promise<void>} rejected when the job has been cancelled, or its signal or `signal` aborted
    * @throws {TypeError | RangeError} naming the option
    */
   yield(options) {
@@ -4000,13 +4070,14 @@ export class Scheduler {
 
   /**
    * Runs `fn` as a job. Shape and order of `scheduler.postTask` (Prioritized Task Scheduling): by priority, then in
-   * the order in which the delays end. Unlike there, wrong arguments throw at the call.
+   * the order in which the delays end. Unlike there, wrong arguments throw at the call, and a generator is driven.
    *
    * @template T
    * @param {() => T} fn
    * @param {{ priority?: number | TaskPriority, signal?: AbortSignal, delay?: number, deadline?: number }} [options]
-   *   `priority` comes before that of a TaskSignal, whose changes are followed; `delay` in ms
-   * @returns {Job<Awaited<T>>} thenable; rejected with the signal's reason when it is aborted before the task has run
+   *   `priority` comes before that of a TaskSignal, whose changes are followed; `delay` in ms; `deadline` in ms after it
+   * @returns {Job<Awaited<T>>} thenable; rejected with the signal's reason when it is aborted before `fn` has returned.
+   *   After that the yields of its async code reject
    * @throws {TypeError | RangeError} naming the option
    */
   postTask(fn, options = {}) {
@@ -4198,8 +4269,32 @@ export const seam = Object.freeze({
 const PASSED = Promise.resolve()
 const PRIORITIES = { 'user-blocking': 1, 'user-visible': 0, background: -1 }
 
-/** A job whose code is async: it comes back by `job.yield()`, and is away while it awaits anything else. */
-class Along {
+/**
+ * The async job whose code runs for certain: within the call of its function, and in what directly awaits one of its
+ * yields. After other awaits only the engine knows.
+ *
+ * @type {Activation | null}
+ */
+let certain = null
+
+/**
+ * The same from the engine, which knows it after any await: AsyncContext, where there is one.
+ *
+ * @type {{ run(a: Activation | null, fn: () => any): any, get(): Activation | null | undefined } | null | undefined}
+ *   undefined until an async job is begun
+ */
+let contextual
+
+/** @returns {Exclude<typeof contextual, undefined>} */
+function engineContext() {
+  const { AsyncContext } = /** @type {any} */ (globalThis)
+  return AsyncContext?.Variable === undefined ? null : new AsyncContext.Variable()
+}
+
+const leave = () => { certain = null }
+
+/** Drives async code: it comes back by its yields, and is away while it awaits anything else. */
+class AsyncDriver {
   /** @param {Activation} activation */
   constructor(activation) {
     this.activation = activation
@@ -4211,14 +4306,32 @@ class Along {
     this.reject = null
     /** Whether it passed a point within its budget. */
     this.passed = false
-    /** DONE or FAILED, once its promise has settled. */
+    /** Whether the function has returned a promise. */
+    this.isFollowing = false
+    /** DONE or FAILED, once that has settled. */
     this.ended = 0
     /** A continuation of code that is no job: it ends when nothing more is heard of it. */
-    this.free = false
+    this.isFree = false
+    /** Whether it is one that inherits nothing. */
+    this.isPlain = false
+    /** Whose code goes on after a yield; null if nobody's, or if the engine tells. @type {Activation | null} */
+    this.owner = activation
+  }
+
+  /** Whether it waits for being picked. */
+  get isStopped() { return this.promise !== null && !this.passed }
+
+  /** @param {() => any} fn async */
+  begin(fn) {
+    const context = contextual === undefined ? contextual = engineContext() : contextual
+    if (context === null) return fn()
+    this.owner = null
+    return context.run(this.activation, fn)
   }
 
   /** @param {PromiseLike<any>} thenable */
   follow(thenable) {
+    this.isFollowing = true
     try {
       thenable.then(value => {
         try {
@@ -4237,6 +4350,10 @@ class Along {
   end(state, outcome) {
     const a = this.activation
     if (a.state >= DONE || this.ended !== 0) return
+    const circumstances = rare(a)
+    const { signal } = circumstances
+    // It passes on what its signal told it.
+    if (state === FAILED && signal?.aborted && circumstances.reason === NOT_CANCELLED) circumstances.reason = signal.reason
     this.ended = state
     a.outcome = outcome
     if (a.state !== WAITING) return
@@ -4257,38 +4374,64 @@ class Along {
   resume(throwing, input) {
     const { resolve, reject } = this
     this.promise = this.resolve = this.reject = null
-    if (throwing) reject?.(input)
-    else resolve?.(undefined)
-    return ALONG
+    const settle = throwing ? reject : resolve
+    if (settle !== null) this.settle(settle, input)
+    return ASYNC
+  }
+
+  /** @param {unknown} reason @returns {Promise<never>} */
+  refuse(reason) {
+    return new Promise((_, reject) => { PASSED.then(() => this.settle(reject, reason)) })
+  }
+
+  /** @param {(input: any) => void} settle a promise of this job's @param {any} input */
+  settle(settle, input) {
+    const { owner } = this
+    if (owner === null) return settle(input)
+    // Between these two run those who await the promise, and nobody else.
+    PASSED.then(() => { certain = owner })
+    settle(input)
+    PASSED.then(leave)
   }
 }
 
+/** @param {Activation} a */
+const driverOf = a => rare(a).driver ??= new AsyncDriver(a)
+
+/** Whether it goes on before tasks of equal standing. @param {Activation} a */
+const isContinuation = a => a.rare !== null && a.rare.driver !== null && (a.rare.posted || a.rare.driver.isFree)
+
 /** @param {Activation} a @returns {Promise<void>} */
-function yieldAlong(a) {
+function yieldIn(a) {
   const { dispatcher } = a
   const isRunning = dispatcher.current === a && a.leaf === null
-  if (!isRunning && !a.rare?.along) {
+  if (!isRunning && !a.rare?.driver) {
     throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
   }
-  const along = rare(a).along ??= new Along(a)
+  const driver = driverOf(a)
+  const { signal } = rare(a)
   if (a.state >= DONE) {
     return Promise.reject(a.state === CANCELLED ? a.outcome : new TypeError(`${a.job.name} has ended`))
   }
-  if (isDoomed(a)) return Promise.reject(takeReason(a))
-  if (along.promise !== null) return along.promise
-  if (isRunning && budget.left > 1 && !(along.free && dispatcher.hasRival(a))) {
-    budget.left--
+  if (signal?.aborted) return driver.refuse(signal.reason)
+  if (driver.promise !== null) return driver.promise
+  const isFirst = isContinuation(a)
+  if (isRunning) {
     received++
-    along.passed = true
-    return PASSED
+    if (budget.left > 1 && !(isFirst && dispatcher.hasRival(a))) {
+      budget.left--
+      driver.passed = true
+      return driver.owner === null ? PASSED : driver.stop()
+    }
   }
-  if (isRunning) received++
-  if (along.free) a.stamp = dispatcher.continuation++
-  const promise = along.stop()
+  driver.passed = false
+  const promise = driver.stop()
   if (a.state === WAITING) {
     dispatcher.holds--
+    dispatcher.strike(a)
     dispatcher.unblock(a)
   }
+  if (isFirst) dispatcher.goFirst(a)
   return promise
 }
 

@@ -1,11 +1,14 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, Task, edf, fp } from '../rt.mjs'
+import * as rt from '../rt.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
+const { DeadlineError, Task, edf, fp } = rt
+
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world(options = {}) {
+function world({ Scheduler = rt.Scheduler, ...options } = {}) {
   const host = virtualHost()
   const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
   const scheduler = new Scheduler({ host, ...exact, ...options })
@@ -31,6 +34,20 @@ function deferred() {
 }
 
 const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
+
+/** A module of its own, which finds an AsyncContext when it begins its first async job. */
+async function contextual() {
+  const { Scheduler } = await import('../rt.mjs?contextual')
+  const host = virtualHost()
+  const Variable = class extends AsyncLocalStorage { get() { return this.getStore() } }
+  Object.assign(globalThis, { AsyncContext: { Variable } })
+  new Scheduler({ host }).spawn(async () => {})
+  await host.drain()
+  delete globalThis.AsyncContext
+  return Scheduler
+}
+
+const ContextualScheduler = await contextual()
 
 // ------------------------------------------------------------------------------------------------ async jobs
 
@@ -501,10 +518,14 @@ foreign('may end in the same promise for many jobs: the policy orders their retu
   assert.equal(log, [3, 2, 1])
 })
 
-foreign('miss deadlines like other waits; a job that asked to abort ends at once', async () => {
+foreign('miss deadlines like other waits; a job that asked to abort is told at its next yield', async () => {
   const { host, scheduler, trace } = world()
-  const error = rejection(scheduler.spawn(async () => { await deferred().promise },
-    { name: 'job', deadline: 4, miss: 'abort' }))
+  const { promise, resolve } = deferred()
+  const error = rejection(scheduler.spawn(async job => {
+    await promise
+    await job.yield()
+  }, { name: 'job', deadline: 4, miss: 'abort' }))
+  host.after(6, resolve)
   await host.drain()
   assert.instance(await error, DeadlineError)
   assertTrace(trace, `
@@ -512,7 +533,9 @@ foreign('miss deadlines like other waits; a job that asked to abort ends at once
     0 start job
     0 block job on=null
     4.001 miss job
-    4.001 cancel job error=DeadlineError`)
+    6 wake job
+    6 resume job
+    6 cancel job error=DeadlineError`)
 })
 
 foreign.run()
@@ -652,24 +675,59 @@ cancelling('one that catches the reason goes on to its result', async () => {
   assert.equal([job.state, job.cost], ['done', 5])
 })
 
-cancelling('in a foreign await: it rejects at once, and its code at the next job.yield()', async () => {
-  const { host, scheduler, trace, log } = world()
+cancelling('in a foreign await: the reason is thrown at its next yield, once; finally may yield and wait', async () => {
+  const own = [rt.Scheduler, (_, job) => job.yield()]
+  for (const [Scheduler, pause] of [own, [ContextualScheduler, scheduler => scheduler.yield()]]) {
+    const { host, scheduler, trace, log } = world({ Scheduler })
+    const [before, within] = [deferred(), deferred()]
+    const job = scheduler.spawn(async self => {
+      try {
+        await before.promise
+        log.push(`on at ${host.time}`)
+        await pause(scheduler, self)
+        log.push('never')
+      } finally {
+        await toil(host, self, 2)
+        await within.promise
+        await pause(scheduler, self)
+        log.push(`out at ${host.time}`)
+      }
+    }, { name: 'job' })
+    job.catch(error => log.push(`rejected ${error} at ${host.time}`))
+    host.after(2, () => log.push(job.cancel('gone'), job.cancel('again'), job.state))
+    host.after(8, before.resolve)
+    host.after(20, within.resolve)
+    scheduler.idle().then(() => log.push(`idle at ${host.time}`))
+    await host.drain()
+    assert.equal(log, [true, false, 'waiting', 'on at 8', 'out at 20', 'rejected gone at 20', 'idle at 20'])
+    assertTrace(trace, `
+      0 release job
+      0 start job
+      0 block job on=null
+      8 wake job
+      8 resume job
+      10 block job on=null
+      20 wake job
+      20 resume job
+      20 cancel job error=gone`)
+  }
+})
+
+cancelling('in a foreign await: a job that catches the reason goes on, one that ends without a yield is cancelled', async () => {
+  const { host, scheduler } = world()
   const { promise, resolve } = deferred()
-  const job = scheduler.spawn(async self => {
+  const catches = scheduler.spawn(async job => {
     await promise
-    log.push(`on at ${host.time}`)
-    await self.yield().catch(error => log.push(error))
-  }, { name: 'job' })
-  job.catch(error => log.push(`rejected ${error} at ${host.time}`))
-  host.after(2, () => job.cancel('gone'))
+    await job.yield().catch(() => {})
+    await job.yield()
+    return 'result'
+  })
+  const ends = scheduler.spawn(async () => { await promise })
+  const reason = rejection(ends)
+  host.after(2, () => [catches.cancel('no'), ends.cancel('unheard')])
   host.after(8, resolve)
   await host.drain()
-  assert.equal(log, ['rejected gone at 2', 'on at 8', 'gone'])
-  assertTrace(trace, `
-    0 release job
-    0 start job
-    0 block job on=null
-    2 cancel job error=gone`)
+  assert.equal([await catches, catches.state, await reason, ends.state], ['result', 'done', 'unheard', 'cancelled'])
 })
 
 cancelling('by a signal: with its reason; nobody is left listening after the end', async () => {
@@ -811,9 +869,11 @@ yielding('in a helper of an async job is that job\'s own point', async () => {
     host.advance(1)
     await scheduler.yield()
     host.advance(1)
+    await scheduler.yield()
   }
-  const job = scheduler.spawn(async () => {
+  const job = scheduler.spawn(async self => {
     await helper()
+    await self.yield() // which tells whose code goes on
     await helper()
   }, { name: 'job' })
   await host.drain()
@@ -902,7 +962,7 @@ yielding('rejects when the job that it belongs to is cancelled', async () => {
 yielding('refuses wrong options at the call', () => {
   const { scheduler } = world()
   const refused = (options, pattern) => assert.throws(() => scheduler.yield(options), pattern)
-  refused(null, /options must be an object, got null/)
+  refused('urgent', /options must be an object, got "urgent"/)
   refused({ deadline: 0 }, /deadline must be a number > 0, got 0/)
   refused({ deadline: NaN }, /deadline must be a number > 0, got NaN/)
   refused({ priority: 'urgent' }, /priority must be .*, got "urgent"/)
@@ -1061,6 +1121,37 @@ tasks('whose delays have ended run by priority, then in the order in which the d
   assert.equal(log, ['ub 10', 'uv 0', 'uv 8', 'uv 8 again', 'uv 9', 'bg 5', 'ub 11'])
 })
 
+tasks('take what the platform takes for nothing: null for options, whatever converts to a number for a delay', async () => {
+  const { host, scheduler, log } = world()
+  const post = (name, options) => scheduler.postTask(() => log.push(`${name} at ${host.time}`), options)
+  post('null', null)
+  post('no delay', { delay: null })
+  post('text', { delay: '5' })
+  for (const options of [null, 'inherit', { signal: 'inherit', priority: 'inherit' }]) {
+    scheduler.yield(options).then(() => log.push('continuation'))
+  }
+  await host.drain()
+  assert.equal(log, ['continuation', 'continuation', 'continuation', 'null at 0', 'no delay at 0', 'text at 5'])
+})
+
+tasks('that return iterators hand them through; generators are driven', async () => {
+  const { host, scheduler } = world()
+  const iterator = new Map([['a', 1]]).values()
+  const own = { next: () => ({ done: true, value: 'own' }) }
+  const results = Promise.all([
+    scheduler.postTask(() => iterator),
+    scheduler.postTask(() => own),
+    scheduler.postTask(async () => iterator),
+    scheduler.postTask(() => (function* () { yield; return 'driven' })())
+  ])
+  await host.drain()
+  const [first, second, third, fourth] = await results
+  assert.is(first, iterator)
+  assert.is(second, own)
+  assert.is(third, iterator)
+  assert.equal([[...first], fourth], [[1], 'driven'])
+})
+
 tasks('that have ended let the process end', async () => {
   const { host, scheduler } = world()
   scheduler.postTask(() => {}, { delay: 10, deadline: 1000 })
@@ -1079,7 +1170,7 @@ tasks('with wrong arguments are refused at the call; nothing is registered', () 
       return error instanceof kind && pattern.test(error.message)
     }, `${JSON.stringify(options)}`)
   }
-  refused(null, /options must be an object, got null/, TypeError)
+  refused('fast', /options must be an object, got "fast"/, TypeError)
   refused({ priority: 'urgent' }, /priority must be .*got "urgent"/, TypeError)
   refused({ priority: '' }, /priority must be .*got ""/, TypeError)
   refused({ priority: 'toString' }, /priority must be .*got "toString"/, TypeError)
@@ -1087,7 +1178,7 @@ tasks('with wrong arguments are refused at the call; nothing is registered', () 
   refused({ delay: -1 }, /delay must be a number >= 0, got -1/, RangeError)
   refused({ delay: NaN }, /delay must be a number >= 0, got NaN/, RangeError)
   refused({ delay: Infinity }, /delay must be a finite number, got Infinity/, RangeError)
-  refused({ delay: '5' }, /delay must be a number >= 0, got "5"/, TypeError)
+  refused({ delay: 'soon' }, /delay must be a number >= 0, got NaN/, RangeError)
   refused({ deadline: 0 }, /deadline must be a number > 0, got 0/, RangeError)
   refused({ signal: {} }, /signal must be an AbortSignal, got an object/, TypeError)
   refused({ signal: 'inherit' }, /signal must be an AbortSignal, got "inherit"/, TypeError)
@@ -1154,14 +1245,48 @@ signals('aborted while its own callback runs: rejects, although the callback end
     log.push('on')
     return 'result'
   }, { signal: sync.signal }))
-  const wait = new TaskController()
-  const later = rejection(scheduler.postTask(async () => {
-    await new Promise(resolve => host.after(5, resolve))
-    wait.abort('from within')
-    log.push('on')
-  }, { signal: wait.signal }))
+  const begun = new TaskController()
+  const caught = rejection(scheduler.postTask(async () => {
+    begun.abort('at first')
+    for (let i = 0; i < 2; i++) {
+      try {
+        await scheduler.yield()
+      } catch (error) {
+        log.push(error)
+      }
+    }
+    return 'result'
+  }, { signal: begun.signal }))
   await host.drain()
-  assert.equal([(await callback).name, await later, log], ['AbortError', 'from within', ['on', 'on']])
+  assert.equal([(await callback).name, await caught, log], ['AbortError', 'at first', ['on', 'at first', 'at first']])
+})
+
+signals('aborted after the callback has returned a promise: its result arrives, and its yields reject', async () => {
+  const { host, scheduler, log } = world()
+  const controllers = Array.from({ length: 4 }, () => new TaskController())
+  const post = (i, fn) => scheduler.postTask(fn, { signal: controllers[i].signal })
+  const sleep = ms => new Promise(resolve => host.after(ms, resolve))
+  const results = [
+    post(0, async () => {
+      await sleep(5)
+      controllers[0].abort('from within')
+      return 'result'
+    }),
+    post(1, async () => {
+      const job = scheduler.current
+      await sleep(9)
+      for (let i = 0; i < 2; i++) await job.yield().catch(error => log.push(error))
+      return 'caught'
+    }),
+    post(3, () => scheduler.postTask(() => 'adopted', { delay: 9 })),
+    rejection(post(2, async () => { for (;; host.advance(1)) await scheduler.yield() }))
+  ]
+  const abort = () => controllers.forEach(controller => controller.abort('stop'))
+  scheduler.postTask(abort, { delay: 6, priority: 'user-blocking' })
+  await host.drain()
+  assert.equal(await Promise.all(results), ['result', 'caught', 'adopted', 'stop'])
+  assert.equal(log, ['stop', 'stop'])
+  assert.equal(host.errors, [])
 })
 
 signals('aborted after the end: nothing happens, nobody listens any more', async () => {
@@ -1413,33 +1538,46 @@ continuations('rejects when the signal of the task has been aborted, or is meanw
   assert.equal(log, ['before', 'meanwhile'])
 })
 
-continuations('of several tasks take turns where a task may be rotated', async () => {
-  const { host, scheduler, log } = world({ slice: 1 })
-  for (const name of ['a', 'b']) {
-    scheduler.postTask(async () => {
-      for (let i = 1; i <= 3; i++) {
-        host.advance(1)
-        log.push(name + i)
-        await scheduler.yield()
+continuations('go before tasks that have not begun, whether or not slices and rounds end in between', async () => {
+  for (const [slice, round, budget] of [[1, 5, 1], [1, 5, 'auto'], [0.1, 1, 3], [3, 2, 1], [Infinity, Infinity, 8]]) {
+    for (const step of [0, 0.4, 1, 3, 7]) {
+      const { host, scheduler, log } = world({ slice, round, budget })
+      for (const name of ['a', 'b']) {
+        scheduler.postTask(async () => {
+          for (let i = 1; i <= 3; i++) {
+            host.advance(step)
+            log.push(name + i)
+            await scheduler.yield()
+          }
+        })
       }
-    })
+      scheduler.postTask(() => log.push('c'))
+      await host.drain()
+      assert.is(log.join(' '), 'a1 a2 a3 b1 b2 b3 c', `${step} ms at a time, slice ${slice}, round ${round}`)
+    }
   }
-  await host.drain()
-  assert.is(log.join(' '), 'a1 b1 a2 b2 a3 b3')
 })
 
-continuations('after a foreign await belongs to no task: it has no priority to inherit', async () => {
-  const { host, scheduler, log } = world()
+continuations('take turns with each other, and with jobs of equal standing at the end of a slice', async () => {
+  const { host, scheduler, log } = world({ slice: 2 })
+  const step = name => {
+    host.advance(1)
+    log.push(name)
+  }
+  const loop = name => async () => { for (let i = 1; i <= 3; i++, await scheduler.yield()) step(name + i) }
   scheduler.postTask(async () => {
-    await new Promise(resolve => host.after(5, resolve))
-    scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
-    scheduler.postTask(() => log.push('visible'))
+    scheduler.postTask(loop('a'))
     await scheduler.yield()
-    log.push('continuation')
-  }, { priority: 'background' })
+    loop('b')()
+    await scheduler.yield()
+  })
   await host.drain()
-  assert.equal(log, ['blocking', 'continuation', 'visible'])
-  assert.is(scheduler.stats().jobs, 4)
+  assert.is(log.splice(0).join(' '), 'b1 b2 b3 a1 a2 a3')
+
+  scheduler.postTask(loop('a'))
+  scheduler.spawn(function* () { for (let i = 1; i <= 3; i++, yield) step(`g${i}`) })
+  await host.drain()
+  assert.is(log.join(' '), 'a1 a2 g1 g2 a3 g3')
 })
 
 continuations('left behind by a generator that the task returns do not stand in its way', async () => {
@@ -1477,6 +1615,195 @@ continuations('after a function that is no job any more still settles', async ()
 })
 
 continuations.run()
+
+// ------------------------------------------------------------------------------------- whose yield it is
+
+for (const [engine, Scheduler] of [['no engine', rt.Scheduler], ['AsyncContext', ContextualScheduler]]) {
+  const whose = suite(`whose rt.yield() it is, by ${engine}`)
+  const isKnown = engine !== 'no engine'
+  const settings = [1, 3, 100, 'auto'].map(budget => ({ Scheduler, budget }))
+  const sleep = (host, ms) => new Promise(resolve => host.after(ms, resolve))
+
+  /** Logs `name` in between a task of greater, equal and lesser priority than its continuation. */
+  async function place(scheduler, log, name) {
+    for (const priority of PRIORITIES) scheduler.postTask(() => log.push(priority), { priority })
+    await scheduler.yield()
+    log.push(name)
+  }
+  const placed = priority => ['user-blocking', 'user-visible', 'background'].flatMap(each => {
+    return each === priority ? ['here', each] : [each]
+  })
+
+  for (const priority of PRIORITIES) {
+    whose(`in a ${priority} task: within the call, in helpers, and again and again in a loop`, async () => {
+      for (const options of settings) {
+        const { host, scheduler, log } = world(options)
+        const task = scheduler.postTask(async () => {
+          for (let i = 0; i < 5; i++) await scheduler.yield()
+          await place(scheduler, log, 'here')
+        }, { priority })
+        await host.drain()
+        assert.is(task.state, 'done')
+        assert.equal(log.splice(0), placed(priority))
+
+        scheduler.postTask(() => place(scheduler, log, 'here'), { priority })
+        await host.drain()
+        assert.equal(log, placed(priority))
+      }
+    })
+
+    const ways = {
+      'a foreign await': host => sleep(host, 3),
+      'a foreign await, and a yield of the job': (host, scheduler, job) => sleep(host, 3).then(() => job.yield()),
+      'an async helper that yields': async (host, scheduler) => { await scheduler.yield() },
+      'an async helper three deep': async (host, scheduler) => {
+        const deep = async n => { if (n > 0) await deep(n - 1); await scheduler.yield() }
+        await deep(3)
+      },
+      'what a promise leads to': host => Promise.resolve().then(() => {}).then(() => sleep(host, 1)),
+      'another job': (host, scheduler) => scheduler.spawn(function* () { yield })
+    }
+    for (const [name, way] of Object.entries(ways)) {
+      whose(`in a ${priority} task after ${name}: ${isKnown ? 'its own' : 'that of nobody'}`, async () => {
+        for (const options of settings) {
+          const { host, scheduler, log } = world(options)
+          scheduler.postTask(async () => {
+            await way(host, scheduler, scheduler.current)
+            await place(scheduler, log, 'here')
+          }, { priority })
+          await host.drain()
+          assert.equal(log, placed(isKnown ? priority : 'user-visible'))
+        }
+      })
+    }
+  }
+
+  whose('in an async job: deadline, priority and cancellation, as long as only yields are awaited', async () => {
+    for (const options of settings) {
+      const { host, scheduler, log } = world({ ...options, policy: edf })
+      const job = scheduler.spawn(async () => {
+        for (let i = 0; ; i++) {
+          await scheduler.yield()
+          host.advance(1)
+          log.push(i)
+        }
+      }, { deadline: 20 })
+      scheduler.spawn(function* () { log.push('later') }, { deadline: 25, release: 1 })
+      scheduler.spawn(() => { job.cancel('enough') }, { deadline: 5, release: 4 })
+      assert.is(await Promise.race([rejection(job), host.drain()]), 'enough')
+      assert.equal(log, options.budget === 1 ? [0, 1, 2, 3, 'later'] : log)
+      assert.is(log.at(-1), 'later')
+    }
+  })
+
+  whose('after job.yield() in an async job: that of the job, wherever it was before', async () => {
+    for (const options of settings) {
+      const { host, scheduler, log } = world({ ...options, policy: edf })
+      scheduler.spawn(async job => {
+        await sleep(host, 5)
+        await job.yield()
+        for (const i of [1, 2]) {
+          scheduler.spawn(function* () { log.push(`after ${i}`) }, { deadline: 100 })
+          scheduler.spawn(function* () { log.push(`before ${i}`) }, { deadline: 1 })
+          await scheduler.yield()
+          log.push(`job ${i}`)
+        }
+      }, { deadline: 20 })
+      await host.drain()
+      assert.equal(log, ['before 1', 'job 1', 'before 2', 'job 2', 'after 1', 'after 2'])
+    }
+  })
+
+  whose('after a foreign await: ' + (isKnown ? 'the task ends when it is aborted' : 'nobody is told of an abort'), async () => {
+    const { host, scheduler } = world({ Scheduler })
+    const controller = new AbortController()
+    let rounds = 0
+    const task = scheduler.postTask(async () => {
+      for (; rounds < 10; rounds++) {
+        await sleep(host, 1)
+        await scheduler.yield()
+      }
+      return 'to its end'
+    }, { signal: controller.signal }).catch(error => error)
+    host.after(4.5, () => controller.abort('stop'))
+    await host.drain()
+    assert.equal([await task, rounds], isKnown ? ['stop', 4] : ['to its end', 10])
+  })
+
+  const producers = {
+    'and yields': scheduler => scheduler.yield(),
+    'and awaits something else': (scheduler, host) => sleep(host, 50),
+    'and a settled promise': () => Promise.resolve(),
+    'and calls a helper that yields': async scheduler => { await scheduler.yield() }
+  }
+  for (const [name, goOn] of Object.entries(producers)) {
+    whose(`is never that of a task that resolves what its code awaits ${name}`, async () => {
+      for (const options of settings) {
+        for (const isEarly of [true, false]) {
+          const { host, scheduler, log } = world(options)
+          const controller = new AbortController()
+          const { promise, resolve } = deferred()
+          const producer = scheduler.postTask(async () => {
+            if (!isEarly) await scheduler.yield()
+            resolve()
+            for (let i = 0; i < 50; i++) await goOn(scheduler, host)
+          }, { signal: controller.signal, priority: 'user-blocking' })
+          producer.catch(() => {})
+          const bystander = (async () => {
+            await promise
+            for (let i = 0; i < 20; i++) await scheduler.yield()
+            controller.abort()
+            for (let i = 0; i < 20; i++) await scheduler.yield()
+            await place(scheduler, log, 'here')
+          })()
+          await host.drain()
+          await bystander
+          assert.equal(log, placed('user-visible'))
+        }
+      }
+    })
+  }
+
+  whose('is that of its own task where two tasks meet', async () => {
+    for (const options of settings) {
+      const { host, scheduler, log } = world(options)
+      const { promise, resolve } = deferred()
+      const controller = new AbortController()
+      const waiting = scheduler.postTask(async () => {
+        await promise
+        await scheduler.yield()
+        return 'whole'
+      }, { priority: 'background' })
+      const aborted = rejection(scheduler.postTask(async () => {
+        await scheduler.yield()
+        resolve()
+        controller.abort('stop')
+        await scheduler.yield()
+      }, { signal: controller.signal }))
+      await host.drain()
+      assert.equal([await waiting, await aborted], ['whole', 'stop'])
+    }
+  })
+
+  whose('in a helper that a generator job calls: its deadline and priority, in the whole loop', async () => {
+    for (const options of settings) {
+      const { host, scheduler, log } = world(options)
+      const helper = async name => {
+        for (let i = 1; i <= 2; i++) {
+          await scheduler.yield()
+          log.push(name + i)
+        }
+      }
+      scheduler.spawn(function* () { helper('low') }, { priority: -1 })
+      scheduler.spawn(function* () { helper('high') }, { priority: 1 })
+      scheduler.spawn(function* () { log.push('middle') })
+      await host.drain()
+      assert.equal(log, ['high1', 'high2', 'middle', 'low1', 'low2'])
+    }
+  })
+
+  whose.run()
+}
 
 // --------------------------------------------------------------------------------------------------- interop
 
