@@ -2307,7 +2307,7 @@ function drive(a) {
     leaf = a.leaf
     isNative = leaf.next === next
   } else if (leaf === null) {
-    if (a.rare !== null && a.rare.driver !== null) return a.rare.driver.resume(throwing, input)
+    if (a.rare !== null && a.rare.driver?.isAsync) return a.rare.driver.resume(throwing, input)
     a.outcome = input
     return throwing ? FAILED : DONE
   }
@@ -2432,11 +2432,6 @@ function begin(a) {
     if (!(result instanceof Waitable) && !isJob(result)) {
       if (isIterator(result)) {
         a.leaf = result
-        if (a.rare !== null && a.rare.driver !== null) {
-          // It has yielded before it turned out to be no async function.
-          a.rare.driver.resume(false, undefined)
-          a.rare.driver = null
-        }
         return POINT
       }
       if (result[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
@@ -2447,17 +2442,14 @@ function begin(a) {
         return ASYNC
       }
     }
-    // It has yielded, although it is no async function: it goes on in microtasks.
-    if (a.rare !== null && a.rare.driver !== null && isThenable(result)) {
-      a.rare.driver.follow(result)
-      return ASYNC
-    }
     return end(a, result)
   } catch (error) {
     a.outcome = error
     return FAILED
   } finally {
     certain = before
+    // It has yielded, although it is no async function.
+    if (a.rare !== null && a.rare.driver !== null && !a.rare.driver.isAsync) a.rare.driver.resume(false, undefined)
   }
 }
 
@@ -3023,7 +3015,7 @@ class Dispatcher {
     if (this.current !== a) this.leaveReservation(a)
     if (a.state === WAITING) {
       // What async code awaits cannot be left: it is told at its next yield.
-      if (circumstances.driver !== null) return true
+      if (a.waiting === null) return true
       this.letGo(a)
     } else if (a.state === READY && a.started === undefined) {
       this.ready.remove(a)
@@ -3414,15 +3406,14 @@ class Dispatcher {
       do {
         const a = /** @type {Activation} */ (this.running)
         const driver = driverOf(a)
-        for (let quiet = 0; driver.ended === 0 && !driver.isStopped && quiet < PATIENCE; quiet++) {
+        for (let quiet = 0; driver.ended === 0 && driver.promise === null && quiet < PATIENCE; quiet++) {
           await undefined
           if (!driver.passed) continue
           driver.passed = false
-          if (driver.promise !== null) driver.resume(false, undefined)
           quiet = 0
         }
         this.current = dispatched = null
-        const outcome = driver.isStopped ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
+        const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
         this.charge(a, outcome)
         this.account(a, outcome)
       } while (!this.isRoundOver() && this.work())
@@ -3728,7 +3719,7 @@ class Dispatcher {
     if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
     rare(a).name = 'continuation'
     const driver = driverOf(a)
-    driver.isFree = true
+    driver.isFree = driver.isAsync = true
     driver.isPlain = isBare && asker === null
     driver.owner = driver.isPlain ? null : asker?.rare?.driver ? asker.rare.driver.owner : a
     const promise = driver.stop()
@@ -3808,8 +3799,8 @@ class Dispatcher {
    */
   abort(a, reason) {
     const { driver } = rare(a)
-    if (driver !== null && driver.isFollowing) {
-      if (!driver.isStopped) return
+    if (driver !== null && driver.isAsync) {
+      if (driver.promise === null) return
       a.input = reason
       a.throwing = true
     } else if (a.leaf !== null || this.current === a) {
@@ -4306,8 +4297,8 @@ class AsyncDriver {
     this.reject = null
     /** Whether it passed a point within its budget. */
     this.passed = false
-    /** Whether the function has returned a promise. */
-    this.isFollowing = false
+    /** Whether its code goes on in microtasks: a function that is no job's, or that has returned a promise. */
+    this.isAsync = false
     /** DONE or FAILED, once that has settled. */
     this.ended = 0
     /** A continuation of code that is no job: it ends when nothing more is heard of it. */
@@ -4317,9 +4308,6 @@ class AsyncDriver {
     /** Whose code goes on after a yield; null if nobody's, or if the engine tells. @type {Activation | null} */
     this.owner = activation
   }
-
-  /** Whether it waits for being picked. */
-  get isStopped() { return this.promise !== null && !this.passed }
 
   /** @param {() => any} fn async */
   begin(fn) {
@@ -4331,7 +4319,7 @@ class AsyncDriver {
 
   /** @param {PromiseLike<any>} thenable */
   follow(thenable) {
-    this.isFollowing = true
+    this.isAsync = true
     try {
       thenable.then(value => {
         try {
@@ -4379,6 +4367,12 @@ class AsyncDriver {
     return ASYNC
   }
 
+  /** @returns {Promise<void>} */
+  pass() {
+    if (this.owner === null) return PASSED
+    return new Promise(resolve => { PASSED.then(() => this.settle(resolve, undefined)) })
+  }
+
   /** @param {unknown} reason @returns {Promise<never>} */
   refuse(reason) {
     return new Promise((_, reject) => { PASSED.then(() => this.settle(reject, reason)) })
@@ -4421,12 +4415,11 @@ function yieldIn(a) {
     if (budget.left > 1 && !(isFirst && dispatcher.hasRival(a))) {
       budget.left--
       driver.passed = true
-      return driver.owner === null ? PASSED : driver.stop()
+      return driver.pass()
     }
   }
-  driver.passed = false
   const promise = driver.stop()
-  if (a.state === WAITING) {
+  if (a.state === WAITING && a.waiting === null) {
     dispatcher.holds--
     dispatcher.strike(a)
     dispatcher.unblock(a)
