@@ -3700,7 +3700,7 @@ class Dispatcher {
   /** @param {any} options @returns {Promise<void>} */
   yieldAsync(options) {
     const asker = this.caller()
-    const isBare = options === undefined || options === null || options === 'inherit'
+    const isBare = options === undefined
     if (isBare && asker !== null && asker.leaf === null && asker.state < DONE) return yieldIn(asker)
     // A continuation that inherits nothing may be the rest of any code that inherits nothing.
     if (isBare && asker === null && this.current?.rare?.driver?.isPlain) return yieldIn(this.current)
@@ -3762,9 +3762,9 @@ class Dispatcher {
   /** @param {any} fn @param {any} options @returns {Job} */
   postTask(fn, options) {
     refuseAsyncGenerator('fn', callable('fn', fn), fn)
-    const { priority, signal, delay = 0, deadline } = optionsOf(options ?? {}, POST_OPTIONS)
+    const { priority, signal, delay = 0, deadline } = optionsOf(options, POST_OPTIONS)
     if (signal !== undefined) abortSignal(signal)
-    const ms = finite('delay', notNegative('delay', Number(delay)))
+    finite('delay', notNegative('delay', delay))
     const follows = priority === undefined && signal?.priority !== undefined
     const isAsync = fn[Symbol.toStringTag] === 'AsyncFunction'
     const run = () => {
@@ -3777,7 +3777,7 @@ class Dispatcher {
       deadline,
       signal: signal?.aborted ? signal : undefined,
       priority: priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible')),
-      release: ms > 0 ? this.read() + ms : undefined
+      release: delay > 0 ? this.read() + delay : undefined
     }, NO_ARGUMENTS)
     rare(a).posted = true
     if (signal === undefined || a.state >= DONE) return a.job
@@ -4050,8 +4050,8 @@ export class Scheduler {
    * or `job.yield()`); after any other await only where the engine has AsyncContext. Elsewhere `job.yield()` brings it
    * back; without it, the continuation is that of nobody: priority 0, no deadline, no signal.
    *
-   * @param {{ deadline?: number, priority?: number | TaskPriority | 'inherit', signal?: AbortSignal | 'inherit' } |
-   *   'inherit' | null} [options] deadline in ms from now; what is given makes it a continuation of its own
+   * @param {{ deadline?: number, priority?: number | TaskPriority | 'inherit', signal?: AbortSignal | 'inherit' }} [options]
+   *   `deadline` in ms from now; what is given makes it a continuation of its own
    * @returns {Promise<void>} rejected when the job has been cancelled, or its signal or `signal` aborted
    * @throws {TypeError | RangeError} naming the option
    */

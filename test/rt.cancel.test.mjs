@@ -1137,7 +1137,7 @@ accounts('a cancellation is never reported as unhandled, in whatever state it ca
     const jobs = [
       rt.spawn(forever), rt.spawn(forever, { release: rt.now() + 1e6 }), rt.spawn(waits),
       rt.spawn(waits), rt.spawn(async job => { for (;;) await job.yield() }),
-      rt.spawn(async () => { await new Promise(() => {}) }), rt.spawn(forever),
+      rt.spawn(async () => { await new Promise(resolve => setTimeout(resolve, 10)) }), rt.spawn(forever),
       rt.spawn(forever, { deadline: 1, miss: 'abort' }), rt.spawn(forever, { signal: AbortSignal.abort() }),
       rt.postTask(() => {}, { signal: AbortSignal.abort() })
     ]

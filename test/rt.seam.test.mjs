@@ -2450,8 +2450,8 @@ closed('async jobs hold it only while they are away', async () => {
       await job.yield()
     },
     async ({ host }, job) => {
-      host.after(5, () => job.cancel())
-      await away(host, 50)
+      host.after(3, () => job.cancel()) // which cannot leave what it awaits
+      await away(host, 5)
     }
   ]
   for (const end of ends) {

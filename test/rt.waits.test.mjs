@@ -1127,12 +1127,16 @@ deadlock('a promise whose waiter was cancelled, job or async job, wakes nobody a
     yield* outcomeOf(new Promise(() => {}))
     yield new seam.Waitable()
   }, { name: 'job' })
-  const away = scheduler.spawn(async () => { await new Promise(() => {}) })
+  let comeBack
+  const away = scheduler.spawn(async () => { await new Promise(resolve => { comeBack = resolve }) })
   await host.drain()
   job.cancel()
   away.cancel()
   let answer
   scheduler.idle().catch(error => { answer = error.message })
+  await host.drain()
+  assert.is(answer, undefined) // what async code awaits cannot be left
+  comeBack()
   await host.drain()
   assert.is(answer, 'deadlock: nothing can wake job')
 })
