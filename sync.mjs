@@ -268,6 +268,16 @@ class Completion extends Waitable {
   }
 }
 
+/** How many combinators are about to hand on an outcome. */
+let settling = 0
+/** Jobs of calls that nobody waits for any more. @type {Job[]} */
+const superfluous = []
+
+/** Not before outcomes are where they belong: what observers do when a job is cancelled must not lose them. */
+function dismiss() {
+  while (settling === 0 && superfluous.length > 0) superfluous.shift()?.cancel()
+}
+
 /** Waits for a call, and has a job begin it where none has. */
 class Attendance extends Waitable {
   /** @param {Call} call */
@@ -302,8 +312,9 @@ class Attendance extends Waitable {
   }
   undo() {
     this.subject?.leave(this)
-    this.child?.cancel()
+    if (this.child !== null) superfluous.push(this.child)
     this.child = null
+    dismiss()
   }
   refresh() {
     this.subject?.refresh()
@@ -1553,12 +1564,18 @@ class Choice extends Waitable {
 
   /** As their waiter: a branch is settled. @param {Waitable} branch */
   woken(branch) {
-    this.decided(branch)
-    if (this.decision !== branch) return
-    const place = this.places[this.branches.indexOf(branch)]
-    if (this.isFair) memoryOf(this.job).keep(branch, place)
-    if (branch.isFulfilled) this.wake({ index: place, value: branch.outcome })
-    else this.fail(branch.outcome)
+    settling++
+    try {
+      this.decided(branch)
+      if (this.decision !== branch) return
+      const place = this.places[this.branches.indexOf(branch)]
+      if (this.isFair) memoryOf(this.job).keep(branch, place)
+      if (branch.isFulfilled) this.wake({ index: place, value: branch.outcome })
+      else this.fail(branch.outcome)
+    } finally {
+      settling--
+      dismiss()
+    }
   }
 
   /** As their waiter: a branch is the only one that will be settled. @param {Waitable} branch */
@@ -1796,9 +1813,15 @@ class Group extends Waitable {
   #settle(member) {
     if (this.isDecided) return
     this.isDecided = true
-    for (const other of this.members) if (other !== member) other.leave(this)
-    if (member.isFulfilled) this.wake({ index: this.members.indexOf(member), value: member.outcome })
-    else this.fail(member.outcome)
+    settling++
+    try {
+      for (const other of this.members) if (other !== member) other.leave(this)
+      if (member.isFulfilled) this.wake({ index: this.members.indexOf(member), value: member.outcome })
+      else this.fail(member.outcome)
+    } finally {
+      settling--
+      dismiss()
+    }
   }
 }
 

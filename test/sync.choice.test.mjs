@@ -3,7 +3,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, fp } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
-import { Channel, ChannelError, Mutex, choice, nonPreemptive, par } from '../sync.mjs'
+import { Channel, ChannelError, Mutex, Semaphore, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 
@@ -490,6 +490,97 @@ commits('in 500 random networks loses and doubles nothing', () => forSeeds(500, 
     const isKept = channel.size > 0
     assert.equal([channel.poll(), channel.offer(1)], [undefined, isKept])
     if (isKept) assert.is(channel.length, 1)
+  }
+}))
+
+/**
+ * Runs choices of a job that is cancelled at the `moment`th event of the schedule.
+ *
+ * @returns {number} how many events there were
+ */
+function cancelledAt(moment, plan, options) {
+  const { host, scheduler } = world(options)
+  const [inbox, kept, outbox] = [new Channel(), new Channel(1), new Channel()]
+  const [mutex, semaphore] = [new Mutex(), new Semaphore(0)]
+  const count = { sent: 0, received: 0, permits: 0 }
+  const guards = {
+    inbox: () => ({ receive: inbox }),
+    kept: () => ({ receive: kept }),
+    outbox: () => ({ send: outbox, value: 1 }),
+    lock: () => ({ wait: mutex.lock() }),
+    acquire: () => ({ wait: semaphore.acquire() }),
+    use: () => ({ wait: mutex.use(function* () { yield sleep(1) }) }),
+    par: () => ({ wait: par(() => sleep(1), function* () { yield sleep(2) }) }),
+    race: () => ({ wait: race(sleep(2), () => sleep(1)) }),
+    timeout: () => ({ timeout: 2 })
+  }
+  /** What the job does when it has got something. */
+  const takes = {
+    inbox: () => { count.received++ },
+    kept: () => { count.received++ },
+    outbox: () => { count.sent++ },
+    lock: () => mutex.unlock(),
+    acquire: () => { count.permits-- }
+  }
+  const chooser = scheduler.spawn(function* () {
+    for (const { ways, fair, acts } of plan) {
+      const { index } = yield choice(ways.map(way => {
+        const take = takes[way]
+        return acts && take !== undefined ? { ...guards[way](), action: function* () { take(); yield } } : guards[way]()
+      }), { fair })
+      if (!acts) takes[ways[index]]?.()
+    }
+  }, { priority: 1 })
+  chooser.catch(() => {})
+  const tries = function* (waitable, what) {
+    try {
+      yield timeout(1, waitable)
+      count[what]++
+    } catch {} // it timed out
+  }
+  const peers = [
+    () => tries(inbox.send(1), 'sent'),
+    function* () { if (kept.offer(1)) count.sent++ },
+    () => tries(outbox.receive(), 'received'),
+    function* () { yield mutex.use(function* () { yield sleep(1) }) },
+    function* () {
+      count.permits++
+      semaphore.release()
+    }
+  ]
+  for (const [priority, peer] of peers.entries()) {
+    scheduler.spawn(function* () {
+      for (let n = 0; n < 6; n++) {
+        yield sleep(1)
+        yield* peer()
+      }
+    }, { priority: priority % 3 })
+  }
+  let events = 0
+  scheduler.observe(() => { if (events++ === moment) chooser.cancel() })
+  host.run()
+  assert.ok(['done', 'cancelled'].includes(chooser.state), chooser.state)
+  assert.is(count.sent, count.received + kept.length)
+  assert.equal([semaphore.available, mutex.locked, mutex.abandoned], [count.permits, false, false])
+  assert.equal([inbox.poll(), inbox.offer(1), outbox.poll(), outbox.offer(1), host.errors], [undefined, false, undefined, false, []])
+  return events
+}
+
+commits('whenever its job is cancelled loses and doubles nothing, and leaves nobody in a line', () => forSeeds(40, random => {
+  const kinds = ['inbox', 'kept', 'outbox', 'lock', 'acquire', 'use', 'par', 'race', 'timeout']
+  const plan = Array.from({ length: 5 }, () => ({
+    ways: Array.from({ length: random.integer(1, 4) }, () => random.pick(kinds)).concat('timeout'),
+    fair: random.chance(0.5),
+    acts: random.chance(0.5)
+  }))
+  const options = { budget: random.pick([1, 2, 'auto']), slice: random.pick([1, Infinity]) }
+  for (let moment = 0, most = Infinity; moment < most; moment++) {
+    try {
+      most = Math.min(150, cancelledAt(moment, plan, options))
+    } catch (error) {
+      error.message = `cancelled at event ${moment}: ${error.message}`
+      throw error
+    }
   }
 }))
 
