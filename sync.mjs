@@ -689,7 +689,8 @@ export class Mutex {
   /**
    * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
    *   for `unlock`. Locks taken that way inherit nothing, and no cycle is found through them. Fails with a
-   *   DeadlockError, which names who waits for whom, when the owner waits for this job.
+   *   DeadlockError, which names who waits for whom, when the owner waits for this job; in a choice or a race, which
+   *   may end otherwise, it waits.
    */
   lock() {
     return new Lock(this.#ownership)
