@@ -57,7 +57,11 @@ const duration = (name, value) =>
 const interval = (name, value) =>
   number(name, 'a finite number > 0', value, Number.isFinite(value) && value > 0)
 /** @param {string} name @param {any} value */
-const timestamp = (name, value) => number(name, 'a finite number', value, Number.isFinite(value))
+const delay = (name, value) => value === Infinity ? value
+  : number(name, 'a number >= 0', value, Number.isFinite(value) && value >= 0)
+/** @param {string} name @param {any} value */
+const timestamp = (name, value) => value === Infinity ? value
+  : number(name, 'a number > -Infinity', value, Number.isFinite(value))
 /** @param {any} value */
 const times = value => number('count', 'an integer >= 1 or Infinity', value,
   value === Infinity || Number.isSafeInteger(value) && value >= 1)
@@ -191,6 +195,8 @@ function activationOf(work, options) {
   return { scheduler: source.scheduler, activate: time => { source.release({ release: time }) } }
 }
 
+const NEVER = { time: Infinity, cancel: () => true }
+
 /** A time at which something happens, once or again and again. Made by `after`, `at` and `every`. */
 export class Alarm {
   #scheduler
@@ -223,7 +229,8 @@ export class Alarm {
 
   /** @param {number} time */
   #set(time) {
-    this.#entry = seam.at(this.#scheduler, time, () => this.#fire(time), { ref: this.#ref })
+    this.#entry = time === Infinity ? NEVER
+      : seam.at(this.#scheduler, time, () => this.#fire(time), { ref: this.#ref })
   }
 
   /** @param {number} time */
@@ -258,7 +265,7 @@ export class Alarm {
  * Once, after a time.
  *
  * @template {Work} W
- * @param {number} ms >= 0
+ * @param {number} ms >= 0; Infinity: never
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, called in the dispatcher with the alarm's time; or a Task, a generator
  *   function or an async function, which is released as a job whose deadline counts from the alarm's time
  * @param {AlarmOptions} [options]
@@ -266,7 +273,7 @@ export class Alarm {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function after(ms, work, options = {}) {
-  duration('ms', ms)
+  delay('ms', ms)
   const { scheduler, activate } = activationOf(work, optionsOf(options, ALARM))
   return new Alarm(scheduler, scheduler.now() + ms, activate, once, options)
 }
@@ -275,7 +282,7 @@ export function after(ms, work, options = {}) {
  * Once, at a time; at once when that has passed.
  *
  * @template {Work} W
- * @param {number} time host timestamp, ms
+ * @param {number} time host timestamp, ms; Infinity: never
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work as for `after`
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
@@ -375,7 +382,8 @@ class Moment extends Waitable {
   }
   begin() {
     const scheduler = here(this.#options)
-    this.#entry = seam.at(scheduler, this.#timeOf(scheduler), () => this.wake())
+    const time = this.#timeOf(scheduler)
+    if (time < Infinity) this.#entry = seam.at(scheduler, time, () => this.wake())
   }
   undo() {
     this.#entry?.cancel()
@@ -385,20 +393,20 @@ class Moment extends Waitable {
 /**
  * Waits for some time, from when it is yielded or awaited.
  *
- * @param {number} ms >= 0
+ * @param {number} ms >= 0; Infinity: never
  * @param {{ scheduler?: Scheduler }} [options]
  * @returns {Awaitable<void>}
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function sleep(ms, options = {}) {
-  duration('ms', ms)
+  delay('ms', ms)
   return new Moment(scheduler => scheduler.now() + ms, options)
 }
 
 /**
  * Waits until a time.
  *
- * @param {number} time host timestamp, ms
+ * @param {number} time host timestamp, ms; Infinity: never
  * @param {{ scheduler?: Scheduler }} [options]
  * @returns {Awaitable<void>}
  * @throws {TypeError | RangeError} naming the parameter
@@ -445,7 +453,7 @@ class Timeout extends Waitable {
     const scheduler = here(this.#options)
     const waiter = this.#waiter = { job, woken: () => this.#hear() }
     if (this.#awaited.enlist(waiter)) return this.#hear()
-    this.#entry = seam.at(scheduler, scheduler.now() + this.#ms, () => {
+    if (this.#ms < Infinity) this.#entry = seam.at(scheduler, scheduler.now() + this.#ms, () => {
       this.#awaited.leave(waiter)
       this.fail(new TimeoutError(`not within ${this.#ms} ms`))
     })
@@ -471,14 +479,14 @@ class Timeout extends Waitable {
  * Waits for something, at the longest for a time, and lets go of it then.
  *
  * @template T
- * @param {number} ms >= 0, from when it is yielded or awaited
+ * @param {number} ms >= 0, from when it is yielded or awaited; Infinity: as long as it takes
  * @param {PromiseLike<T>} awaited a promise, a job or a waitable
  * @param {{ scheduler?: Scheduler }} [options]
  * @returns {Awaitable<Awaited<T>>} fails with a TimeoutError
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function timeout(ms, awaited, options = {}) {
-  duration('ms', ms)
+  delay('ms', ms)
   return new Timeout(ms, awaited, options)
 }
 

@@ -49,6 +49,9 @@ const none = () => false
 const isFinite = Number.isFinite
 const DURATION = { wants: 'a finite number >= 0', takes: value => isFinite(value) && value >= 0, range: true }
 const INTERVAL = { wants: 'a finite number > 0', takes: value => isFinite(value) && value > 0, range: true }
+// What is to happen after an infinite time, or at one, never happens.
+const DELAY = { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true }
+const WHEN = { wants: 'a number > -Infinity', takes: value => isNumber(value) && value > -Infinity, range: true }
 const TIME = { wants: 'a finite number', takes: isFinite, range: true }
 const COUNT = { wants: 'an integer >= 1 or Infinity', takes: value => value === Infinity, range: true }
 const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'boolean' }
@@ -164,12 +167,12 @@ const given = ({ scheduler, signal, partner }) => ({
 const CALLS = {
   after: {
     call: (here, { ms = 5, work = generate, options }) => after(ms, work, options(given(here))),
-    parameters: { ms: DURATION, work: WORK },
+    parameters: { ms: DELAY, work: WORK },
     options: { ...ALARM_OPTIONS, ...JOB_OPTIONS }
   },
   at: {
     call: (here, { time = 5, work = generate, options }) => at(time, work, options(given(here))),
-    parameters: { time: TIME, work: WORK },
+    parameters: { time: WHEN, work: WORK },
     options: { ...ALARM_OPTIONS, ...JOB_OPTIONS }
   },
   every: {
@@ -306,18 +309,18 @@ const CALLS = {
   },
   sleep: {
     call: (here, { ms = 5, options }) => sleep(ms, options({ scheduler: here.scheduler })),
-    parameters: { ms: DURATION },
+    parameters: { ms: DELAY },
     options: { scheduler: SCHEDULER }
   },
   until: {
     call: (here, { time = 5, options }) => until(time, options({ scheduler: here.scheduler })),
-    parameters: { time: TIME },
+    parameters: { time: WHEN },
     options: { scheduler: SCHEDULER }
   },
   timeout: {
     call: (here, own) => timeout('ms' in own ? own.ms : 5, 'awaited' in own ? own.awaited : sleep(9),
       own.options({ scheduler: here.scheduler })),
-    parameters: { ms: DURATION, awaited: AWAITED },
+    parameters: { ms: DELAY, awaited: AWAITED },
     options: { scheduler: SCHEDULER }
   },
   'new AsyncEvent': {
@@ -500,9 +503,9 @@ wrong('what is at the edge of a range is taken', () => {
 wrong('required parameters have no default', () => {
   /** @type {[string, any, any[], { wants: string }][]} */
   const calls = [
-    ['ms', after, [], DURATION], ['work', after, [1], WORK], ['time', at, [], TIME], ['work', at, [1], WORK],
-    ['period', every, [], INTERVAL], ['work', every, [1], WORK], ['ms', sleep, [], DURATION],
-    ['time', until, [], TIME], ['ms', timeout, [], DURATION], ['awaited', timeout, [1], AWAITED],
+    ['ms', after, [], DELAY], ['work', after, [1], WORK], ['time', at, [], WHEN], ['work', at, [1], WORK],
+    ['period', every, [], INTERVAL], ['work', every, [1], WORK], ['ms', sleep, [], DELAY],
+    ['time', until, [], WHEN], ['ms', timeout, [], DELAY], ['awaited', timeout, [1], AWAITED],
     ['target', on, [], TARGET], ['type', on, [new EventTarget()], STRING],
     ['task', on, [new EventTarget(), 'ping'], WORK], ['body', loop, [], FUNCTION],
     ['set', admit, [], { wants: 'reservations or tasks' }], ['options', worstCaseDelay, [], OBJECT],

@@ -1,7 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, fp, seam } from '../rt.mjs'
-import { TimeoutError, at, sleep, timeout, until } from '../alarms.mjs'
+import { TimeoutError, after, at, sleep, timeout, until } from '../alarms.mjs'
 import { Channel } from './support/rough-channel.mjs'
 import { nonPreemptive } from './support/rough-ceiling.mjs'
 import { Mutex } from './support/rough-lock.mjs'
@@ -286,6 +286,19 @@ moments.run()
 // --------------------------------------------------------------------------------------------------- timeout
 
 const limits = suite('timeout')
+
+limits('after an infinite time, and at one, nothing happens, and nothing is waited for that could', async () => {
+  const { host, scheduler, log } = world({ closed: true, onError: error => { log.push(error.name) } })
+  const alarms = [after(Infinity, () => log.push('after'), { scheduler }), at(Infinity, () => log.push('at'), { scheduler })]
+  assert.equal(alarms.map(({ time }) => time), [Infinity, Infinity])
+  for (const wait of [sleep(Infinity), until(Infinity), timeout(Infinity, until(Infinity))]) {
+    scheduler.spawn(function* () { yield wait })
+  }
+  scheduler.spawn(function* () { log.push(yield timeout(Infinity, Promise.resolve('in time'))) })
+  await host.drain()
+  assert.equal([log, host.timers], [['in time', 'DeadlockError'], []])
+  assert.equal(alarms.map(alarm => [alarm.cancel(), alarm.cancel(), alarm.time]), [[true, false, undefined], [true, false, undefined]])
+})
 
 limits('what comes in time comes through: of a promise, a job, a waitable', async () => {
   const { host, scheduler } = world()
