@@ -2527,6 +2527,8 @@ const ROUND = 5
 const AFTERWARDS = 0.001
 /** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
 const PATIENCE = 32
+/** Those left to whoever awaits a task, before the next task: enough for async functions in each other, one or two deep. */
+const CHECKPOINT = 4
 
 const DEFAULTS = Object.freeze({ deadline: Infinity, priority: 0, period: Infinity })
 
@@ -3377,12 +3379,12 @@ class Dispatcher {
     else this.takeTurn(Math.min(this.slice, this.round - this.taken))
   }
 
-  /** Runs jobs until the round ends. @returns {boolean} whether an async job has been resumed, to be accompanied */
+  /** Runs jobs until the round ends. @returns {boolean} whether it goes on in microtasks: see `accompany` */
   work() {
     do {
       const a = this.pick()
       if (a === null) return false
-      if (this.spend(a) === ASYNC) return true
+      if (this.spend(a) === ASYNC || hasAudience(a)) return true
     } while (!this.isRoundOver())
     return false
   }
@@ -3399,23 +3401,29 @@ class Dispatcher {
 
   /**
    * The continuation of an async job runs in a microtask, when this stack is empty; so the round goes on in
-   * microtasks too, right behind it, until it is a generator's turn.
+   * microtasks too, right behind it, until it is a generator's turn. And as on the platform, what awaits a task that
+   * has ended runs before the next task: it may have a more important one to post.
    */
   async accompany() {
     try {
       do {
-        const a = /** @type {Activation} */ (this.running)
-        const driver = driverOf(a)
-        for (let quiet = 0; driver.ended === 0 && driver.promise === null && quiet < PATIENCE; quiet++) {
-          await undefined
-          if (!driver.passed) continue
-          driver.passed = false
-          quiet = 0
+        const a = this.running
+        if (a !== null) {
+          const driver = driverOf(a)
+          for (let quiet = 0; driver.ended === 0 && driver.promise === null && quiet < PATIENCE; quiet++) {
+            await undefined
+            if (!driver.passed) continue
+            driver.passed = false
+            quiet = 0
+          }
+          this.current = dispatched = null
+          const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
+          this.charge(a, outcome)
+          this.account(a, outcome)
+          if (!hasAudience(a)) continue
         }
-        this.current = dispatched = null
-        const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
-        this.charge(a, outcome)
-        this.account(a, outcome)
+        for (let turn = 0; turn < CHECKPOINT; turn++) await undefined
+        this.read()
       } while (!this.isRoundOver() && this.work())
     } catch (error) {
       this.survive(error)
@@ -4391,6 +4399,9 @@ class AsyncDriver {
 
 /** @param {Activation} a */
 const driverOf = a => rare(a).driver ??= new AsyncDriver(a)
+
+/** Whether it was a task, and somebody has asked for its outcome. @param {Activation} a */
+const hasAudience = a => a.state >= DONE && a.deferred !== null && a.rare !== null && a.rare.posted
 
 /** Whether it goes on before tasks of equal standing. @param {Activation} a */
 const isContinuation = a => a.rare !== null && a.rare.driver !== null && (a.rare.posted || a.rare.driver.isFree)

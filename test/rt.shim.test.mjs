@@ -1139,6 +1139,47 @@ tasks('that return iterators hand them through; generators are driven', async ()
   assert.equal([[...first], fourth], [[1], 'driven'])
 })
 
+tasks('that have ended are followed by what awaits them, then by the next task', async () => {
+  for (const round of [1, 5, Infinity]) {
+    const { host, scheduler, log } = world({ round })
+    const post = (name, priority) => scheduler.postTask(() => {
+      host.advance(0.4)
+      log.push(name)
+    }, { priority })
+    const deep = async (n, name) => n > 0 ? deep(n - 1, name) : await post(name)
+    post('t1').then(() => log.push('m1'))
+    deep(0, 't2').then(() => log.push('m2'))
+    const third = (async () => {
+      await scheduler.postTask(async () => { log.push('t3') })
+      log.push('m3')
+    })()
+    post('t4')
+    await host.drain()
+    await third
+    assert.is(log.join(' '), 't1 m1 t2 m2 t3 m3 t4', `rounds of ${round} ms`)
+  }
+})
+
+tasks('awaited one after the other do not wait for less important ones', async () => {
+  for (const kind of [() => {}, async () => {}]) {
+    const { host, scheduler } = world({ round: 5 })
+    let background = 0
+    for (let i = 0; i < 100; i++) {
+      scheduler.postTask(() => {
+        host.advance(1)
+        background++
+      }, { priority: 'background' })
+    }
+    const urgent = (async () => {
+      for (let i = 0; i < 20; i++) await scheduler.postTask(kind, { priority: 'user-blocking' })
+      return background
+    })()
+    await host.drain()
+    assert.is(await urgent, 0)
+    assert.is(background, 100)
+  }
+})
+
 tasks('that have ended let the process end', async () => {
   const { host, scheduler } = world()
   scheduler.postTask(() => {}, { delay: 10, deadline: 1000 })
