@@ -150,10 +150,10 @@ const records = 'JSON.stringify(Array(80000).fill({ id: 7, tags: ["a", "b"], at:
 
 /** @type {Ready[]} */
 export const ready = [
-  { id: 'queens', title: 'N-queens: calls itself in a loop', fns: [queens], args: '13' },
-  { id: 'product', title: 'Matrix product: loops in loops', fns: [random, product], args: '600' },
   { id: 'mandelbrot', title: 'Mandelbrot: loops of a while', fns: [mandelbrot], args: '600, 300, 1000' },
+  { id: 'product', title: 'Matrix product: loops in loops', fns: [random, product], args: '600' },
   { id: 'collatz', title: 'Collatz: longest way down to 1', fns: [longest], args: '250000' },
+  { id: 'queens', title: 'N-queens: calls itself in a loop', fns: [queens], args: '13' },
   { id: 'fib', title: 'Fibonacci: nothing but calls', fns: [fib], args: '35' },
   {
     id: 'json',

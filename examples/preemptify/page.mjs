@@ -12,6 +12,9 @@ const { elements } = form
 const draw = strip(element('strip'))
 const frames = new Frames()
 
+/** ms without a frame that are no hiccup of the page, but code without points. */
+const LONGEST_FREEZE = 250
+
 /** Who had the thread, in order of time. @type {{ from: number, to: number, color: string }[]} */
 const spans = []
 /** What each way came to, of the text as it is now. @type {Record<string, any>} */
@@ -211,12 +214,21 @@ function summary() {
   if (equal !== undefined) {
     const what = `${equal ? 'The same' : 'Another'} ${preempted.state === 'done' ? 'result' : 'error'}`
     const cost = ratio() && `, ${ratio()} the computing`
-    return `${what}${cost}, and ${ms(preempted.longest)} without a frame instead of ${ms(plain.longest)}.`
+    return stood(preempted) ? `${what}${cost}${stood(preempted)}.`
+      : `${what}${cost}, and ${ms(preempted.longest)} without a frame instead of ${ms(plain.longest)}.`
   }
-  if (preempted?.state === 'cancelled') return 'Stopped, and the page was there all the time.'
+  if (preempted?.state === 'cancelled') return `Stopped${stood(preempted) || ', and the page was there all the time'}.`
   if (plain?.state === 'cancelled') return 'No longer waiting for its promise; it cannot be stopped.'
+  if (preempted && stood(preempted)) return `Preempted${stood(preempted)}. Now run it as it is.`
   if (preempted) return `Preempted: at most ${ms(preempted.longest)} without a frame. Now run it as it is.`
   return `As it is: the page stood still for ${ms(plain.longest)}. Now run it preempted.`
+}
+
+/** What to say of a run that kept the thread all the same. */
+function stood({ longest }) {
+  return longest <= LONGEST_FREEZE ? ''
+    : `, but the page stood still for ${ms(longest)}: something in it runs that long without a point, such as a sort ` +
+      'with a comparator, a callback or a regular expression'
 }
 
 const ms = time => `${time < 9.95 ? time.toFixed(1) : Math.round(time)}\u00a0ms`
