@@ -1024,7 +1024,7 @@ function record(name, value) {
 function optionsOf(value, known, of = 'options') {
   const options = record(of, value)
   for (const name in options) {
-    if (known.includes(name) || !Object.hasOwn(options, name)) continue
+    if (find(known, other => other === name) || !hasOwn(options, name)) continue
     const meant = known.find(other => lettersBut(name, other) + lettersBut(other, name) <= 2)
     const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean '${meant}'?`
     throw new TypeError(`unknown option '${of === 'options' ? '' : `${of}.`}${name}'; ${hint}`)
@@ -4482,6 +4482,71 @@ export const rt = new Scheduler()
 // generators that yield those of its parts, so that nesting is bounded by memory. Each begins at the first token of
 // its part and, unless said otherwise, ends at the first behind it.
 
+// Nothing that a page replaces later is called here: methods are kept as functions, what is iterated is indexed, and maps
+// and sets have methods of their own.
+
+/** @param {any} method @returns {any} a function whose first argument is `this` */
+const kept = method => Function.prototype.call.bind(method)
+const invoke = kept(Function.prototype.call)
+const sourceOf = kept(Function.prototype.toString)
+const isBefore = kept(Object.prototype.isPrototypeOf)
+const resume = kept(next)
+const patterns = RegExp.prototype
+const patternExec = patterns.exec
+const exec = kept(patternExec)
+const testOf = kept(patterns.test)
+const cut = kept(String.prototype.slice)
+const holds = kept(String.prototype.includes)
+const startsWith = kept(String.prototype.startsWith)
+const append = kept(Array.prototype.push)
+const takeLast = kept(Array.prototype.pop)
+const join = kept(Array.prototype.join)
+const sort = kept(Array.prototype.sort)
+const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor } = Reflect
+const { create, keys: keysOf, hasOwn, defineProperty, defineProperties, getOwnPropertyDescriptors, setPrototypeOf } = Object
+const { isArray } = Array
+const { sign } = Math
+const { fromCodePoint } = String
+const { stringify } = JSON
+const adopt = Promise.resolve.bind(Promise)
+
+/** @param {any} Base @returns {() => any} makes a map or a set */
+function maker(Base) {
+  const methods = create(null, getOwnPropertyDescriptors(Base.prototype))
+  return () => setPrototypeOf(new Base(), methods)
+}
+const emptyMap = maker(Map)
+const emptySet = maker(Set)
+const emptyWeakMap = maker(WeakMap)
+
+/** Keys of a map or a set. @param {any} marks @returns {any[]} */
+function listOf(marks) {
+  /** @type {any[]} */
+  const list = []
+  marks.forEach((/** @type {any} */ _, /** @type {any} */ key) => append(list, key))
+  return list
+}
+
+/** `test` is the quicker, and calls whatever is `exec` then. */
+const isQuick = () => getOwnPropertyDescriptor(patterns, 'exec')?.value === patternExec
+let quick = true
+
+/** @param {RegExp} pattern @param {string} text @returns {boolean} */
+const matches = (pattern, text) => quick ? testOf(pattern, text) : exec(pattern, text) !== null
+
+/** @template T @param {readonly T[]} list @param {(item: T) => any} isWanted @returns {T | undefined} */
+function find(list, isWanted) {
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) return list[i]
+}
+
+/** @template T @param {T[]} list @param {(item: T) => any} isWanted */
+function pick(list, isWanted) {
+  /** @type {T[]} */
+  const picked = []
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) append(picked, list[i])
+  return picked
+}
+
 /** As much of it as is no member or operator: 1.5 of 1.5e-3, 017 of 017.x. */
 const NUMBER = /\.?\d\w*(?:\.(?:\d\w*|(?![^\s!-#%-/:-@[\]^`{-~])))?/
 /** A name or a string. */
@@ -4511,18 +4576,24 @@ const HEAD = 'in' // of a for loop
 const TOP = '=>' // the function itself
 
 /** @param {string} text of a name @returns {string} without escapes */
-const unescaped = text => text.includes('\\')
-  ? text.replace(/\\u(?:\{0*([\da-f]{1,5})\}|([\da-f]{4}))/gi, (_, braced, four) =>
-    String.fromCodePoint(+`0x${braced ?? four}`))
-  : text
+function unescaped(text) {
+  if (!holds(text, '\\')) return text
+  let result = ''
+  let from = 0
+  const escape = /\\u(?:\{0*([\da-f]{1,5})\}|([\da-f]{4}))/gi
+  for (let match; (match = exec(escape, text)); from = escape.lastIndex) {
+    result += cut(text, from, match.index) + fromCodePoint(+`0x${match[1] ?? match[2]}`)
+  }
+  return result + cut(text, from)
+}
 
 /** Runs a generator that yields the generators of its parts, and is sent what they return. @param {any} whole */
 function readNested(whole) {
   const stack = [whole]
   for (let value, done; stack.length;) {
-    ;({ done, value } = stack.at(-1).next(value)) // one that begins takes no notice of it
-    if (done) stack.pop()
-    else stack.push(value)
+    ;({ done, value } = resume(stack[stack.length - 1], value)) // one that begins takes no notice of it
+    if (done) stack.length--
+    else stack[stack.length] = value
   }
 }
 
@@ -4544,7 +4615,7 @@ const REPLACES = 4
 let room = 150
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
-const pending = []
+const pending = defineProperty([], 'pop', { value: [].pop })
 
 /**
  * A delegated call. Most return before the budget is used up, and then they have cost no more than the generator.
@@ -4558,14 +4629,14 @@ function run(generator) {
     let step
     room--
     try {
-      step = next.call(generator)
+      step = resume(generator)
     } finally {
       room++
     }
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
-  pending.push(generator)
+  append(pending, generator)
 }
 
 const PARAMETERS = 'its parameters'
@@ -4580,12 +4651,17 @@ const OPTIONS = {
   home: 'an object or a function'
 }
 
+const OPTION_NAMES = Object.keys(OPTIONS)
+const KNOWN_OPTIONS = ['methods', 'this', ...OPTION_NAMES]
+
 /** Names that come with a function. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
+/** @param {string} key */
+const isOwnWord = key => find(OWN_WORDS, word => word === key) !== undefined
 
 /** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
 const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
-  return run(Reflect.apply(generatorFunction, this, args))
+  return run(apply(generatorFunction, this, args))
 }
 
 /** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
@@ -4609,23 +4685,40 @@ const access = (get, set) => ({
  * @type {Record<string, any>}
  */
 const provided = {
+  __proto__: null,
   budget,
   pending,
   run,
   access,
+  apply,
+  invoke,
   /** What `await` waits for. @param {any} value */
-  wait: value => Promise.resolve(value),
+  wait: value => adopt(value),
   /** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
-  async* iterate(iterable) {
-    for await (const value of iterable) yield { value }
-  }
+  iterate: iterable => defineProperties(boxed(iterable), asyncSteps)
 }
 
-/** @param {any} value */
-const isObject = value => value === Object(value)
+/** @param {any} iterable */
+async function* boxed(iterable) {
+  for await (const value of iterable) yield { value }
+}
+
+/** Its own, whoever replaces those that it inherits. @param {any} prototype */
+const stepsOf = prototype => ({
+  next: { value: prototype.next },
+  throw: { value: prototype.throw },
+  return: { value: prototype.return },
+  [Symbol.iterator]: { /** @this {any} */ value() { return this } }
+})
+const steps = stepsOf(generatorPrototype)
+const asyncSteps = stepsOf(getPrototypeOf(boxed.prototype))
 
 /** @param {any} value */
-const isGeneratorFunction = value => generatorPrototype.constructor.isPrototypeOf(value)
+const isObject = value => typeof value === 'function' || (typeof value === 'object' && value !== null)
+
+const GeneratorFunctions = generatorPrototype.constructor
+/** @param {any} value */
+const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
 
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
 const known = Symbol('preemptify')
@@ -4634,7 +4727,7 @@ const known = Symbol('preemptify')
 const originalOf = value => (typeof value === 'function' && value[known]?.original) || value
 
 /** @type {WeakMap<Function, Function>} */
-const rewritten = new WeakMap()
+const rewritten = emptyWeakMap()
 
 /** How many have been compiled: every text has a name of its own in the debugger. */
 let compilations = 0
@@ -4646,14 +4739,23 @@ let compilations = 0
  * @param {string} option @param {any[]} given
  * @returns {[key: string, get: () => any][]}
  */
-const variablesOf = (option, given) => given.flatMap((get, i) => {
-  const source = typeof get === 'function' ? Function.prototype.toString.call(get) : ''
-  const [, text = ''] = /^\(\)\s*=>\s*([^]+)$/.exec(source) ?? []
-  if (/^(?:void |[-!]*[\d.'"`])/.test(text)) return [] // a minifier wrote a constant for it, here and there
-  if (/^[^\s!-#%-/:-@[\]^`{-~]+$/.test(text)) return [[text, get]]
-  const wanted = 'an arrow function that returns a variable, such as () => name'
-  throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`) : wrongType(`${option}[${i}]`, wanted, get)
-})
+function variablesOf(option, given) {
+  /** @type {[string, () => any][]} */
+  const variables = []
+  for (let i = 0; i < given.length; i++) {
+    const get = given[i]
+    const source = typeof get === 'function' ? sourceOf(get) : ''
+    const text = exec(/^\(\)\s*=>\s*([^]+)$/, source)?.[1] ?? ''
+    if (matches(/^(?:void |[-!]*[\d.'"`])/, text)) continue // a minifier wrote a constant for it, here and there
+    if (!matches(/^[^\s!-#%-/:-@[\]^`{-~]+$/, text)) {
+      const wanted = 'an arrow function that returns a variable, such as () => name'
+      throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`)
+        : wrongType(`${option}[${i}]`, wanted, get)
+    }
+    append(variables, [text, get])
+  }
+  return variables
+}
 
 /** What a variable holds; in its dead zone, nothing. @param {() => any} get */
 function valueOf(get) {
@@ -4739,25 +4841,26 @@ function delegable(key, value) {
  * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
  */
 export function preemptify(fn, options = {}) {
-  const { methods, ...others } = optionsOf(options, ['methods', 'this', ...Object.keys(OPTIONS)])
+  const { methods, ...others } = optionsOf(options, KNOWN_OPTIONS)
   if (methods === undefined) {
     callable('fn', fn)
     if (fn[known]) return fn
-    const isDefault = Object.keys(others).length === 0
+    const isDefault = keysOf(others).length === 0
     const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
     if (isDefault) rewritten.set(fn, result)
     return result
   }
-  if (!Array.isArray(methods) || methods.some(name => typeof name !== 'string')) {
+  if (!isArray(methods) || pick(methods, name => typeof name !== 'string').length) {
     throw wrongType('methods', 'an array of names', methods)
   }
   if (typeof fn === 'function') return rewriting(fn, others, methods, true)
   if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
-  const home = Object.create(Object.getPrototypeOf(fn), Object.getOwnPropertyDescriptors(fn))
-  const members = methods.filter(key => !isGeneratorFunction(fn[key])) // those stay what is iterated
-  for (const key of methods) {
-    const method = callable(`method ${key}`, Object.getOwnPropertyDescriptor(fn, key)?.value)
-    Object.defineProperty(home, key, { value: rewriting(method, { ...others, home }, members) })
+  const home = create(getPrototypeOf(fn), getOwnPropertyDescriptors(fn))
+  const members = pick(methods, key => !isGeneratorFunction(fn[key])) // those stay what is iterated
+  for (let i = 0; i < methods.length; i++) {
+    const key = methods[i]
+    const method = callable(`method ${key}`, getOwnPropertyDescriptor(fn, key)?.value)
+    defineProperty(home, key, { value: rewriting(method, { ...others, home }, members) })
   }
   return home
 }
@@ -4804,18 +4907,21 @@ export function preemptify(fn, options = {}) {
  * @returns {any} the generator function, or the class
  */
 function rewriting(fn, options, methods = [], isClass = false) {
+  quick = isQuick()
   const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
   const title = fn.name || 'anonymous'
   const label = `preemptify(${title})`
   const refusal = (/** @type {string} */ reason) => new TypeError(`${label}: ${reason}`)
-  const source = Function.prototype.toString.call(fn)
+  const source = sourceOf(fn)
   // Valid source ends like that in no other way: a comment has its own end behind it.
-  if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
+  if (matches(/\{\s*\[native code\]\s*\}\s*$/, source)) {
     throw refusal('a native, bound or proxied function; give the one behind it')
   }
-  for (const [key, type] of Object.entries(OPTIONS)) {
+  for (let i = 0; i < OPTION_NAMES.length; i++) {
+    const key = OPTION_NAMES[i]
+    const type = OPTIONS[key]
     const value = options[key]
-    if (value !== undefined && (value === null || !type.includes(typeof value))) throw wrongType(key, type, value)
+    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
   }
 
   /**
@@ -4823,67 +4929,70 @@ function rewriting(fn, options, methods = [], isClass = false) {
    *
    * @type {Map<string, { callee: any, get: () => any }>}
    */
-  const table = new Map()
+  const table = emptyMap()
   /** Variables that are read when the function reads them. @type {Map<string, () => any>} */
-  const live = new Map()
+  const live = emptyMap()
   /** @param {string} option @param {string} key */
   const refuseKey = (option, key) => {
-    if (NAME.test(key) && skip(TOKEN, 0, key) === key.length) return
+    if (matches(NAME, key) && skip(TOKEN, 0, key) === key.length) return
     throw wrongType(`a key of ${option}`, 'a name', key)
   }
   /** @param {string} key @param {() => any} get @param {any} [callee] if that stays */
   const enlist = (key, get, callee) => table.set(key, { callee, get })
   /** Members that may be preemptible. */
-  const preemptible = new Set(methods)
+  const preemptible = emptySet()
+  pick(methods, key => preemptible.add(key))
   /** @param {any} value in scope */
   const enlistMembers = value => {
-    for (let holder = value; typeof holder === 'object' && holder; holder = Object.getPrototypeOf(holder)) {
-      for (const [member, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder))) {
-        if (isGeneratorFunction(value)) preemptible.add(member)
-      }
+    for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
+      pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
+        if (isGeneratorFunction(getOwnPropertyDescriptor(holder, key)?.value)) preemptible.add(key)
+      })
     }
   }
-  /** What is in scope. @type {[string, any][]} */
-  const values = Array.isArray(scope) ? [] : Object.entries(scope)
-  for (const [key, value] of values) {
+  /** Names that are in scope by value. */
+  const values = isArray(scope) ? [] : keysOf(scope)
+  for (let i = 0; i < values.length; i++) {
+    const key = values[i]
+    const value = scope[key]
     refuseKey('scope', key)
     if (isGeneratorFunction(value)) enlist(key, () => value, value)
     enlistMembers(value)
   }
-  for (const [key, get] of Array.isArray(scope) ? variablesOf('scope', scope) : []) {
-    live.set(key, get)
+  const variablesInScope = isArray(scope) ? variablesOf('scope', scope) : []
+  for (let i = 0; i < variablesInScope.length; i++) {
+    const { 0: key, 1: get } = variablesInScope[i]
     const value = valueOf(get)
+    live.set(key, get)
     if (isGeneratorFunction(value)) enlist(key, get)
     enlistMembers(value)
   }
-  for (const [key, get] of Array.isArray(callees) ? variablesOf('calls', callees) : []) {
-    const value = valueOf(get)
-    if (value !== undefined) delegable(key, value)
-    live.set(key, get)
-    enlist(key, () => delegable(key, get()))
-    preemptible.add(key)
-  }
-  for (const key of Array.isArray(callees) ? [] : Object.keys(callees ?? {})) {
+  const isByName = callees !== undefined && !isArray(callees)
+  const named = /** @type {any[]} */ (isByName ? keysOf(callees) : variablesOf('calls', callees ?? []))
+  for (let i = 0; i < named.length; i++) {
+    const key = isByName ? named[i] : named[i][0]
+    const get = isByName ? () => callees[key] : named[i][1]
     refuseKey('calls', key)
-    const { value } = /** @type {PropertyDescriptor} */ (Object.getOwnPropertyDescriptor(callees, key))
+    const value = isByName ? getOwnPropertyDescriptor(callees, key)?.value : valueOf(get)
     if (value !== undefined) delegable(key, value)
-    enlist(key, () => delegable(key, callees[key]), value)
+    if (!isByName) live.set(key, get)
+    enlist(key, () => delegable(key, get()), isByName ? value : undefined)
     preemptible.add(key)
   }
-  const isUnknown = (/** @type {string} */ key) => !(key in globalThis) && !OWN_WORDS.includes(key)
-  const mayCome = (/** @type {string} */ key) => !evaluate && callees && !Array.isArray(callees) && isUnknown(key)
+  const isUnknown = (/** @type {string} */ key) => !(key in globalThis) && !isOwnWord(key)
+  const mayCome = (/** @type {string} */ key) => !evaluate && isByName && isUnknown(key)
   const watches = (/** @type {string} */ key) => key === fn.name || table.has(key) || mayCome(key)
 
   // what the text refers to
   /** Parameters of the function that it is compiled in. @type {Map<string, any>} */
-  const bindings = new Map()
+  const bindings = emptyMap()
   /** Declarations around it. @type {string[]} */
   const helpers = []
   /** What our names begin with, and none in the source. */
   let our = '$'
-  for (const [run] of unescaped(`${source} ${values.map(([key]) => key)}`).matchAll(/\$_*/g)) {
-    if (run.length >= our.length) our = `${run}_`
-  }
+  const text = unescaped(`${source} ${join(values, ' ')}`)
+  const runs = /\$_*/g
+  for (let match; (match = exec(runs, text));) if (match[0].length >= our.length) our = `${match[0]}_`
   /** Names a value. @param {string} key @param {any} value */
   const bind = (key, value) => {
     bindings.set(our + key, value)
@@ -4894,7 +5003,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   // In the body of a `with` no name is sure to be ours; `super` is.
   const point = () => budgeted ? `if (--${within ? 'super.' : ''}${left} <= 0) yield;` : 'yield;'
   /** Those that what is rewritten declares. @type {Set<string>} */
-  const variables = new Set()
+  const variables = emptySet()
   const variable = (/** @type {string} */ key) => {
     variables.add(our + key)
     return our + key
@@ -4903,7 +5012,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @type {Edit[]} */
   const edits = []
   /** @param {number} at @param {number} rank @param {number} other @param {Text} text */
-  const insert = (at, rank, other, text, to = at) => edits.push([at, rank, other, text, to])
+  const insert = (at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
   /** @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
   const enclose = (from, to, rank, before, after) => {
     insert(from, rank, to, before)
@@ -4914,7 +5023,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @param {Mention} mention @param {string} text */
   const write = (mention, text) => {
     const { start, end, lead } = mention
-    replace(start, end, lead === '{' ? `${source.slice(start, end)}: ${text}` : text)
+    replace(start, end, lead === '{' ? `${cut(source, start, end)}: ${text}` : text)
     mention.isWritten = true
   }
 
@@ -4926,27 +5035,28 @@ function rewriting(fn, options, methods = [], isClass = false) {
   let parameters = 0
   let parametersEnd = 0
   /** Of what begins a call. */
-  let parameterNames = ['...args']
+  let parameterNames = /** @type {string[]} */ ([])
   let bodyStart = 0
   let bodyEnd = 0
   let entryPoint = ''
   /** What may stand in the way of a shorter entry: eval, with, and what comes with a function. @type {Set<string>} */
-  const words = new Set()
+  const words = emptySet()
   /** Where calls of members of super have their arguments. @type {number[]} */
   const superCalls = []
   /** @type {Call[]} */
   const calls = []
   /** Where what is returned starts and ends. @type {Map<number, number>} */
-  const returned = new Map()
+  const returned = emptyMap()
   /** Where expression statements begin that stand in a list. @type {Set<number>} */
-  const listed = new Set()
+  const listed = emptySet()
   let points = 1
   /** Whether its points come before all that it does, so that they can be passed as one. */
   let isLeaf = true
   /** The methods of a class; static ones may have the names of others. @type {Map<string, any[]>} */
-  const made = new Map(methods.map(key => [key, []]))
+  const made = emptyMap()
+  pick(methods, key => made.set(key, []))
   /** The names that are not declared inside. @type {Map<string, Mention[]>} */
-  const free = new Map()
+  const free = emptyMap()
   const mentionsOf = (/** @type {string} */ key) => /** @type {any[]} */ (free.get(key) ?? [])
 
   const constructing = () =>
@@ -4983,7 +5093,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** Whether `this` is the function's. */
   let isOurs = false
   /** What is declared in the innermost block. @type {Set<string>} */
-  let declared = new Set()
+  let declared = emptySet()
   let blockStart = 0
   /** What is declared in the innermost function. */
   let top = declared
@@ -5003,13 +5113,19 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @param {RegExp} pattern @param {number} at @returns {number} */
   function skip(pattern, at, text = source) {
     pattern.lastIndex = at
-    pattern.test(text)
+    matches(pattern, text)
     return pattern.lastIndex
   }
 
   function afterSpace() {
+    const at = source[end] === ' ' ? end + 1 : end
+    const first = source[at]
+    return first > '/' && first < '\x7f' && first !== '<' ? at : afterComments()
+  }
+
+  function afterComments() {
     let at = skip(SPACE, end)
-    while (source.startsWith('-->', at) && LINE_END.test(source.slice(end, at))) {
+    while (startsWith(source, '-->', at) && matches(LINE_END, cut(source, end, at))) {
       at = skip(SPACE, skip(/.*/y, at))
     }
     return at
@@ -5019,14 +5135,15 @@ function rewriting(fn, options, methods = [], isClass = false) {
     before = end
     start = afterSpace()
     const last = value
-    end = skip(TOKEN, start)
-    value = source.slice(start, end)
+    TOKEN.lastIndex = start
+    value = exec(TOKEN, source)[0]
+    end = TOKEN.lastIndex
     if (last === '' && value === '') throw refusal('cannot read the source')
-    isName = NAME.test(value)
+    isName = matches(NAME, value)
   }
 
   /** Whether a line ended before the token. */
-  const isOnNewLine = () => LINE_END.test(source.slice(before, start))
+  const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
 
   /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
   function peek(look) {
@@ -5042,17 +5159,17 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @param {number} [from] */
   function openBlock(from = start) {
-    outer.push([declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict])
-    declared = new Set()
+    append(outer, { declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict })
+    declared = emptySet()
     blockStart = from
   }
 
   /** What was declared in it is not what is meant by that name outside. */
   function closeBlock() {
-    for (const key of declared) {
+    declared.forEach((/** @type {string} */ key) => {
       const mentions = mentionsOf(key)
-      while (mentions.at(-1)?.start >= blockStart) {
-        const mention = mentions.pop()
+      while (mentions[mentions.length - 1]?.start >= blockStart) {
+        const mention = takeLast(mentions)
         mention.isHidden = true
         if (zone === '' && top === declared && mention.start < firstUse) firstUse = mention.start
         if (isOurs && (key === 'yield' || (isArrow && key === 'arguments'))) {
@@ -5060,8 +5177,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
         }
       }
       if (!mentions.length) free.delete(key)
-    }
-    ;[declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict] = outer.pop()
+    })
+    ;({ declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict } = takeLast(outer))
   }
 
   /** @param {string} key */
@@ -5074,14 +5191,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @param {string} [lead] @returns {Mention | undefined}
    */
   function use(key, at, lead = '') {
-    if (OWN_WORDS.includes(key)) {
+    if (isOwnWord(key)) {
       if (!isOurs && key !== 'yield') return
       words.add(key)
       if (key !== 'this') hazards++
     }
     const mention = { start: at, end: before, lead, after: value, isHidden: within, isStrict }
     const others = free.get(key)
-    if (others) others.push(mention)
+    if (others) append(others, mention)
     else free.set(key, [mention])
     return mention
   }
@@ -5135,7 +5252,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       while (!isClosed) {
         const isYield = value === 'yield' && inGenerator
         if (isYield || (value === 'await' && inAsync)) spoil()
-        else if (!PREFIX.test(value) && !isAsyncWord()) break
+        else if (!matches(PREFIX, value) && !isAsyncWord()) break
         if (value === 'await' && zone === '') {
           replace(start, end, `(yield ${our}wait(`)
           awaits += '))'
@@ -5144,12 +5261,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
           if (!news++) from = start
           hasCalls = true
         }
-        if (ASSIGNS.test(value)) hazards++
+        if (matches(ASSIGNS, value)) hazards++
         if (value === ',') target = names
         else if (value !== '...') target = null
         lead = value
         next()
-        isClosed = isYield && (isOnNewLine() || /^(?:,|in)$/.test(value))
+        isClosed = isYield && (isOnNewLine() || matches(/^(?:,|in)$/, value))
       }
 
       if (!news) from = start
@@ -5164,10 +5281,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
       /** Where it has `?.`, and what follows. @type {Link[]} */
       let links = []
       const chain = { end: 0 }
-      const isMath = () => source.startsWith('Math.', from) // which leaves the budget alone
+      const isMath = () => startsWith(source, 'Math.', from) // which leaves the budget alone
       if (isClosed) {
         // there is no operand
-      } else if (/^[)\]};:]?$/.test(value)) {
+      } else if (matches(/^[)\]};:]?$/, value)) {
         return false
       } else if (value === 'function') {
         yield routine(false, lead === 'async', isTop)
@@ -5197,8 +5314,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
             if (isName) {
               key = unescaped(value)
               list = [key]
-              target?.push(key)
-            } else if (/^\//.test(value)) { // nothing can be divided here
+              if (target) append(target, key)
+            } else if (matches(/^\//, value)) { // nothing can be divided here
               end = skip(REGULAR_EXPRESSION, start)
             }
         }
@@ -5221,7 +5338,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
         const isOptional = value === '?.'
         if (isOptional) {
           next()
-          links = [...links, [at, value]]
+          const before = links
+          links = []
+          for (let i = 0; i < before.length; i++) append(links, before[i])
+          append(links, [at, value])
         }
         if (value === '(' || value === '`') {
           open = start
@@ -5234,7 +5354,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           if (!isCall) {
             if (value === '(') news--
           } else {
-            if (isSuper && isOurs && !isOptional) superCalls.push(open)
+            if (isSuper && isOurs && !isOptional) append(superCalls, open)
             if (callee) callee.isCall = true
             if (callee && key === 'eval') {
               words.add(key)
@@ -5242,7 +5362,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
             }
             if (isInside && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
               spoil()
-              calls.push(call)
+              append(calls, call)
             }
           }
           callee = undefined
@@ -5264,7 +5384,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
         }
         next()
       }
-      if (/^([-+])\1/.test(value) && !isOnNewLine()) {
+      if (matches(/^([-+])\1/, value) && !isOnNewLine()) {
         hazards++
         isCall = false
         next()
@@ -5272,10 +5392,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
       chain.end = before
       if (awaits) insert(before, -EXPRESSION_EDGE, from - 1, awaits)
-      if ((isClosed ? value !== ',' : !CONTINUES.test(value)) || extent.includes(value)) {
+      if ((isClosed ? value !== ',' : !matches(CONTINUES, value)) || holds(extent, value)) {
         return isCall && from === first
       }
-      if (ASSIGNS.test(value)) hazards++
+      if (matches(ASSIGNS, value)) hazards++
       if (value === '?') yield behind()
       target = null
       if (value !== ',') next()
@@ -5290,8 +5410,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @returns {Generator<any, any, any>}
    */
   function* members(isInClass, names, isTop = false) {
-    while (!/^}?$/.test(value)) {
-      if (/^[,;]$/.test(value)) {
+    while (!matches(/^}?$/, value)) {
+      if (matches(/^[,;]$/, value)) {
         next()
         continue
       }
@@ -5303,23 +5423,23 @@ function rewriting(fn, options, methods = [], isClass = false) {
       for (;;) {
         const word = value
         from = start
-        key = unescaped(word.replace(/^['"]|['"]$/g, ''))
+        key = unescaped(matches(/^['"]/, word) ? cut(word, 1, -1) : word)
         if (word === '[') yield behind()
         // V8 leaves out the name of a static method that is called static.
-        if (!/^(?:[({]|\.{3})$/.test(word)) next()
-        if (!MODIFIES.test(`${word} ${value}`) || (word === 'async' && isOnNewLine())) break
+        if (!matches(/^(?:[({]|\.{3})$/, word)) next()
+        if (!matches(MODIFIES, `${word} ${value}`) || (word === 'async' && isOnNewLine())) break
         modifiers += word
         if (word === 'static') codeStart = start
       }
-      const async = /async/.test(modifiers)
-      const generator = /\*/.test(modifiers)
+      const async = matches(/async/, modifiers)
+      const generator = matches(/\*/, modifiers)
       if (value === '{') {
         enter(false)
         yield body()
       } else if (value === '(') {
         const isOwn = isTop && (!isClass || made.has(key))
         const isPart = isOwn && isClass
-        if (isOwn && (/et/.test(modifiers) || (isClass && key === 'constructor'))) throw constructing()
+        if (isOwn && (matches(/et/, modifiers) || (isClass && key === 'constructor'))) throw constructing()
         if (isPart) {
           insert(first, -BODY_EDGE, 0, ';') // after a field without a semicolon
           replace(codeStart, from, '*')
@@ -5329,17 +5449,17 @@ function rewriting(fn, options, methods = [], isClass = false) {
         next()
         yield body()
         if (isPart) {
-          made.get(key)?.push([codeStart > first, async, codeStart, before])
+          if (made.has(key)) append(made.get(key), { isStatic: codeStart > first, async, from: codeStart, to: before })
           if (generator) preemptible.delete(key) // stays what is iterated
         }
       } else {
         if (isInClass) {
           enter(false)
-        } else if (!/^[:.]/.test(value)) { // the key is the name of a variable too
+        } else if (!matches(/^[:.]/, value)) { // the key is the name of a variable too
           use(key, from, '{')
-          names?.push(key)
+          if (names) append(names, key)
         }
-        if (/^(?:[:=]|\.{3})$/.test(value)) yield behind(ELEMENT, value === '=' ? null : names)
+        if (matches(/^(?:[:=]|\.{3})$/, value)) yield behind(ELEMENT, value === '=' ? null : names)
         if (isInClass) closeBlock()
       }
     }
@@ -5408,7 +5528,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const names = []
     hazards++
     yield behind(extent, names)
-    for (const key of names) where.add(key)
+    for (let i = 0; i < names.length; i++) where.add(names[i])
   }
 
   /**
@@ -5419,7 +5539,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   function arrow(isTop, open, names, async) {
     const hasArrow = value === '=>' // or it is a method
     enter(isTop, hasArrow && async, false, hasArrow, open)
-    for (const key of names) declare(key)
+    for (let i = 0; i < names.length; i++) declare(names[i])
     for (let i = calls.length; calls[--i]?.start >= open;) calls[i].zone = zone
     return body()
   }
@@ -5437,9 +5557,9 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const from = start
     let prologueEnd = isBlock ? end : start
     if (isBlock) next()
-    while (isBlock && /^['"]/.test(value)) {
-      if (peek(() => CONTINUES.test(value) || /^[.([`]/.test(value))) break
-      isStrict ||= /^.use strict.$/.test(value)
+    while (isBlock && matches(/^['"]/, value)) {
+      if (peek(() => matches(CONTINUES, value) || matches(/^[.([`]/, value))) break
+      isStrict ||= matches(/^.use strict.$/, value)
       next()
       prologueEnd = endStatement()
     }
@@ -5449,7 +5569,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const gap = source[prologueEnd - 1] === '{' ? ' ' : '; '
       // What is guarded begins behind it.
       insert(prologueEnd, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-        () => (isBlock ? gap : '{ ') + (variables.size ? `let ${[...variables].join(', ')}; ` : '') + entryPoint +
+        () => (isBlock ? gap : '{ ') + (variables.size ? `let ${join(listOf(variables), ', ')}; ` : '') + entryPoint +
           (isBlock ? '' : ' return ('))
       if (isBlock) yield guardStatements()
     }
@@ -5493,7 +5613,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   /** @param {boolean} isList */
   const isDeclaring = isList => {
     if (value !== 'let' || !isList) return value === 'var' || value === 'const'
-    return peek(() => isName ? !CONTINUES.test(value) : /^[[{]$/.test(value))
+    return peek(() => isName ? !matches(CONTINUES, value) : matches(/^[[{]$/, value))
   }
 
   /** A label, which may be called `yield`. */
@@ -5537,7 +5657,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
           within ||= word === 'with'
           yield statement(false) // the body of a switch reads as a block with labels
           closeBlock()
-        } while (/^if else$| (?:catch|finally)$/.test(`${part} ${value}`))
+        } while (matches(/^if else$| (?:catch|finally)$/, `${part} ${value}`))
         return
       }
       case 'for': case 'while': case 'do':
@@ -5560,8 +5680,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
           first ||= start
           if (read.length === 0 && isOnNewLine()) break
           yield expression(PIECE)
-          read.push({ at, to: before, hazards })
-        } while (/^[?:,]$/.test(value))
+          append(read, { at, to: before, hazards })
+        } while (matches(/^[?:,]$/, value))
         if (!guarded) returned.set(first, before)
         pieces = read
         break
@@ -5621,15 +5741,15 @@ function rewriting(fn, options, methods = [], isClass = false) {
     while (value === 'if') {
       yield statement(true)
       if (hazards > count) return
-      guardEnds.push(before)
+      append(guardEnds, before)
     }
     if (value !== 'return') return
     yield statement(true)
     if (pieces.length !== 3 || pieces[1].hazards > count || source[pieces[2].at - 1] !== ':') return
-    guardEnds.push(pieces[1].to)
-    for (const [i, word] of ['if', 'return', '; return'].entries()) {
+    append(guardEnds, pieces[1].to)
+    for (let i = 0; i < 3; i++) {
       const { at, to } = pieces[i]
-      replace(at - (i ? 1 : 6), at, word)
+      replace(at - (i ? 1 : 6), at, ['if', 'return', '; return'][i])
       enclose(at, to, BODY_EDGE, ' (', ')')
     }
   }
@@ -5668,11 +5788,11 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const declares = isDeclaring(isFirst)
       isDeclared ||= declares
       yield (declares ? patterns : expression)(isFirst ? HEAD : LIST)
-      parts.push([from, start])
+      append(parts, [from, start])
     } while (value !== ')')
     const close = end
     next()
-    const [bodyFrom, bodyTo] = inner ?? (yield branch())
+    const { 0: bodyFrom, 1: bodyTo } = inner ?? (yield branch())
     const to = endStatement()
     const isChunked = budgeted && !within && !isPlain && parts.length !== 2
     isPlain = true // what is around it
@@ -5694,14 +5814,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
       // cut it, it is looked at. A round whose point was the yield is not counted again.
       const count = variable('left')
       const settle = ` if (${left} < 0) ${left} = ${count};`
-      const [testFrom, testTo] = parts[parts.length >> 1]
+      const { 0: testFrom, 1: testTo } = parts[parts.length >> 1]
       const isTested = testFrom < testTo
       const check = hasCalls ? `(${count} = --${left}) > 0`
         : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-      const [begin, stop, pause] = hasCalls ? ['', '', `${count} = 1; yield; ${count} = 0;`]
+      const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; yield; ${count} = 0;`]
         : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
             'yield;']
-      const [opening, closing] = isDo ? ['(', `) && ${check}`] : !isTested ? [check, '']
+      const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !isTested ? [check, '']
         : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
       insert(isFor ? testFrom : from, STATEMENT_EDGE, to, `${isFor ? '' : 'for (;'};) { ${begin}` +
         `${isDo ? `if (${check}) ` : ''}${label}${isFor ? 'for (; ' : ''}`)
@@ -5717,13 +5837,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const step = `${our}step`
       const error = `${our}error`
       enclose(first, to, STATEMENT_EDGE,
-        () => `{ const ${iterator} = ${our}iterate(${edited(...parts[1])}); let ${step}; try { `,
+        () => `{ const ${iterator} = ${our}iterate(${edited(parts[1][0], parts[1][1])}); let ${step}; try { `,
         ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
         `finally { if (${step}) yield ${iterator}.return() } }`)
       replace(from, close, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
       // An object pattern at the beginning of a statement would be a block.
       enclose(bodyFrom, bodyTo, BODY_EDGE,
-        () => `{ ${isDeclared ? '' : '0, '}${edited(...parts[0])} = ${step}.value; `, ' }')
+        () => `{ ${isDeclared ? '' : '0, '}${edited(parts[0][0], parts[0][1])} = ${step}.value; `, ' }')
     }
     if (source[bodyFrom] === '{') insert(bodyFrom + 1, BODY_EDGE, bodyTo, ` ${point()}`)
     else enclose(bodyFrom, bodyTo, BODY_EDGE, `{ ${point()} `, ' }')
@@ -5752,7 +5872,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   readNested(whole())
   entryPoint = point()
-  const ownArguments = mentionsOf('arguments').filter(({ isHidden }) => !isHidden)
+  const ownArguments = pick(mentionsOf('arguments'), ({ isHidden }) => !isHidden)
   if (!evaluate) {
     if (free.has('super') && !home && !isClass) {
       throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
@@ -5764,19 +5884,22 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
 
   // What the names that it uses, and does not declare, shall mean.
-  for (const [key, value] of values) if (free.has(key) || words.has('eval')) bindings.set(key, value)
+  pick(values, key => (free.has(key) || words.has('eval')) && bindings.set(key, scope[key]))
   /** @type {any} */
   let self = null
   const own = () => self
   const isNamed = ownName !== ''
   ownName ||= fn.name
-  const quoted = JSON.stringify(fn.name)
+  const quoted = stringify(fn.name)
   /** Whether its name is one that cannot be assigned to, as that of a function expression. */
   let isConstant = false
   let isVisible = false
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
-    for (const key of /([^()]*)\)?\s*(?:=>|\{)/.exec(String(evaluate))?.[1].split(/[\s,]+/) ?? []) {
+    const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
+    const name = /[^\s,]+/g
+    for (let match; (match = exec(name, list));) {
+      const key = match[0]
       if (free.has(key) && !(key in scope) && !table.has(key) && !live.has(key)) {
         throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
       }
@@ -5792,22 +5915,24 @@ function rewriting(fn, options, methods = [], isClass = false) {
   }
   /** @type {string[]} */
   const lost = []
-  for (const [key, mentions] of evaluate ? [] : free) {
-    if (mayCome(key) && !table.has(key) && !bindings.has(key) && mentions.some(({ isCall }) => isCall)) {
-      enlist(key, () => delegable(key, callees[key]))
-    }
-    if (bindings.has(key) || live.has(key)) continue
-    const callee = table.get(key)?.callee
-    if (callee) bindings.set(key, originalOf(callee))
-    else if (isUnknown(key)) lost.push(key)
+  if (!evaluate) {
+    free.forEach((/** @type {Mention[]} */ mentions, /** @type {string} */ key) => {
+      if (mayCome(key) && !table.has(key) && !bindings.has(key) && find(mentions, ({ isCall }) => isCall)) {
+        enlist(key, () => delegable(key, callees[key]))
+      }
+      if (bindings.has(key) || live.has(key)) return
+      const callee = table.get(key)?.callee
+      if (callee) bindings.set(key, originalOf(callee))
+      else if (isUnknown(key)) append(lost, key)
+    })
   }
 
   /** Optional links that are written already. @type {Set<number>} */
-  const linked = new Set()
-  for (const call of calls) delegate(call)
+  const linked = emptySet()
+  pick(calls, delegate)
   replaceWords()
-  edits.sort(([a, rank, end], [b, otherRank, otherEnd]) =>
-    a - b || Math.sign(rank) - Math.sign(otherRank) || otherEnd - end || rank - otherRank)
+  sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
+    a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
   return isClass ? linkClass() : link()
 
   /**
@@ -5832,26 +5957,29 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const isOwn = get === own
       if (zone !== '') {
         if (isOwn || inGenerator) return
-        /** @type {any[]} */
-        const lines = source.slice(0, start).split(LINE_END)
-        throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${lines.length}, column ` +
-          `${lines.pop().length + 1}) cannot yield; move it into the function itself`)
+        let line = 1
+        let lineStart = 0
+        const ends = new RegExp(LINE_END, 'g')
+        for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
+        throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${line}, column ${start - lineStart + 1}) ` +
+          'cannot yield; move it into the function itself')
       }
-      const isRaw = isGenerator && isAlone && /^(?:yield|\*)$/.test(lead)
+      const isRaw = isGenerator && isAlone && matches(/^(?:yield|\*)$/, lead)
       if (isOwn && !isRaw && !isVisible && isAsync && way === 'call') return // the original runs beside its caller
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
       write(mention, isRaw ? `${bind(`generator_${key}`, get)}()`
         : callee ? bind(`${way}_${key}`, wayOf(callee, way))
           : !isOwn ? `${enter}(${bind(`callee_${key}`, get)}())`
             : isVisible ? `${enter}(${key})` : `${our}enter`)
-      for (const [at] of links) replace(at, at + 2, '')
+      pick(links, link => replace(link[0], link[0] + 2, ''))
       if (isRaw) return
       insert(start, EXPRESSION_EDGE, end, assigning)
     } else {
-      if (zone !== '' || !preemptible.has(key) || links.some(([at, next]) => at < dot && next === '(')) return
+      if (zone !== '' || !preemptible.has(key) || find(links, link => link[0] < dot && link[1] === '(')) return
       const object = variable('object')
       let callAt = -1
-      for (const [at, next] of links) {
+      for (let i = 0; i < links.length; i++) {
+        const { 0: at, 1: next } = links[i]
         if (at > dot) {
           callAt = at
           continue
@@ -5865,14 +5993,14 @@ function rewriting(fn, options, methods = [], isClass = false) {
         begin = at
       }
       const opening = begin === dot || isSuper ? '' : `(${object} = `
-      const calling = `).call(${isSuper ? 'this' : object}, `
+      const calling = `), ${isSuper ? 'this' : object}, `
       if (opening !== '') insert(dot, -EXPRESSION_EDGE, begin, ')')
       if (callAt < 0) {
-        insert(begin, EXPRESSION_EDGE, end, `${assigning}${enter}(${opening}`)
+        insert(begin, EXPRESSION_EDGE, end, `${assigning}${our}invoke(${enter}(${opening}`)
         replace(open, open + 1, calling)
       } else {
         enclose(begin, chain.end, EXPRESSION_EDGE, `(${assigning}${opening}`, ')')
-        replace(callAt, open + 1, `) == null ? undefined : ${assigning}${enter}(${our}result${calling}`)
+        replace(callAt, open + 1, `) == null ? undefined : ${assigning}${our}invoke(${enter}(${our}result${calling}`)
         begin = callAt
       }
     }
@@ -5890,55 +6018,61 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const found = (callee === fn ? self : callee)?.[known]?.[way]
     if (found) return found
     if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
-    for (const { get } of table.values()) {
-      const target = valueOf(get)?.[known]
-      if (target?.original === callee) return target[way]
-    }
-    return callee
+    let target = callee
+    table.forEach(({ get }) => {
+      const others = valueOf(get)?.[known]
+      if (others?.original === callee) target = others[way]
+    })
+    return target
   }
 
   /** What would mean something else in a generator, or must not be assigned to, is reached through an object. */
   function replaceWords() {
     if (isArrow && evaluate && !home && free.has('super')) {
-      for (const mention of mentionsOf('super')) write(mention, `${our}super`)
-      for (const open of superCalls) replace(open, open + 1, `.call(${our}super(), `)
-      helpers.push(`const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
+      pick(mentionsOf('super'), mention => write(mention, `${our}super`))
+      pick(superCalls, open => replace(open, open + 1, `.call(${our}super(), `))
+      append(helpers, `const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
-    const isTarget = (/** @type {Mention} */ { lead, after }) => ASSIGNS.test(after) || ASSIGNS.test(lead) ||
-      /^(?:of|in)$/.test(after)
+    const isTarget = (/** @type {Mention} */ { lead, after }) => matches(ASSIGNS, after) || matches(ASSIGNS, lead) ||
+      matches(/^(?:of|in)$/, after)
+    /** @param {string} key @returns {Mention[]} */
+    const unwritten = key => pick(mentionsOf(key), ({ isHidden, isWritten }) => !isHidden && !isWritten)
     /** @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set */
     const reach = (mentions, key, get, set) => {
-      for (const mention of mentions) {
+      for (let i = 0; i < mentions.length; i++) {
+        const mention = mentions[i]
         const text = `${our}${key}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
         write(mention, mention.isCall ? `(0, ${text})` : text)
       }
-      if (mentions.length) helpers.push(`const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
+      if (mentions.length) append(helpers, `const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
     }
-    for (const word of OWN_WORDS) {
+    for (let i = 0; i < OWN_WORDS.length; i++) {
+      const word = OWN_WORDS[i]
       if (word === 'super' || (word === 'yield' ? isGenerator : !isArrow)) continue
       const mentions = word === 'arguments' ? ownArguments : mentionsOf(word)
       const isGiven = word === 'this' && 'this' in options
       // Behind `this` and `new.target`, what looks like an assignment begins the next line: `--a`.
-      reach(mentions, word.replace('new.', ''), isGiven ? bind('given', options.this) : word,
-        /^[ay]/.test(word) && mentions.some(isTarget) ? `${word} = value` : '')
+      reach(mentions, word === 'new.target' ? 'target' : word, isGiven ? bind('given', options.this) : word,
+        matches(/^[ay]/, word) && find(mentions, isTarget) ? `${word} = value` : '')
     }
-    for (const [key, get] of live) {
-      const mentions = mentionsOf(key).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
+    live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
+      const mentions = unwritten(key)
       const refuse = () => {
         throw refusal(`${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
       }
-      if (mentions.some(isTarget)) refuse()
+      if (find(mentions, isTarget)) refuse()
       reach(mentions, `variable_${key}`, `${bind(`get_${key}`, () => originalOf(get()))}()`,
         `${bind(`set_${key}`, refuse)}()`)
-    }
+    })
     // Assignments to the name of a function expression have no effect, or throw in strict code.
-    const mentions = mentionsOf(ownName).filter(({ isHidden, isWritten }) => !isHidden && !isWritten)
-    if (isConstant && mentions.some(mention => isTarget(mention) || /^[,\]}]$/.test(mention.after))) {
-      for (const [key, mode] of [['name'], ['strictName', "'use strict'; "]]) {
-        reach(mentions.filter(({ isStrict }) => isStrict === !!mode), key, bind('original', fn),
-          `(function ${ownName}() { ${mode ?? ''}${ownName} = value })()`)
-      }
+    const mentions = unwritten(ownName)
+    if (isConstant && find(mentions, (/** @type {Mention} */ mention) => isTarget(mention) || matches(/^[,\]}]$/, mention.after))) {
+      const original = bind('original', fn)
+      const assignment = `${ownName} = value })()`
+      reach(pick(mentions, ({ isStrict }) => !isStrict), 'name', original, `(function ${ownName}() { ${assignment}`)
+      reach(pick(mentions, ({ isStrict }) => isStrict), 'strictName', original,
+        `(function ${ownName}() { 'use strict'; ${assignment}`)
     }
   }
 
@@ -5947,20 +6081,25 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * before it needs to be one are done there, and one more argument tells the generator so.
    */
   function entry() {
-    const given = source.slice(parameters, parametersEnd)
-    const isPlain = /^[\w\s$(),]*$/.test(given) && budgeted && !isGenerator &&
-      !isAsync && ![...words].some(word => isArrow || word !== 'this')
-    const hasThis = !isPlain || words.has('this')
-    if (isPlain) parameterNames = given.match(/[\w$]+/g) ?? [] // in sloppy code, some may have the same name
-    const call = (/** @type {string} */ callee, /** @type {string[]} */ ...more) =>
-      `${our}${callee}${hasThis ? '.call' : ''}(${[...hasThis ? ['this'] : [], ...parameterNames, ...more]})`
-    const begin = `function (${parameterNames}) { `
+    const given = cut(source, parameters, parametersEnd)
+    const isPlain = matches(/^[\w\s$(),]*$/, given) && budgeted && !isGenerator &&
+      !isAsync && !find(listOf(words), word => isArrow || word !== 'this')
+    const hasThis = words.has('this')
+    const name = /[\w$]+/g
+    // In sloppy code, some may have the same name.
+    for (let match; isPlain && (match = exec(name, given));) append(parameterNames, match[0])
+    const list = join(parameterNames, ', ')
+    /** @param {string} callee */
+    const call = (callee, more = '') => !isPlain ? `${our}apply(${our}${callee}, this, arguments)`
+      : `${our}${hasThis ? `invoke(${our}${callee}, this, ` : `${callee}(`}${list}${list && more && ', '}${more})`
+    const begin = `function (${list}) { `
     const going = `return ${our}run(${call('self')}) }`
     if (isPlain && isLeaf && !variables.has(`${our}result`)) {
       return `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ` +
-        `${going})(${isArrow ? source : `function ${source.slice(parameters)}`})`
+        `${going})(${isArrow ? source : `function ${cut(source, parameters)}`})`
     }
-    const end = isPlain && guardEnds.findLast(end => end <= firstUse)
+    while (guardEnds.length && guardEnds[guardEnds.length - 1] > firstUse) takeLast(guardEnds)
+    const end = isPlain && takeLast(guardEnds)
     if (!end) return begin + going
     guardsEnd = end
     entryPoint = `if (${our}skips !== ${our}pending) { ${entryPoint}`
@@ -5979,13 +6118,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
       else beyond = middle
     }
     for (; first < edits.length; first++) {
-      const [at, rank, , text, next] = edits[first]
+      const { 0: at, 1: rank, 3: text, 4: next } = edits[first]
       if (at > to || (at === to && rank > 0)) break
       if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
-      result += source.slice(from, at) + (typeof text === 'string' ? text : text())
+      result += cut(source, from, at) + (typeof text === 'string' ? text : text())
       from = next
     }
-    return result + source.slice(from, to)
+    return result + cut(source, from, to)
   }
 
   /**
@@ -5995,29 +6134,33 @@ function rewriting(fn, options, methods = [], isClass = false) {
    * @returns {any[]} the member and what begins a call of it
    */
   function compiled(member, begin) {
-    const modes = [strict]
+    let mode = strict
+    let isOpen = false // another mode is left
     if (strict === undefined && !evaluate) {
       // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
       try {
         void fn.caller
       } catch {
-        modes.unshift(true)
+        isOpen = mode = true
       }
     }
     // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
-    const list = `(${[...bindings.keys()]})`
+    const list = `(${join(listOf(bindings), ', ')})`
     const head = isClass || helpers.length ? `${list} =>` : `function ${list}`
-    const body = `${helpers.join(' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${quoted}], ` +
+    const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${quoted}], ` +
       `${our}enter = ${begin}; return [${our}self, ${our}enter]`
     const url = `preemptify/${++compilations}/${encodeURIComponent(title)}.js`
     /** @returns {any} */
     const attempt = () => {
-      const directive = modes.shift() ? "'use strict'; " : ''
+      const directive = mode ? "'use strict'; " : ''
       try {
         return (evaluate ?? eval)(`(${head} { ${directive}${body} })\n//# sourceURL=${url}`)
       } catch (error) {
         const isInvalid = error instanceof SyntaxError
-        if (isInvalid && modes.length) return attempt()
+        if (isInvalid && isOpen) {
+          isOpen = mode = false
+          return attempt()
+        }
         if (!isInvalid && !(error instanceof EvalError)) throw error
         throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
           ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
@@ -6027,43 +6170,47 @@ function rewriting(fn, options, methods = [], isClass = false) {
     }
     const make = attempt()
     if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
-    return make(...bindings.values())
+    /** @type {any[]} */
+    const values = []
+    bindings.forEach(value => append(values, value))
+    return apply(make, undefined, values)
   }
 
   /** @returns {any} the generator function */
   function link() {
     // In the body of a `with`, and in a method, it needs an object to be a method of.
     const isMethod = words.has('with') || (free.has('super') && home)
-    const around = bind('around', { __proto__: home && Object.getPrototypeOf(home), [`${our}budget`]: budget })
+    const around = bind('around', { __proto__: home && getPrototypeOf(home), [`${our}budget`]: budget })
     const begin = entry()
-    const head = guardsEnd ? [...parameterNames, `${our}skips`].join(', ') : edited(parameters, parametersEnd)
-    const rest = `${head.startsWith('(') ? head : `(${head})`} ` +
+    if (guardsEnd) append(parameterNames, `${our}skips`)
+    const head = guardsEnd ? join(parameterNames, ', ') : edited(parameters, parametersEnd)
+    const rest = `${head[0] === '(' ? head : `(${head})`} ` +
       (guardsEnd ? `${edited(bodyStart, guardsEnd)} }${edited(guardsEnd, bodyEnd)}` : edited(bodyStart, bodyEnd))
     const member = isMethod ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
-    const [inner, enter] = compiled(member + rest, begin)
+    const { 0: inner, 1: enter } = compiled(member + rest, begin)
     self = isAsync || lost.length ? wrapping(inner, isAsync, label, lost) : inner
     return publish(self, fn, `function* ${rest}`, isAsync, self === inner ? enter : wayInto(self))
   }
 
   /** @returns {any} the class, whose private names and `super` are its own */
   function linkClass() {
-    for (const [key, parts] of made) if (!parts.length) throw refusal(`${key} is no method`)
+    made.forEach((parts, key) => {
+      if (!parts.length) throw refusal(`${key} is no method`)
+    })
     const text = edited(0, source.length)
-    const [result] = compiled(`${quoted}: ${text}`)
-    for (const [key, parts] of made) {
-      for (const [isStatic, async, from, to] of parts) {
-        const [holder, { [key]: original }] = isStatic ? [result, fn] : [result.prototype, fn.prototype]
-        if (!Object.hasOwn(holder, key)) continue // private
-        publish(holder[key], original, edited(from, to), async, wayInto(holder[key]))
-      }
-    }
-    if (!Object.hasOwn(result, 'source')) define(result, 'source', text)
+    const result = compiled(`${quoted}: ${text}`)[0]
+    made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
+      const holder = isStatic ? result : result.prototype
+      if (!hasOwn(holder, key)) return // private
+      publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
+    }))
+    if (!hasOwn(result, 'source')) define(result, 'source', text)
     return result
   }
 }
 
 /** @param {any} object @param {PropertyKey} key @param {any} value */
-const define = (object, key, value) => Object.defineProperty(object, key, { value, configurable: true })
+const define = (object, key, value) => defineProperty(object, key, { value, configurable: true })
 
 /**
  * An async function that is not awaited runs beside its caller, so its original is called.
@@ -6075,7 +6222,7 @@ function publish(generatorFunction, original, source, isAsync, awaited) {
   const { name, length } = original
   /** @type {any} */
   const properties = { name, length, source, [known]: { original, awaited, call: isAsync ? original : awaited } }
-  for (const key of Reflect.ownKeys(properties)) define(generatorFunction, key, properties[key])
+  pick(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
   return generatorFunction
 }
 
@@ -6089,12 +6236,12 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
   ...args
 ) {
   try {
-    const result = yield* Reflect.apply(inner, this, args)
-    return isAsync && isObject(result) ? yield Promise.resolve(result) : result
+    const result = yield* defineProperties(apply(inner, this, args), steps)
+    return isAsync && isObject(result) ? yield adopt(result) : result
   } catch (error) {
     // In the words of the engines; one of the dead zone is the program's own.
-    const name = error instanceof ReferenceError && lost.find(name =>
-      error.message.startsWith(`${name} is not defined`) || error.message === `Can't find variable: ${name}`)
+    const name = error instanceof ReferenceError && find(lost, name =>
+      startsWith(error.message, `${name} is not defined`) || error.message === `Can't find variable: ${name}`)
     if (!name) throw error
     throw new ReferenceError(`${name} is not defined: ${label} evaluates the source anew; give ` +
       `{ evaluate: s => eval(s) }, { scope: { ${name} } } or, if it is preemptible, { calls: { ${name} } }`,
