@@ -4767,7 +4767,7 @@ function valueOf(get) {
 /** @param {string} key @param {any} value @returns {any} the value, if it can be called as a preemptible function */
 function delegable(key, value) {
   if (value === undefined) throw new ReferenceError(`${key} is not defined in calls`)
-  if (isGeneratorFunction(value)) return value
+  if (value?.[known] || isGeneratorFunction(value)) return value
   throw wrongType(`calls.${key}`, 'a generator function, as preemptify returns', value)
 }
 
@@ -5969,7 +5969,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
       if (isGenerator && isOwn && !isRaw) return // it makes an iterator
       write(mention, isRaw ? `${bind(`generator_${key}`, get)}()`
         : callee ? bind(`${way}_${key}`, wayOf(callee, way))
-          : !isOwn ? `${enter}(${bind(`callee_${key}`, get)}())`
+          : !isOwn ? `${bind(`${way}_${key}`, () => wayOf(get(), way))}()`
             : isVisible ? `${enter}(${key})` : `${our}enter`)
       pick(links, link => replace(link[0], link[0] + 2, ''))
       if (isRaw) return
