@@ -1382,7 +1382,7 @@ const MOST_POINTS = 4096
 const TOO_DEAR = 1.1
 /** Measurements between two trials: at first, and when many have come to the same. */
 const SOON = 32
-const LATE = 256
+const LATE = 512
 
 /**
  * Finds the points of a job's automatic budgets, from what the points before have cost.
@@ -1416,8 +1416,8 @@ class BudgetTuner {
   spent = 0
   /** During a trial, the price of a point in budgets of the other length, ms; else 0. */
   rival = 0
-  /** Measurements until the next trial, and between later ones. */
-  left = 0
+  /** Measurements until one counts, and between trials. Of a new length the second counts: budgets grow in the first. */
+  left = 1
   patience = SOON
 
   /**
@@ -1444,7 +1444,7 @@ class BudgetTuner {
     this.recent = 0
     this.price = this.time / this.passed
     const tick = Math.min(1, resolution)
-    if (this.spent >= 4 * Math.max(ceiling, 2 * tick)) this.compare(tick)
+    if (this.spent >= Math.max(2 * ceiling, 8 * tick)) this.compare(tick)
     // The points so far may have cost up to a tick more than the clock shows; or, where a tick is short, a point.
     const price = (this.time + tick) / (this.passed + 1)
     const worth = this.isLong ? ceiling : Math.min(ceiling, Math.max(SHORT_BUDGET, FEWEST_POINTS * price))
@@ -1463,10 +1463,11 @@ class BudgetTuner {
   compare(tick) {
     const price = (this.spent + (this.isLong ? tick : -tick)) / this.count
     this.spent = this.count = 0
+    if (this.left-- > 0) return
     if (this.rival === 0) {
-      if (this.left-- > 0) return
       this.rival = price
       this.isLong = !this.isLong
+      this.left = 1
       return
     }
     const pays = this.isLong ? price * TOO_DEAR < this.rival : this.rival * TOO_DEAR < price
