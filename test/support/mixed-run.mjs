@@ -211,7 +211,7 @@ async function run(program, { hostOf, delay = Math.ceil }) {
   function* pass(actor, value, wait) {
     if (wait !== undefined) actor.waits.push(wait)
     leaves()
-    const isCall = wait !== undefined && ['call', 'family', 'mutex', 'permit'].includes(wait.kind)
+    const isCall = wait !== undefined && ['call', 'family', 'mutex', 'permit', 'join'].includes(wait.kind)
     try {
       const result = value === undefined ? yield : yield value
       if (!isCall) goesOn(actor)
@@ -515,12 +515,17 @@ async function run(program, { hostOf, delay = Math.ceil }) {
       return child
     })
     actors.push(...children)
+    let isStuck = false
     try {
       yield* pass(actor, combine(...children.map((child, index) => () => main(child, bodies[index]))),
         { kind: 'family', children })
+    } catch (error) {
+      // A child that cleans up waits for what its parent holds: the parent has to let go.
+      isStuck = [error, ...error.errors ?? []].some(one => one instanceof DeadlockError)
+      throw error
     } finally {
       for (const child of children) {
-        if (child.started && !child.ended) note(`${actor.name} goes on while its child ${child.name} does`)
+        if (child.started && !child.ended && !isStuck) note(`${actor.name} goes on while its child ${child.name} does`)
       }
     }
   }
@@ -818,7 +823,8 @@ async function run(program, { hostOf, delay = Math.ceil }) {
         const hasRoom = channel.length < size || overflow !== 'block'
         if (sends && hasRoom) note(`${name} is left sending to ${channel.name}, which has room`)
         if (!sends && channel.length > 0) note(`${name} is left receiving from ${channel.name}, which has messages`)
-        const partner = waiting.find(other => other !== actor && waitsFor(other, sends ? 'receive' : 'send', one))
+        const partner = waiting.find(other => other !== actor && other.job.state === 'waiting' &&
+          waitsFor(other, sends ? 'receive' : 'send', one))
         if (partner !== undefined) note(`${name} and ${partner.name} do not meet at ${channel.name}`)
       }
     }
