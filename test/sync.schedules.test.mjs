@@ -2,6 +2,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, edf, fp } from '../rt.mjs'
+import { sleep } from '../alarms.mjs'
 import { Mutex, Resource, nonPreemptive } from '../sync.mjs'
 import { WORK_CONSERVING } from './support/platform-host.mjs'
 import { nested, randomSections, simulate } from './support/protocols.mjs'
@@ -94,7 +95,7 @@ function realise(jobs, policy, protocol, {
   const scheduler = new Scheduler({
     host, policy: POLICIES[policy], slice: Infinity, round: Infinity, budget: 1, ...options
   })
-  const trace = record(scheduler, { except: ['round', 'miss'] })
+  const trace = record(scheduler, { except: ['round', 'miss', 'alarm'] })
   /** @type {Map<string, any>} */
   const sections = new Map()
   const levelOf = ({ priority, deadline = Infinity }) => policy === 'fp' ? priority : -deadline
@@ -104,7 +105,7 @@ function realise(jobs, policy, protocol, {
     const ceiling = staticCeilings ? Math.max(...usersOf(name).map(levelOf)) : undefined
     return new Resource({ name, ceiling })
   }
-  for (const name of new Set(jobs.flatMap(({ steps }) => steps.flatMap(step => step[1] ?? [])))) {
+  for (const name of new Set(jobs.flatMap(({ steps }) => steps.flatMap(step => step[0] === 'lock' ? step[1] : [])))) {
     sections.set(name, named(name))
   }
 
@@ -115,6 +116,13 @@ function realise(jobs, policy, protocol, {
           yield
           host.advance(1)
         }
+      } else if ('act' in part) {
+        yield
+        const [what, on, to] = part.act
+        if (what === 'sleep') yield sleep(on)
+        else if (what === 'cancel') byName.get(on).cancel(new Error('cancelled'))
+        else if (policy === 'fp') byName.get(on).priority = to
+        else byName.get(on).deadline = to
       } else {
         const [name, ...inside] = part
         yield // who is released at this instant comes first
@@ -126,10 +134,14 @@ function realise(jobs, policy, protocol, {
     }
   }
 
+  /** @type {Map<string, any>} */
+  const byName = new Map()
   const spawned = jobs.map(({ name, priority, release, deadline, steps }) => {
     const named = [...sections].filter(([own]) => steps.some(step => step[1] === own))
     const uses = protocol === 'stack' && !staticCeilings ? named.map(([, resource]) => resource) : undefined
-    return scheduler.spawn(() => perform(nested(steps)), { name, priority, release, deadline, uses })
+    const job = scheduler.spawn(() => perform(nested(steps)), { name, priority, release, deadline, uses })
+    byName.set(name, job)
+    return job
   })
   return { host, scheduler, trace, spawned, sections }
 }
@@ -139,9 +151,10 @@ function assertTextbook(jobs, policy, protocol, options = {}) {
   const { host, trace, spawned, sections } = realise(jobs, policy, protocol, options)
   host.run()
   const expected = simulate(jobs, policy, protocol, options)
-  assertTrace(trace, expected.trace, `under ${policy} and ${protocol} the schedules differ`)
+  const text = trace.text().replace(/on=Moment$/gm, 'on=sleep')
+  assertTrace(text, expected.trace, `under ${policy} and ${protocol} the schedules differ`)
   const ran = executions(trace.records)
-  assert.equal(spawned.map(job => ran.get(job)), expected.intervals)
+  assert.equal(spawned.map(job => ran.get(job) ?? []), expected.intervals)
   assert.equal(spawned.map(({ finished }) => finished), expected.finish)
   for (const section of sections.values()) {
     if (section instanceof Mutex) assert.equal([section.locked, section.owner], [false, null])
@@ -169,6 +182,11 @@ for (const policy of ['fp', 'edf']) for (const { where, hostOf, part } of WORK_C
 
   random(`mutexes nested in order, ${under}`, () => forSeeds(600 * part, random => {
     const jobs = randomSections(random, { ordered: true })
+    assertTextbook(jobs, policy, 'inheritance', { hostOf, delegates: random.chance(0.5) })
+  }))
+
+  random(`mutexes of jobs that sleep, cancel and re-key each other, ${under}`, () => forSeeds(600 * part, random => {
+    const jobs = randomSections(random, { ordered: true, acts: true })
     assertTextbook(jobs, policy, 'inheritance', { hostOf, delegates: random.chance(0.5) })
   }))
 

@@ -13,7 +13,8 @@
  *                  priorities only (Lampson, Redell 1980; the highest locker)
  *
  * What happens at one instant happens in this order: the job that ran unlocks what it need not hold any more,
- * or ends; then jobs are released; then the protocol decides; and who is chosen takes its locks.
+ * or ends; then sleepers wake, and jobs are released; then the protocol decides; and who is chosen takes its locks,
+ * falls asleep, or gives others new keys and cancels them. Who is cancelled unlocks all it holds when it runs next.
  */
 
 /**
@@ -26,7 +27,11 @@
  * @property {string[]} [uses] the resources it may need; default: those in its steps
  */
 
-/** @typedef {number | ['lock' | 'unlock', string]} Step ticks of work, or what takes no time */
+/**
+ * Ticks of work, or what takes no time. 'key': the job's priority under fp, its relative deadline under edf.
+ *
+ * @typedef {number | ['lock' | 'unlock', string] | ['sleep', number] | ['cancel', string] | ['key', string, number]} Step
+ */
 
 const PROTOCOLS = ['none', 'inheritance', 'npcs', 'stack', 'immediate']
 
@@ -53,10 +58,13 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
   let time = 0
   /** @type {string[] | null} */
   let deadlock = null
+  let sleeps = 0
 
   const note = (/** @type {string} */ text) => { trace.push(`${time} ${text}`) }
   const active = () => machine.filter(state => state.isReleased && !state.isEnded)
-  const ready = () => active().filter(({ wants }) => wants === null)
+  const ready = () => active().filter(isReady)
+  const named = (/** @type {string} */ name) =>
+    /** @type {JobState} */ (machine.find(({ job }) => job.name === name))
   const better = (/** @type {JobState} */ a, /** @type {JobState} */ b) => compare(a.key, b.key) ||
     a.job.release - b.job.release || a.index - b.index
 
@@ -105,9 +113,16 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
    * @param {JobState} state @param {boolean} locks whether it takes locks, too
    */
   function perform(state, locks) {
-    while (state.wants === null && !state.isEnded) {
+    while (isReady(state) && !state.isEnded) {
       const step = state.job.steps[state.next]
-      if (!locks && typeof step === 'object' && step[0] === 'lock') return
+      const isPoint = typeof step === 'number' ? state.done < step : step !== undefined && step[0] !== 'unlock'
+      if (isPoint && state.isCancelled && locks) {
+        // It has to be the one that runs next, and is told then.
+        if (choose() !== state) return
+        for (const resource of state.held.toReversed()) unlock(state, resource)
+        return end(state)
+      }
+      if (isPoint && typeof step === 'object' && !locks) return
       if (step === undefined) end(state)
       else if (typeof step === 'number') {
         if (state.done < step) return
@@ -116,18 +131,44 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
       } else {
         state.next++
         if (step[0] === 'lock') lock(state, step[1])
-        else unlock(state, step[1])
+        else if (step[0] === 'unlock') unlock(state, step[1])
+        else if (step[0] === 'sleep') sleep(state, step[1])
+        else if (step[0] === 'key') rekey(named(step[1]), step[2])
+        else cancel(named(step[1]))
       }
     }
+  }
+
+  /** @param {JobState} state @param {number} ticks */
+  function sleep(state, ticks) {
+    state.wakes = time + ticks
+    state.sleep = sleeps++
+    note(`block ${state.job.name} on=sleep`)
+    running = null
+  }
+
+  /** @param {JobState} state @param {number} to */
+  function rekey(state, to) {
+    state.key = policy === 'fp' ? [-to] : [state.job.release + to, -state.job.priority]
+  }
+
+  /** @param {JobState} state */
+  function cancel(state) {
+    if (state.isEnded || state.isCancelled) return
+    state.isCancelled = true
+    if (!state.isStarted) return end(state)
+    if (isReady(state)) return
+    state.wants = state.wakes = null
+    note(`wake ${state.job.name}`)
   }
 
   /** @param {JobState} state */
   function end(state) {
     state.isEnded = true
     state.finish = time
-    stack.splice(stack.indexOf(state), 1)
-    note(`finish ${state.job.name}`)
-    running = null
+    if (state.isStarted) stack.splice(stack.indexOf(state), 1)
+    note(state.isCancelled ? `cancel ${state.job.name} error=Error` : `finish ${state.job.name}`)
+    if (running === state) running = null
   }
 
   /** @param {JobState} state @param {string} resource */
@@ -172,7 +213,11 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
   }
 
   function release() {
-    const due = machine.filter(({ isReleased, job }) => !isReleased && job.release <= time)
+    for (const state of machine.filter(({ wakes }) => wakes === time).sort((a, b) => a.sleep - b.sleep)) {
+      state.wakes = null
+      note(`wake ${state.job.name}`)
+    }
+    const due = machine.filter(({ isReleased, isEnded, job }) => !isReleased && !isEnded && job.release <= time)
     for (const state of due.sort((a, b) => a.job.release - b.job.release || a.index - b.index)) {
       state.isReleased = true
       note(`release ${state.job.name}`)
@@ -224,10 +269,13 @@ export function simulate(jobs, policy, protocol, { until = 1e4, staticCeilings =
 
 /** @typedef {ReturnType<typeof newState>} JobState */
 
+/** @param {JobState} state */
+const isReady = ({ wants, wakes }) => wants === null && wakes === null
+
 /** @param {ProtocolJob} job @param {number} index @param {'fp' | 'edf'} policy */
 function newState(job, index, policy) {
   const { deadline = Infinity, steps } = job
-  const named = steps.flatMap(step => typeof step === 'number' ? [] : [step[1]])
+  const named = steps.flatMap(step => typeof step === 'object' && step[0] === 'lock' ? [step[1]] : [])
   return {
     job,
     index,
@@ -238,6 +286,7 @@ function newState(job, index, policy) {
     isReleased: false,
     isStarted: false,
     isEnded: false,
+    isCancelled: false,
     finish: NaN,
     /** The next step, and how much of it is done. */
     next: 0,
@@ -246,6 +295,9 @@ function newState(job, index, policy) {
     held: [],
     /** @type {string | null} */
     wants: null,
+    /** When it wakes, and its place among the sleepers. @type {number | null} */
+    wakes: null,
+    sleep: 0,
     /** @type {[number, number][]} */
     intervals: []
   }
@@ -264,11 +316,11 @@ function compare(a, b) {
  * what happens first at one instant is then nobody's choice.
  *
  * @param {import('./seeded.mjs').Random} random
- * @param {{ ordered?: boolean }} [options] ordered: inner sections are of later resources, so that locks do
- *   not deadlock
+ * @param {{ ordered?: boolean, acts?: boolean }} [options] ordered: inner sections are of later resources, so that locks
+ *   do not deadlock; acts: jobs also sleep, cancel, and give others new keys
  * @returns {ProtocolJob[]}
  */
-export function randomSections(random, { ordered = false } = {}) {
+export function randomSections(random, { ordered = false, acts = false } = {}) {
   const count = random.integer(2, 6)
   const resources = ['a', 'b', 'c', 'd'].slice(0, random.integer(1, 4))
   const priorities = random.shuffle(Array.from({ length: count }, (_, index) => index + 1))
@@ -285,8 +337,26 @@ export function randomSections(random, { ordered = false } = {}) {
       steps.push(...section(random, mine, ordered), random.integer(1, 3))
     }
     if (steps.length === 0) steps.push(random.integer(1, 4))
+    if (acts) act(random, steps, count)
     return { name: `j${index}`, release, priority, deadline, steps }
   })
+}
+
+/**
+ * Puts in steps between work that concern others. No two keys are ever the same.
+ *
+ * @param {import('./seeded.mjs').Random} random @param {Step[]} steps @param {number} count of jobs
+ */
+function act(random, steps, count) {
+  for (let n = random.integer(0, 4); n > 0; n--) {
+    const places = steps.flatMap((step, index) => typeof step === 'number' ? [index] : [])
+    const name = `j${random.integer(0, count - 1)}`
+    /** @type {Step} */
+    const step = random.pick([
+      ['sleep', random.integer(1, 8)], ['sleep', random.integer(1, 8)], ['key', name, random.real(1, 40)], ['cancel', name]
+    ])
+    steps.splice(random.pick(places) + 1, 0, step, 1)
+  }
 }
 
 /**
@@ -307,7 +377,7 @@ function section(random, free, ordered) {
 // --------------------------------------------------------------------------------------------- the same, run
 
 /**
- * The steps as a tree: a section is `[resource, ...parts]`.
+ * The steps as a tree: a section is `[resource, ...parts]`, and what else takes no time is left as it is, in `act`.
  * @param {readonly Step[]} steps
  * @returns {any[]}
  */
@@ -316,6 +386,7 @@ export function nested(steps) {
   const open = [[]]
   for (const step of steps) {
     if (typeof step === 'number') open[open.length - 1].push(step)
+    else if (step[0] !== 'lock' && step[0] !== 'unlock') open[open.length - 1].push({ act: step })
     else if (step[0] === 'lock') open.push([step[1]])
     else {
       const closed = /** @type {any[]} */ (open.pop())
