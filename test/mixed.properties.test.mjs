@@ -13,7 +13,7 @@ import { assertTrace } from './support/trace.mjs'
 // Set SEEDS=10000 in the environment for the long run.
 
 /** @type {import('./support/mixed-program.mjs').Feature[]} */
-const WITHOUT = ['faults', 'async', 'strikes']
+const WITHOUT = ['faults']
 
 /** What a violation is about, whatever the names and numbers. */
 const kindOf = ([problem = '']) => problem.replace(/at [\d.]+: /, '').replace(/\bj[\d.]+/g, 'j').replace(/[\d.]+/g, '#')
