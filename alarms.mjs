@@ -1990,6 +1990,7 @@ class Account {
     this.depleted = depleted
     this.isRankedByDeadline = isRankedByDeadline
     this.#replenish = Object.assign((/** @type {number} */ time) => {
+      if (this.server.next > time) return // an observer of the replenishment has resized it
       this.#entry = null
       this.server.replenish(time)
       this.update()

@@ -1591,6 +1591,23 @@ resizing('off while its job runs behind all others, for nothing remains: it stop
   }
 })
 
+resizing('by an observer of the very replenishment: none is lost, and none comes twice', () => {
+  for (const kind of ['sporadic', 'deferrable', 'polling', 'constant-bandwidth']) {
+    const { host, scheduler, reserve, run, ran } = world({ policy: kind === 'constant-bandwidth' ? edf : fp })
+    const reservation = reserve({ kind, capacity: 1, period: 12, depleted: 'wait' })
+    run('a', 9, { reservation })
+    const stop = scheduler.observe(({ type }) => {
+      if (type !== 'replenish') return
+      stop()
+      reservation.resize({ capacity: 2, period: 8 })
+    })
+    untilTime(host, 24)
+    const [first, second, third] = ran().a
+    assert.equal([first, second], [[0, 1], [12, second[1]]], kind)
+    assert.ok(second[1] <= 14 && third[0] >= 20 && third[0] < 24 && third[1] - third[0] <= 2, `${kind} ${ran().a}`)
+  }
+})
+
 resizing('without any capacity there is nothing to postpone the deadline for', () => {
   for (const capacity of [0, 1e-7]) {
     const { host, reserve, run, ran, when } = world({ policy: edf })
