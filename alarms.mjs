@@ -368,6 +368,7 @@ const WAITING = ['scheduler']
 
 /** Waits for a time. */
 class Moment extends Waitable {
+  get isRanked() { return false }
   #timeOf
   #options
   /** @type {{ cancel(): boolean } | null} */
@@ -744,6 +745,7 @@ class Loop {
 
 /** Waits for the beginning of a job's next period. */
 class Beginning extends Waitable {
+  get isRanked() { return false }
   #scheduler
   #job
   #loop
@@ -1971,8 +1973,8 @@ class Account {
   #entry = null
   #ref = false
   #wasDepleted = false
-  #wasOff = false
   #replenish
+  pool
 
   /**
    * @param {Scheduler} scheduler @param {string} name @param {any} server a Server
@@ -1981,6 +1983,7 @@ class Account {
   constructor(scheduler, name, server, { priority, depleted, isRankedByDeadline }) {
     this.scheduler = scheduler
     this.policy = scheduler.policy
+    this.pool = seam.pool(scheduler)
     this.name = name
     this.server = server
     /** What is promised, ms; 0 = off, when the server keeps what it had. */
@@ -2054,7 +2057,7 @@ class Account {
     this.busy.add(job)
     if (size > 0) return
     this.server.wake(time, job.started === undefined ? Math.min(job.release, time) : time)
-    this.update(job)
+    this.update()
   }
 
   /** @param {Job} job @param {number} time */
@@ -2096,20 +2099,16 @@ class Account {
     if (this.depleted === 'postpone') seam.emit(this.scheduler, 'replenish', null, { reservation, due: time })
   }
 
-  /**
-   * After anything that the server did: its jobs get their new standing, and the next replenishment is waited for.
-   *
-   * @param {Job} [arriving] a job that is about to be asked for its standing
-   */
-  update(arriving) {
+  /** After anything that the server did: its jobs get their new standing, and the next replenishment is waited for. */
+  update() {
     const { server, isDepleted } = this
     const { absoluteDeadline, priority } = this.#granted.job
     const ranksAnew = priority !== this.priority || this.isRankedByDeadline && absoluteDeadline !== server.deadline
     if (ranksAnew) this.#grant()
-    if (ranksAnew || isDepleted !== this.#wasDepleted || this.isOff !== this.#wasOff) {
+    const isOut = this.isOff || isDepleted && this.depleted !== 'background'
+    if (ranksAnew || isDepleted !== this.#wasDepleted || isOut !== this.pool.isOut) {
       this.#wasDepleted = isDepleted
-      this.#wasOff = this.isOff
-      for (const job of this.jobs) if (job !== arriving) seam.refresh(job)
+      this.pool.refresh(isOut, this.jobs)
     }
     this.#expect(isDepleted)
   }
@@ -2131,6 +2130,8 @@ class Account {
 class IoAccount extends Account {
   /** Which reservation each of its jobs works for. @type {WeakMap<Job, Account>} */
   mains = new WeakMap()
+  /** For how many of its busy jobs each. @type {Map<Account, number>} */
+  #served = new Map()
 
   /** What is promised; 0 = off. */
   utilization = this.server.utilization
@@ -2155,22 +2156,31 @@ class IoAccount extends Account {
   /** @param {Job} job @param {number} time */
   ready(job, time) {
     const isFirst = this.busy.size === 0
-    this.#inherit([...this.busy, job], time)
+    if (!this.busy.has(job)) this.#count(job, 1)
+    this.#inherit(time)
     super.ready(job, time)
-    if (!isFirst) this.update(job)
+    if (!isFirst) this.update()
   }
 
   /** @param {Job} job @param {number} time */
   rest(job, time) {
-    const others = [...this.busy].filter(other => other !== job)
-    if (others.length > 0) this.#inherit(others, time)
+    if (this.busy.has(job)) this.#count(job, -1)
+    this.#inherit(time)
     super.rest(job, time)
   }
 
-  /** From the most urgent that it works for. @param {Job[]} jobs @param {number} time */
-  #inherit(jobs, time) {
-    const mains = jobs.map(job => /** @type {Account} */ (this.mains.get(job)))
-    const main = mains.reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
+  /** @param {Job} job @param {number} more */
+  #count(job, more) {
+    const main = /** @type {Account} */ (this.mains.get(job))
+    const count = (this.#served.get(main) ?? 0) + more
+    if (count > 0) this.#served.set(main, count)
+    else this.#served.delete(main)
+  }
+
+  /** From the most urgent that it works for. @param {number} time */
+  #inherit(time) {
+    if (this.#served.size === 0) return
+    const main = [...this.#served.keys()].reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
     this.priority = main.priority
     this.server.inherit(main.period, time)
   }
@@ -2195,6 +2205,7 @@ class Errand {
   get name() { return this.#account.name }
   get level() { return this.#main.level }
   get payer() { return this.#account }
+  get pool() { return this.#account.pool }
 
   /** @param {Job} job @param {Scheduler} scheduler */
   attach(job, scheduler) {
@@ -2254,8 +2265,8 @@ function nameOf(name) {
  * it run by its standing as long as something remains, and cannot take more from others than that; what others do
  * cannot take it from them, if the set was admitted (`admit`).
  *
- * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's deadline. Its jobs
- * are equals, which take turns. What remains is found at every budget; the overrun of the last one is charged to
+ * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's deadline. Among each
+ * other its jobs rank by their own keys, and equals take turns. What remains is found at every budget; the overrun of the last one is charged to
  * the next replenishment, and a critical section is finished on credit.
  */
 export class Reservation {
@@ -2328,8 +2339,9 @@ export class Reservation {
   get replenishments() { return this.#account.server.replenishments }
 
   /**
-   * Changes it, while jobs run by it or not. More capacity is there at once; what is taken away is what would have
-   * come last. With a capacity of 0 its jobs stop, until it has some again.
+   * Changes it, while jobs run by it or not. More capacity is there at once, as far as the bandwidth has earned what was
+   * used before; what is taken away is what would have come last. With a capacity of 0 its jobs stop, until it has some
+   * again; what they have used comes back meanwhile.
    *
    * @param {{ capacity?: number, period?: number, priority?: number }} options
    * @returns {this}

@@ -1524,6 +1524,8 @@ class Circumstances {
   delivered = false
   /** @type {Partner | null} */
   server = null
+  /** That of its reservation, while the job is ready there. @type {Pool | null} */
+  pool = null
   /** @type {Partner[] | null} */
   uses = null
   /** The number of gates held. */
@@ -1538,6 +1540,9 @@ class Circumstances {
 
 /** @type {unknown} */
 const NOT_CANCELLED = Symbol('not cancelled')
+
+/** Whether a job that stands by its reservation alone does so together with others. @param {Activation} a */
+const isPooled = ({ rare }) => rare !== null && rare.server !== null && rare.server.pool !== undefined && rare.gates === 0
 
 /** @param {Activation} a */
 const rare = a => a.rare ??= new Circumstances()
@@ -1582,7 +1587,8 @@ export class Job {
     return work instanceof Task ? work : null
   }
   get state() {
-    const { state, dispatcher } = this.#activation
+    const { state, dispatcher, rare } = this.#activation
+    if (state === READY && rare !== null && rare.pool !== null && rare.pool.isOut) return 'depleted'
     return STATES[state === RUNNING && !dispatcher.inRound ? READY : state]
   }
   /** Host timestamp, ms. */
@@ -1740,6 +1746,8 @@ class Waitable {
   /** @param {Job | null} job on whose behalf; null outside jobs */
   begin(job) {}
   undo() {}
+  /** Whether it may matter how the job stands that waits. */
+  get isRanked() { return true }
   /** The standing of the job that waits has changed. */
   refresh() {
     if (this.node !== null) this.node.queue.update(this.node)
@@ -1836,6 +1844,7 @@ function settle(waitable, phase, outcome) {
 
 /** Waits for a promise or thenable. */
 class Settlement extends Waitable {
+  get isRanked() { return false }
   /** @param {PromiseLike<any>} thenable */
   constructor(thenable) {
     super()
@@ -2552,6 +2561,113 @@ let isRefreshing = false
 /** After so many the page matters more than an order. */
 const MOST_REFRESHES = 1e6
 
+/**
+ * The ready jobs of a reservation, in the order of their own keys. Only the first of them stands in the ready queue, by
+ * the standing that the reservation gives it, and only if it goes before one of them that runs; so one node moves when that
+ * standing changes, however many jobs there are. While the reservation gives them none, all of them are out.
+ *
+ * Some are ranked each by itself: a job in a critical section, or with a better standing lent to it, is in the ready queue
+ * beside the first; and one that waits may lend its own.
+ */
+class Pool {
+  isOut = false
+  /** @type {Activation | null} */
+  first = null
+  /** All others. @type {Heap<Activation>} */
+  heap
+  /** @type {Set<Activation>} */
+  apart = new Set()
+  #dispatcher
+
+  /** @param {Dispatcher} dispatcher */
+  constructor(dispatcher) {
+    this.#dispatcher = dispatcher
+    this.heap = new Heap(a => dispatcher.keyOf(a), (a, b) => dispatcher.compareOwn(a, b))
+  }
+
+  /** @param {Activation} a */
+  setApart(a) {
+    this.apart.add(a)
+  }
+
+  /** @param {Activation} a that is apart no more */
+  forget(a) {
+    this.apart.delete(a)
+  }
+
+  /** @param {Activation} a to be followed by `check` */
+  push(a) {
+    if (this.first !== null && this.#dispatcher.compareOwn(a, this.first) < 0) this.#retreat()
+    this.heap.push(a)
+  }
+
+  /** @param {Activation} a to be followed by `check` */
+  remove(a) {
+    if (a !== this.first) return this.heap.remove(a)
+    this.first = null
+    this.#dispatcher.ready.remove(a)
+  }
+
+  /** Has the one in the ready queue that belongs there, after anybody has come, gone, or had his turn. */
+  check() {
+    const dispatcher = this.#dispatcher
+    const { running } = dispatcher
+    const runs = running !== null && running.rare?.server?.pool === this && this.holds(running) ? running : null
+    if (this.first !== null) {
+      if (this.isOut || runs !== null && dispatcher.compareOwn(runs, this.first) < 0) this.#retreat()
+    } else if (!this.isOut && this.heap.size > 0) {
+      const best = /** @type {Activation} */ (this.heap.first)
+      if (runs !== null && dispatcher.compareOwn(runs, best) < 0) return
+      this.heap.shift()
+      this.first = best
+      best.standing = dispatcher.ownStanding(best)
+      dispatcher.ready.push(best)
+    }
+  }
+
+  /** Whether one of its jobs stands by the reservation alone. @param {Activation} a */
+  holds(a) {
+    return isPooled(a) && a.standing === this.#dispatcher.ownStanding(a)
+  }
+
+  /** Takes the first out of the ready queue. */
+  #retreat() {
+    const first = /** @type {Activation} */ (this.first)
+    this.first = null
+    this.#dispatcher.ready.remove(first)
+    this.heap.push(first)
+  }
+
+  /**
+   * The standing of the reservation has changed.
+   *
+   * @param {boolean} isOut @param {Iterable<Job>} jobs of the reservation
+   */
+  refresh(isOut, jobs) {
+    const dispatcher = this.#dispatcher
+    const wasOut = this.isOut
+    if (this.first !== null) this.#retreat()
+    this.isOut = isOut
+    if (dispatcher.running?.rare?.server?.pool === this) dispatcher.refresh(dispatcher.running)
+    for (const a of [...this.apart]) dispatcher.refresh(a)
+    this.check()
+    if (wasOut && this.first !== null) dispatcher.giveWay(this.first)
+    else dispatcher.reconsider()
+    if (dispatcher.observers !== null && isOut !== wasOut) this.#tell([...jobs].map(activationOf))
+    dispatcher.rest()
+  }
+
+  /** @param {Activation[]} jobs */
+  #tell(jobs) {
+    this.#dispatcher.read()
+    for (const a of jobs) {
+      if (a.rare?.pool !== this) continue
+      if (this.isOut) this.#dispatcher.emitDepletion(a)
+      else this.#dispatcher.emit('wake', a)
+    }
+  }
+}
+
 /** What schedules. `Scheduler` is the handle that users hold. */
 class Dispatcher {
   /** @param {Scheduler} scheduler @param {any} settings */
@@ -2689,7 +2805,18 @@ class Dispatcher {
 
   /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
   compare(a, b) {
-    return this.compareStandings(a.standing, b.standing) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
+    return this.compareRanks(a, b) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
+  }
+
+  /** Without turns: 0 for equals. Those that stand by one reservation rank by their own keys. @param {Activation} a @param {Activation} b */
+  compareRanks(a, b) {
+    if (a.standing === b.standing && isPooled(a) && isPooled(b)) return this.compareStandings(a, b)
+    return this.compareStandings(a.standing, b.standing)
+  }
+
+  /** By their own keys. @param {Activation} a @param {Activation} b @returns {number} never 0 */
+  compareOwn(a, b) {
+    return this.compareStandings(a, b) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
   }
 
   // Releases
@@ -2814,18 +2941,62 @@ class Dispatcher {
     // A job that wakes another does so in the middle of its budget.
     if (server !== null && server.ready !== undefined) server.ready(a.job, this.current === null ? this.time : this.read())
     if (a.rare !== null) a.standing = this.standingOf(a)
-    const isDepleted = a.standing === SPENT
-    a.state = isDepleted ? DEPLETED : READY
     a.stamp = this.rotation
-    if (!isDepleted) this.ready.push(a)
+    this.put(a)
     if (this.observers === null) return
     this.emit(type, a)
-    if (isDepleted) this.emitDepletion(a)
+    if (a.standing === SPENT) this.emitDepletion(a)
+  }
+
+  /** Makes a job ready, and puts it where its standing belongs. @param {Activation} a in no queue */
+  put(a) {
+    this.insert(a)
+    this.regroup(a)
+  }
+
+  /** @param {Activation} a who has come, gone, or had his turn */
+  regroup(a) {
+    if (a.rare !== null && a.rare.server !== null) a.rare.server.pool?.check()
+  }
+
+  /** @param {Activation} a to be followed by `regroup` */
+  insert(a) {
+    a.state = READY
+    const server = a.rare === null ? null : a.rare.server
+    if (server === null) {
+      this.ready.push(a)
+    } else if (server.pool === undefined) {
+      if (a.standing === SPENT) a.state = DEPLETED
+      else this.ready.push(a)
+    } else if (server.pool.holds(a)) {
+      server.pool.forget(a)
+      rare(a).pool = server.pool
+      server.pool.push(a)
+    } else {
+      server.pool.setApart(a)
+      this.ready.push(a)
+    }
+  }
+
+  /** Takes a ready job from its queue; one that is out becomes depleted, and is in none. @param {Activation} a */
+  take(a) {
+    this.extract(a)
+    this.regroup(a)
+  }
+
+  /** @param {Activation} a to be followed by `regroup` */
+  extract(a) {
+    const pool = a.rare === null ? null : a.rare.pool
+    if (pool === null) return this.ready.remove(a)
+    if (pool.isOut) a.state = DEPLETED
+    pool.remove(a)
+    rare(a).pool = null
   }
 
   /** Its reservation has nothing left for it. @param {Activation} a in no queue */
   deplete(a) {
-    a.state = DEPLETED
+    if (a.pace !== null) a.pace.turn = a.cost
+    this.put(a)
     if (this.observers !== null) this.emitDepletion(a)
   }
 
@@ -2868,24 +3039,29 @@ class Dispatcher {
     this.waiters?.delete(a.job)
     if (!this.inRound || this.observers !== null) this.read()
     this.enqueue(a, 'wake')
-    const { running } = this
-    if (running !== null && a.state === READY) {
-      const order = this.compareStandings(a.standing, running.standing)
-      // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
-      if (order === 0) {
-        this.rotate(running)
-        this.shorten()
-      } else if (!(order > 0)) {
-        this.interrupt()
-      }
-    }
+    if (a.state === READY) this.giveWay(a)
     if (!this.inRound) this.rest()
+  }
+
+  /** The running job has to go after one that has woken. @param {Activation} a */
+  giveWay(a) {
+    const { running } = this
+    if (running === null) return
+    const order = this.compareRanks(a, running)
+    // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
+    if (order === 0) {
+      this.rotate(running)
+      this.shorten()
+    } else if (!(order > 0)) {
+      this.interrupt()
+    }
   }
 
   /** @param {Activation} a the running job */
   rotate(a) {
     a.stamp = isContinuation(a) && !this.hasPeer(a) ? this.continuation++ : ++this.rotation
     if (a.pace !== null) a.pace.turn = a.cost
+    this.regroup(a)
   }
 
   // Re-keying
@@ -2922,7 +3098,7 @@ class Dispatcher {
     const before = a[key]
     const isPending = a.state === PENDING
     if (!isPending) rare(a).level ??= a.level // fixed at release
-    if (a.state === READY) this.ready.remove(a)
+    if (a.state === READY) this.take(a)
     a[key] = value
     if (a.rare !== null) a.rare.rank = null
     a.standing = this.standingOf(a)
@@ -2967,7 +3143,7 @@ class Dispatcher {
     if (a.state >= DONE) return
     const standing = this.standingOf(a)
     if (a.standing === standing) return
-    if (a.state === READY) this.ready.remove(a)
+    if (a.state === READY) this.take(a)
     a.standing = standing
     this.place(a)
   }
@@ -2976,10 +3152,11 @@ class Dispatcher {
   place(a) {
     if (a.state === READY) {
       if (a.standing === SPENT) return this.deplete(a)
-      this.ready.push(a)
+      this.put(a)
       if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
-    } else if (a.state === DEPLETED && a.standing !== SPENT) {
-      this.unblock(a)
+    } else if (a.state === DEPLETED) {
+      if (a.standing !== SPENT) this.unblock(a)
+      else this.put(a)
     } else if (a.state === RUNNING) {
       if (a.standing === SPENT) this.interrupt()
       else this.reconsider()
@@ -2988,12 +3165,18 @@ class Dispatcher {
     }
   }
 
+  /** By its own keys, or its reservation. @param {Activation} a @returns {Standing} */
+  ownStanding(a) {
+    const server = a.rare === null ? null : a.rare.server
+    return server === null ? a : server.standing?.(a.job) ?? SPENT
+  }
+
   /** The better of its own, or its reservation's, and that of the best job in any queue it owns. @param {Activation} a */
   standingOf(a) {
     const { rare } = a
     if (rare === null) return a
     /** @type {Standing} */
-    let best = rare.server === null ? a : rare.server.standing?.(a.job) ?? SPENT
+    let best = this.ownStanding(a)
     for (const { first } of rare.owned) {
       if (first === null || first.activation === null) continue
       if (this.compareStandings(first.standing, best) < 0) best = first.standing
@@ -3021,7 +3204,7 @@ class Dispatcher {
       if (a.waiting === null) return true
       this.letGo(a)
     } else if (a.state === READY && a.started === undefined) {
-      this.ready.remove(a)
+      this.take(a)
       this.finish(a, CANCELLED, reason)
     } else if (this.current === a) {
       this.interrupt()
@@ -3043,10 +3226,13 @@ class Dispatcher {
   /** A job that is cancelled leaves its reservation, or its `finally` might never run. @param {Activation} a */
   leaveReservation(a) {
     const circumstances = rare(a)
-    if (circumstances.server === null) return
-    circumstances.server.detach(a.job)
+    const { server } = circumstances
+    if (server === null) return
+    server.detach(a.job)
+    server.pool?.forget(a)
     circumstances.server = null
     this.refresh(a)
+    server.pool?.check()
   }
 
   /** Has the reason of a cancellation thrown at the next resume. @param {Activation} a */
@@ -3103,7 +3289,10 @@ class Dispatcher {
       this.gates = this.gates.filter(gate => gate.activation !== a)
       this.raiseCeilings()
     }
-    if (rare.server !== null) rare.server.detach(a.job)
+    if (rare.server !== null) {
+      rare.server.detach(a.job)
+      rare.server.pool?.forget(a)
+    }
     if (rare.uses !== null) for (const resource of rare.uses) resource.detach(a.job)
     rare.server = rare.uses = null
     for (const queue of rare.owned.slice()) if (queue !== rare.joiners) queue.orphan()
@@ -3547,9 +3736,11 @@ class Dispatcher {
   /** @param {Activation} next @param {Activation | null} last */
   dispatch(next, last) {
     const type = next.started === undefined ? 'start' : 'resume'
-    this.ready.remove(next)
+    this.extract(next)
     if (last !== null) this.preempt(last)
     this.run(next)
+    if (last !== null) this.regroup(last)
+    this.regroup(next)
     if (this.observers === null) return
     if (last !== null) this.emit('preempt', last, { by: next.job })
     this.emit(type, next)
@@ -3559,8 +3750,7 @@ class Dispatcher {
   preempt(a) {
     a.preemptions++
     if (a.pace === null || a.pace.turn !== a.cost) this.stats.slices++
-    a.state = READY
-    this.ready.push(a)
+    this.insert(a)
   }
 
   /** @param {Activation} a in no queue */
@@ -3618,6 +3808,7 @@ class Dispatcher {
       if (outcome === BLOCKED || outcome === AWAY) {
         this.running = null
         a.state = WAITING
+        if (a.rare !== null && a.rare.server !== null && a.waiting?.isRanked) a.rare.server.pool?.setApart(a)
       }
     }
     if (this.standing !== a) this.bill(a, elapsed, time)
@@ -3659,6 +3850,7 @@ class Dispatcher {
    */
   account(a, outcome) {
     const { time } = this
+    const pool = a.rare?.server?.pool
     if (outcome === BLOCKED || outcome === AWAY) a.rare?.server?.rest?.(a.job, time)
     if (outcome === BLOCKED) {
       this.waiters?.add(a.job)
@@ -3677,6 +3869,7 @@ class Dispatcher {
     if (outcome !== POINT) this.stats.slices++
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
+    if (outcome !== POINT) pool?.check()
     this.settle(time)
     if (this.running !== a || a.cost - (a.pace?.turn ?? 0) < this.slice) return
     this.rotate(a)
@@ -3881,6 +4074,7 @@ class Dispatcher {
 
   /** Has the running job come back at its next point if it is no longer the most eligible. */
   reconsider() {
+    if (this.running !== null) this.regroup(this.running)
     const { first } = this.ready
     if (this.running !== null && first !== null && this.compare(first, this.running) < 0) this.interrupt()
   }
@@ -4099,6 +4293,8 @@ export class Scheduler {
  * @property {number} [level] of a reservation: the preemption level of its jobs, instead of their own
  * @property {string} [name] of a reservation, for the trace
  * @property {Partner} [payer] of a reservation: the payer of its standings
+ * @property {Pool} [pool] of a reservation: of `seam.pool`, where its standings put all its jobs in the order of their own
+ *   keys: one for all, or one each that has them. It is told when they change; without one, each job is (`refresh`)
  * @property {(job: Job, time: number) => void} [ready] the job has become ready: before its standing is asked for
  * @property {(job: Job, time: number) => void} [rest] the job waits
  */
@@ -4156,6 +4352,7 @@ class Gate {
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
  * - `refresh(job)` after anything that `standing` answers has changed
+ * - `pool(scheduler)` the same for all jobs of a reservation, as its `pool` (see Partner)
  * - `ended(job, fn)` tells when a job has ended
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
@@ -4201,6 +4398,7 @@ export const seam = Object.freeze({
     const a = activationOf(job)
     const gate = new Gate(a, level)
     rare(a).gates++
+    a.dispatcher.regroup(a)
     a.dispatcher.gates.push(gate)
     a.dispatcher.raiseCeilings()
     return gate
@@ -4211,6 +4409,11 @@ export const seam = Object.freeze({
     const a = activationOf(job)
     a.dispatcher.refresh(a)
     a.dispatcher.rest()
+  },
+
+  /** @param {Scheduler} scheduler */
+  pool(scheduler) {
+    return new Pool(dispatcherOf(scheduler))
   },
 
   /** @param {Job} job @param {() => void} fn called when the job has ended; it counts as nobody who has asked */

@@ -731,11 +731,11 @@ standing('the same under rm', () => {
   assert.equal(ran(), { plain: [[1, 2]], reserved: [[0, 1]] })
 })
 
-standing('jobs of one reservation are equals, which take turns, deplete together and wake together', () => {
+standing('equal jobs of one reservation take turns, deplete together and wake together', () => {
   const { host, trace, reserve, run } = world({ slice: 1 })
   const reservation = reserve({ capacity: 4, period: 8 })
-  run('a', 3, { priority: 5, reservation })
-  run('b', 3, { priority: 1, reservation })
+  run('a', 3, { reservation })
+  run('b', 3, { reservation })
   run('other', 3)
   host.run()
   assertTrace(trace, `
@@ -768,9 +768,41 @@ standing('in the background they rank by their own priority, which may change th
   const a = run('a', 4, { priority: 1, reservation })
   run('b', 4, { priority: 5, reservation })
   run('other', 1)
-  when(5, () => { a.priority = 9 })
+  when(4, () => { a.priority = 9 })
   host.run()
-  assert.equal(ran(), { a: [[0, 1], [5, 8]], b: [[1, 2], [3, 5], [8, 9]], other: [[2, 3]] })
+  assert.equal(ran(), { a: [[4, 8]], b: [[0, 2], [3, 4], [8, 9]], other: [[2, 3]] })
+})
+
+standing('jobs of one reservation rank among each other as they would without one', () => {
+  for (const [policy, urgent, lax] of [[fp, { priority: 2 }, { priority: 1 }], [edf, { deadline: 30 }, { deadline: 40 }]]) {
+    for (const depleted of ['wait', 'background']) {
+      const { host, reserve, run, ran, when } = world({ policy, slice: 1 })
+      const reservation = reserve({ capacity: 5, period: 20, depleted })
+      const last = run('last', 2, { ...lax, reservation })
+      run('first', 3, { ...urgent, reservation })
+      run('second', 2, { ...urgent, reservation })
+      run('late', 2, { ...urgent, deadline: 27, reservation, release: 3 })
+      // Also where it changes while they are depleted.
+      when(5, () => { Object.assign(last, policy === fp ? { priority: 3 } : { deadline: 1 }) })
+      host.run()
+      const start = depleted === 'wait' ? 20 : 5
+      assert.equal(ran(), {
+        first: [[0, 1], [2, 3], [start + 2, start + 3]], second: [[1, 2], [3, 4]],
+        late: [[4, 5], [start + 3, start + 4]], last: [[start, start + 2]]
+      })
+    }
+  }
+})
+
+standing('the first of each reservation takes turns with those of equal ones', () => {
+  const { host, reserve, run, ran } = world({ slice: 1 })
+  const first = reserve({ name: 'first', capacity: 8, period: 20 })
+  const second = reserve({ name: 'second', capacity: 8, period: 20 })
+  run('urgent', 2, { priority: 5, reservation: first })
+  run('lax', 2, { priority: 1, reservation: first })
+  run('other', 3, { priority: 3, reservation: second })
+  host.run()
+  assert.equal(ran(), { urgent: [[0, 1], [2, 3]], other: [[1, 2], [4, 5], [6, 7]], lax: [[3, 4], [5, 6]] })
 })
 
 standing('in the background under rm, by their rates', () => {

@@ -52,13 +52,17 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
   if (nodes.size !== ready.size) note(`the ready queue counts ${ready.size} jobs and has ${nodes.size}`)
   if (current !== null && current !== running) note(`${named(current)} is current, not running`)
   for (const a of nodes) if (a.state !== READY) note(`${named(a)} is in the ready queue and is ${a.job.state}`)
+  const pools = new Set()
   for (const a of activations) {
     if (a.dispatcher !== dispatcher) continue
     const { state, rare } = a
     const is = (/** @type {number} */ wanted, /** @type {boolean} */ isThere, /** @type {string} */ where) => {
       if ((state === wanted) !== isThere) note(`${named(a)} is ${a.job.state} and ${isThere ? '' : 'not '}${where}`)
     }
-    is(READY, nodes.has(a), 'in the ready queue')
+    const pool = rare?.pool ?? null
+    if (pool !== null && pool !== rare.server?.pool) note(`${named(a)} is ready in the pool of another reservation`)
+    is(READY, nodes.has(a) || pool !== null && a.index !== OUTSIDE, 'in the ready queue or in a pool')
+    if (pool !== null) pools.add(pool)
     is(RUNNING, running === a, 'the running job')
     if (state >= DONE) continue
     const isAway = rare !== null && rare.driver !== null && rare.driver.promise === null
@@ -68,6 +72,7 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
     if (state === DEPLETED && !rare?.server) note(`${named(a)} is depleted without a reservation`)
     checkStanding(dispatcher, a, note)
   }
+  for (const pool of pools) checkPool(dispatcher, pool, nodes, note)
   // 3
   for (const [a, b] of pairs) if (!(order(a, b) < 0)) note(`${named(a)} is before ${named(b)} in the ready queue`)
   // 4
@@ -102,11 +107,37 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
 }
 
 /**
+ * Whether the first of a reservation's jobs, and no other, is in the ready queue.
+ *
+ * @param {any} dispatcher @param {any} pool @param {Set<any>} ready @param {(text: string) => void} note
+ */
+function checkPool(dispatcher, pool, ready, note) {
+  const { first, heap, isOut } = pool
+  const { running } = dispatcher
+  const named = (/** @type {any} */ a) => a.job.name
+  const { nodes, pairs } = orderedPairs(heap)
+  for (const [a, b] of pairs) if (!(dispatcher.compareOwn(a, b) < 0)) note(`${named(a)} is before ${named(b)} in a pool`)
+  for (const a of nodes) if (a.rare.pool !== pool) note(`${named(a)} is in a pool, and does not know`)
+  if (first !== null && !ready.has(first)) note(`${named(first)} is first in its pool and not in the ready queue`)
+  if (isOut && first !== null) note(`${named(first)} is out and in the ready queue`)
+  const best = heap.first
+  if (isOut || best === null) return
+  if (first !== null && !(dispatcher.compareOwn(first, best) < 0)) note(`${named(best)} goes before the first of its pool`)
+  const runs = running !== null && running.rare?.server?.pool === pool && pool.holds(running)
+  if (first === null && !(runs && dispatcher.compareOwn(running, best) < 0)) note(`${named(best)} is not in the ready queue`)
+}
+
+/**
  * Whether a job stands as it should, and those it waits for know.
  *
  * @param {any} dispatcher @param {any} a @param {(text: string) => void} note
  */
 function checkStanding(dispatcher, a, note) {
+  // Those that nobody asks find it when somebody does.
+  const pool = a.rare?.server?.pool
+  if (a.state === READY && a.rare?.pool && a !== a.rare.pool.first) return
+  const isAsked = a.state === RUNNING || a.state === READY || a.waiting?.isRanked
+  if (pool !== undefined && !isAsked) return
   const isEqual = (/** @type {any} */ one, /** @type {any} */ other) =>
     one === other || dispatcher.compareStandings(one, other) === 0
   const right = dispatcher.standingOf(a)

@@ -191,8 +191,9 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     const own = activations.get(actor.job)
     for (const other of activations.values()) {
       if (other.dispatcher !== dispatcher || other.job.state !== 'ready') continue
-      const band = other.standing.band - own.standing.band
-      if (band > 0 || band === 0 && policy.compare(other.standing.job, own.standing.job) < 0) {
+      const standing = other.rare?.pool ? dispatcher.ownStanding(other) : other.standing
+      const band = standing.band - own.standing.band
+      if (band > 0 || band === 0 && policy.compare(standing.job, own.standing.job) < 0) {
         note(`${actor.name} goes on, ${other.job.name} is ready and more eligible`)
       }
     }

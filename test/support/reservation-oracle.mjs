@@ -305,16 +305,21 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
     if (reservation && !by) throw new RangeError(`no reservation ${reservation}`)
   }
 
+  /** @param {typeof all[0]} job @returns {Rank} */
+  const ownRank = ({ release, deadline, priority }) =>
+    ({ band: 0, deadline: policy === 'edf' ? release + deadline : 0, priority })
+
   /** @param {typeof all[0]} job @returns {Rank | null} null while it may not run */
-  function rankOf({ by, release, deadline, priority }) {
-    const own = { deadline: policy === 'edf' ? release + deadline : 0, priority }
-    if (by === undefined) return { band: 0, ...own }
+  function rankOf(job) {
+    const { by } = job
+    const own = ownRank(job)
+    if (by === undefined) return own
     if (by.server.remaining > 0) {
       if (policy === 'edf') return { band: 0, deadline: by.server.deadline, priority: by.priority }
       return { band: by.kind === 'posix' ? 0 : 1, deadline: 0, priority: by.priority }
     }
     if (by.low !== undefined) return { band: 0, deadline: 0, priority: by.low }
-    return by.depleted === 'background' ? { band: -1, ...own } : null
+    return by.depleted === 'background' ? { ...own, band: -1 } : null
   }
 
   const pauseOf = (/** @type {typeof all[0]} */ { pauses = [], work, rest }) => {
@@ -323,6 +328,9 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
 
   const compareRanks = (/** @type {Rank} */ a, /** @type {Rank} */ b) =>
     b.band - a.band || ascending(a.deadline, b.deadline) || b.priority - a.priority
+
+  const inTurn = (/** @type {typeof all[0]} */ a, /** @type {typeof all[0]} */ b) =>
+    a.stamp - b.stamp || a.release - b.release || a.index - b.index
 
   /** @type {Tick[]} */
   const ticks = []
@@ -379,11 +387,13 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
       for (const job of all) {
         const isReady = job.rest > 0 && job.isHere && rankOf(job) !== null
         if (isReady && !job.isReady) {
-          job.stamp = rotation
+          if (arrived.includes(job)) job.stamp = rotation
           job.turn = 0
           const rank = running && rankOf(running)
           const isWoken = !arrived.includes(job) || job.arrival > job.release
-          if (isWoken && running && rank && compareRanks(/** @type {Rank} */ (rankOf(job)), rank) === 0) {
+          const isEqual = running && rank && compareRanks(/** @type {Rank} */ (rankOf(job)), rank) === 0 &&
+            (job.by === undefined || job.by !== running.by || compareRanks(ownRank(job), ownRank(running)) === 0)
+          if (isWoken && running && isEqual) {
             running.stamp = ++rotation
             running.turn = 0
           }
@@ -394,12 +404,14 @@ export function simulate({ policy, reservations, jobs, until, slice = Infinity }
         running.stamp = ++rotation
         running.turn = 0
       }
+      // Of each server's jobs that which would go first without it, and of these the most eligible.
+      const first = all.filter(job => job.isReady && !all.some(other => other.isReady && other !== job &&
+        other.by !== undefined && other.by === job.by &&
+        (compareRanks(ownRank(other), ownRank(job)) || inTurn(other, job)) < 0))
       running = null
-      for (const job of all) {
-        if (!job.isReady) continue
+      for (const job of first) {
         const order = running === null ? -1 : compareRanks(
-          /** @type {Rank} */ (rankOf(job)), /** @type {Rank} */ (rankOf(running))) ||
-          job.stamp - running.stamp || job.release - running.release || job.index - running.index
+          /** @type {Rank} */ (rankOf(job)), /** @type {Rank} */ (rankOf(running))) || inTurn(job, running)
         if (order < 0) running = job
       }
       isPaid = running?.by !== undefined && running.by.server.remaining > 0
