@@ -84,10 +84,13 @@ function makeHost(platform) {
   let send
   // Read here, and not at the first post: by then it may be a scheduler of ours, which would post its rounds to itself.
   const sender = () => platform.setImmediate ? immediatePost(platform)
-    : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)
+    : isPage() ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)
   /** @type {Host['after'] | undefined} */
   let wait
-  const waiter = () => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden, post)
+  // Not by background tasks: Firefox takes the longer for one the more there were with its signal.
+  const waiter = () => platform.setImmediate ? timerAfter(platform)
+    : preciseAfter(platform, now, hidden, isPage() ? pacedPost(platform, undefined, now, hidden) : channelPost(platform))
+  const isPage = () => document && platform.requestAnimationFrame
   /** @type {Host['post']} */
   const post = (fn, goesOn) => (send ??= sender())(fn, goesOn)
   /** @type {Host} */

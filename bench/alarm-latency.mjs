@@ -82,6 +82,24 @@ function plainJobs() {
   setImmediate(plainJobs)
 }
 
+/** The floor: a loop that does nothing but poll the clock, for as long as a round, between turns of the event loop. */
+function polling(name) {
+  const due = Array.from({ length: chains }, () => wall() + delay())
+  const poll = () => {
+    const ends = wall() + 5
+    for (let time = wall(); time < ends; time = wall()) {
+      for (let n = 0; n < chains; n++) {
+        if (due[n] > time) continue
+        record(name, due[n])
+        due[n] = wall() + delay()
+      }
+    }
+    if (goesOn) setImmediate(poll)
+  }
+  setImmediate(poll)
+  return []
+}
+
 const elapse = ms => new Promise(resolve => setTimeout(resolve, ms))
 
 async function turn(start) {
@@ -115,6 +133,7 @@ const names = condition => ({
 const idle = names('idle')
 const busy = names('jobs at 100 %')
 const plain = names('plain JavaScript at 100 %')
+const polled = 'a bare loop that polls the clock'
 const crowded = `jobs at 100 %: ${figure(crowd)} alarms within 1 s`
 
 await turn(() => [...alarms(idle), ...timers(idle)])
@@ -122,6 +141,7 @@ await turn(() => {
   jobs()
   return [...alarms(busy), ...timers(busy)]
 })
+await turn(() => polling(polled))
 await turn(() => {
   setImmediate(plainJobs)
   return timers(plain)
@@ -162,7 +182,7 @@ table(
     'p99 to after'],
   [
     ...rows(Object.values(idle), idle.after),
-    ...rows([...Object.values(busy), ...Object.values(plain), crowded], busy.after)
+    ...rows([...Object.values(busy), polled, ...Object.values(plain), crowded], busy.after)
   ]
 )
 
@@ -170,5 +190,6 @@ const ours = [idle.after, idle.every, busy.after, busy.every, crowded]
 const count = ours.reduce((sum, name) => sum + samples.get(name).length, 0)
 target(`early ones of ${figure(count)} alarms`, ours.reduce((sum, name) => sum + early(name), 0), { most: 0 })
 target('lateness of after, jobs at 100 %, p99', p99(busy.after), { most: 0.3, unit: ' ms' })
+target('the same, beyond that of a bare loop that polls the clock', p99(busy.after) - p99(polled), { most: 0.3, unit: ' ms' })
 target('lateness of setTimeout beside plain JavaScript to that of after beside jobs, p99',
   p99(plain.timeout) / p99(busy.after), { least: 20 })
