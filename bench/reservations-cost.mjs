@@ -87,6 +87,28 @@ const depletions = kinds.filter(([name]) => !name.startsWith('I/O')).map(([name,
 })
 printRows('reservation', 'ns per 16 budgets', await measure(depletions, { passes: 7 }))
 
+console.log('### The same with many jobs of the reservation ready, which take turns\n')
+
+/** @param {any} policy @param {'wait' | 'background'} depleted @param {number} jobs @returns {number} us */
+function depletion(policy, depleted, jobs) {
+  const host = synchronousHost(ticking())
+  const scheduler = new Scheduler({ host, policy, slice: 1, round: Infinity, budget: 1 })
+  const reservation = new Reservation({ capacity: 4, period: 16, depleted, scheduler })
+  for (let i = 0; i < jobs; i++) scheduler.spawn(yielding, { reservation }, Infinity)
+  scheduler.spawn(function* () {
+    yield* yielding(yields)
+    scheduler.pause()
+  })
+  const began = cpuTime()
+  host.drain()
+  return (cpuTime() - began) * 1000 / reservation.depletions
+}
+const many = [10, 100, 1000, 10_000, 30_000]
+const crowds = [['fp', fp, 'wait'], ['fp', fp, 'background'], ['edf', edf, 'wait']].map(([name, policy, depleted]) => {
+  return [`${name}, ${depleted}`, ...many.map(jobs => median([1, 2, 3, 4, 5].map(() => depletion(policy, depleted, jobs))))]
+})
+table(['us per 16 budgets', ...many.map(jobs => `${figure(jobs)} jobs`)], crowds)
+
 console.log('### Creation\n')
 
 /**
@@ -157,6 +179,7 @@ for (const [what, rows, most] of tables) {
     target(`${what} in a ${name} reservation to one in none`, ratio(rows, name, none), { most })
   }
 }
+for (const [name, , few, , , most] of crowds) target(`a depletion among 30 000 jobs to one among 100, ${name}`, most / few, { most: 4 })
 for (const [name, , few, , many] of rows) {
   target(`an event among 100 000 to one among 1000, ${name}`, many / few, { most: 2 })
 }

@@ -7,7 +7,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, Task, edf, fp, rm } from '../rt.mjs'
 import { Reservation, at, periodic, sleep, until } from '../alarms.mjs'
-import { Channel, Mutex, Resource, nonPreemptive } from '../sync.mjs'
+import { Channel, Mutex, Resource, nonPreemptive, par } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, executions, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
@@ -1475,7 +1475,54 @@ for (const policy of [fp, edf]) {
   }
 }
 
+for (const [kind, capacity] of /** @type {[any, number][]} */ ([
+  ['sporadic', 2], ['deferrable', 2], ['constant-bandwidth', 2], ['polling', 9]
+])) {
+  const how = kind === 'polling' ? 'the wait itself takes the capacity' : 'the budget in which its job waits uses it up'
+  sections(`Mutex: a ${kind} reservation lends nothing from when ${how}`, () => {
+    const { host, scheduler, reserve, run, ran } = world({ policy: kind === 'constant-bandwidth' ? edf : fp })
+    const lender = reserve({ kind, capacity, period: 20, depleted: 'background' })
+    const mutex = new Mutex()
+    scheduler.spawn(() => mutex.use(() => execute(host, 12)), { name: 'low', deadline: 500 })
+    scheduler.spawn(function* () {
+      yield sleep(20)
+      yield* execute(host, 2)
+      host.advance(1)
+      yield mutex.lock()
+    }, { name: 'lender', reservation: lender, deadline: 300 })
+    run('HIGH', 8, { release: 25, priority: 5, deadline: 100 })
+    run('hog', 11, { release: 1, priority: 5, deadline: 100 })
+    untilTime(host, 60)
+    // One more of low, which goes on because nobody else is ready; then HIGH as soon as it is released.
+    assert.equal(ran().HIGH, [[25, 33]])
+    assert.is(lender.used, 3)
+  })
+}
+
 sections.run()
+
+const families = suite('jobs of one reservation that wait for each other')
+
+for (const depleted of /** @type {const} */ (['wait', 'background', 'postpone'])) {
+  families(`a child that slept past the server's deadline is woken, and so is its parent (${depleted})`, () => {
+    const { host, scheduler, trace, reserve, run } = world({ policy: edf })
+    const reservation = reserve({ capacity: 2, period: 5, depleted })
+    scheduler.spawn(function* () {
+      yield par(
+        () => execute(host, 1),
+        function* () {
+          yield sleep(9)
+          yield* execute(host, 1)
+        })
+    }, { name: 'parent', reservation })
+    run('other', 9, { deadline: 60 })
+    host.run()
+    const ends = trace.records.filter(({ type }) => type === 'finish').map(({ time, job }) => [time, job.name])
+    assert.equal(ends.filter(([, name]) => name === 'parent' || name === 'other'), [[10, 'other'], [11, 'parent']])
+  })
+}
+
+families.run()
 
 // -------------------------------------------------------------------------------------------------- resizing
 
