@@ -109,5 +109,30 @@ for (const name of [twoJobs, twoRotatingJobs, twoFunctions]) {
   target(name, summary(name)[0], { least: 2, unit: ' million/s' })
 }
 
+const many = 100_000
+
+/** ns of CPU time for each task, posted at once; `all` asks for every outcome. */
+async function posting(scheduler, all) {
+  const started = cpuTime()
+  const tasks = []
+  for (let i = 0; i < many; i++) tasks.push(scheduler.postTask(() => {}))
+  await (all ? Promise.all(tasks) : tasks.at(-1))
+  return (cpuTime() - started) * 1e6 / many
+}
+
+heading('`postTask`, 100 000 at once', `${passes} passes, after one to warm up`)
+const posters = [['rt', rt], ...polyfill === undefined ? [] : [['scheduler-polyfill', polyfill]]]
+const costs = new Map(posters.map(([name]) => [name, [[], []]]))
+for (let pass = 0; pass <= passes; pass++) {
+  for (const [name, scheduler] of posters) {
+    for (const all of [0, 1]) {
+      const cost = await posting(scheduler, all)
+      if (pass > 0) costs.get(name)[all].push(cost)
+    }
+  }
+}
+table(['scheduler', 'ns a task, the last is awaited', 'ns a task, all are awaited'],
+  [...costs].map(([name, [last, all]]) => [name, median(last), median(all)]))
+
 // The polyfill's MessageChannel would keep the process alive.
 process.exit()

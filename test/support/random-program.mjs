@@ -302,8 +302,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
         return
       }
       const { state } = target.job
-      // Cancelled during a foreign await, an async job ends at once; its code goes on to its next yield.
-      if (target.started && !target.ended && !target.isAsync) {
+      if (target.started && !target.ended) {
         seen.note(`${actor.job.name} waited for ${target.job.name}, now ${state}`)
       }
       if (thrown) expect(actor, 'a job', state === 'cancelled' || thrown.error === target.error, true)
