@@ -915,6 +915,7 @@ class Entry {
   /** @returns {boolean} whether it was still to happen */
   cancel() {
     const { dispatcher } = this
+    this.subject = undefined // it may be about to be called
     const there = dispatcher.removeEntry(this)
     if (there) dispatcher.rest()
     return there
@@ -2529,7 +2530,8 @@ function settlePromise(a, { promise, resolve, reject }) {
  * @property {boolean} [closed] report when nothing is left that could wake the waiting jobs; default false
  * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed
  * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet
- * @property {(job: Job, ms: number) => void} [onStall] called when one budget outlasted the slice
+ * @property {(job: Job | null, ms: number, by?: string) => void} [onStall] called when one budget outlasted the slice; or
+ *   something else kept the thread for as long: then `job` is null, and `by` names it, as 'alarm tick' or 'onMiss'
  * @property {(error: unknown, job: Job | null) => void} [onError] called with the error of a job that nobody has
  *   asked for by the end of the round, and with errors of callbacks; default: as the platform reports
  */
@@ -2700,7 +2702,8 @@ class Dispatcher {
     this.due = Infinity
     /** While entries are settled: the key of the latest. */
     this.settled = -Infinity
-    /** When the rest of what is due is left for later, and whether it has been. */
+    /** From when on what is due is settled; when the rest of it is left for later, and whether it has been. */
+    this.settleFrom = -Infinity
     this.settleBy = Infinity
     this.isLate = false
     this.entries = 0
@@ -3206,8 +3209,8 @@ class Dispatcher {
       // What async code awaits cannot be left: it is told at its next yield.
       if (a.waiting === null) return true
       this.letGo(a)
-    } else if (a.state === READY && a.started === undefined) {
-      this.take(a)
+    } else if ((a.state === READY || a.state === DEPLETED) && a.started === undefined) {
+      if (a.state === READY) this.take(a)
       this.finish(a, CANCELLED, reason)
     } else if (this.current === a) {
       this.interrupt()
@@ -3396,14 +3399,14 @@ class Dispatcher {
    * @param {number} time
    */
   settle(time) {
-    if (time < this.due || this.paused) return
+    if (time < this.due || time < this.settleFrom || this.paused) return
     this.settleBy = Math.min(time + this.slice, this.roundEnds)
     this.isLate = false
     for (let kind = REPLENISHMENT; kind <= MISS; kind++) this.settleKind(kind, time)
     this.due = Infinity
     for (const { first } of this.timelines) if (first !== null && first.key < this.due) this.due = first.key
     // Jobs have a slice in between.
-    if (this.isLate && (this.running !== null || this.ready.size > 0)) this.due = this.time + this.slice
+    this.settleFrom = this.isLate && (this.running !== null || this.ready.size > 0) ? this.time + this.slice : -Infinity
   }
 
   /** @param {number} kind @param {number} time */
@@ -3438,7 +3441,7 @@ class Dispatcher {
       if (kind === ALARM) this.emit('alarm', null, { due: time })
       else this.emit('replenish', null, subject.of === undefined ? { due: time } : { reservation: subject.of, due: time })
     }
-    this.call(kind === ALARM ? 'alarm' : 'replenishment', subject, this.time)
+    this.call(kind === ALARM ? 'alarm' : 'replenishment', entry.subject, this.time) // unless an observer has cancelled it
   }
 
   /** @param {Activation} a @param {Entry | null} entry null for that of a job that has ended */
@@ -3536,7 +3539,7 @@ class Dispatcher {
     rounds++
     const time = this.mark = this.roundBegan = this.read()
     this.roundEnds = Math.min(time + length, due)
-    this.due = -Infinity // whatever was put off
+    this.settleFrom = -Infinity
     this.busyBefore = this.stats.busy
     this.ran = false
     let isAsync = false
@@ -3814,7 +3817,11 @@ class Dispatcher {
         if (a.rare !== null && a.rare.server !== null && a.waiting?.isRanked) a.rare.server.pool?.setApart(a)
       }
     }
-    if (this.standing !== a) this.bill(a, elapsed, time)
+    if (this.standing === a) return
+    this.bill(a, elapsed, time)
+    if (this.observers === null) return
+    this.watch()
+    this.mark = this.time
   }
 
   /** Whether there is nothing to decide at a point of the running job. @param {Activation} a */
@@ -4221,11 +4228,12 @@ export class Scheduler {
 
   /** The host's clock, ms. */
   now() {
-    return this.#dispatcher.host.now()
+    return this.#dispatcher.read()
   }
 
   /**
-   * What has happened so far; times in ms. `busy` is what jobs were charged, `overhead` what rounds took beyond that,
+   * What has happened so far; times in ms. `busy` is what jobs were charged, and what alarm callbacks and handlers took;
+   * `overhead` is what rounds took beyond that, observers and policies of users included;
    * `yields` how often a job came back, `slices` how often the processor changed hands or a slice began.
    *
    * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
