@@ -241,7 +241,7 @@ export function watch(scheduler, host, policy, { blind = false } = {}) {
       }
       if (host.posts) note(`${host.posts} posts are left`)
       if (host.timers.length) note(`${host.timers.length} timers are left`)
-      if (host.maxPosts > 1) note(`${host.maxPosts} posts were outstanding at once`)
+      if (host.maxPosts > (host.mostPosts ?? 1)) note(`${host.maxPosts} posts were outstanding at once`)
     },
 
     /** Throws the violations, with the trace. */

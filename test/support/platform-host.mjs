@@ -34,7 +34,8 @@ export function platformHost({ platform = 'node', frame = 1000 / 60, ...options 
     options === undefined ? own(ms, fn) : made.after(ms, fn, options)
   // There, what is left until a frame may not be worth a round, so the next one waits for it.
   const turn = host.turn + (platform === 'firefox' ? frame : 0)
-  return Object.assign(host, made, { after, turn })
+  // One is that of the round. Where an alarm ends in turns of the event loop, one that was set anew leaves its last behind.
+  return Object.assign(host, made, { after, turn, mostPosts: platform === 'node' ? 1 : Infinity })
 }
 
 /** What setTimeout keeps of a delay. (That Node makes 1 of 0 is left out: it would shift whole schedules.) */
