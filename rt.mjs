@@ -3418,8 +3418,9 @@ class Dispatcher {
       if (kind === MISS ? entry.key >= time : entry.key > time) break
       // What a callback adds is settled here too, but only while it advances.
       if (entry.order >= limit && (entry.key <= this.settled || entry.time < entry.key)) break
-      // Callbacks read the clock; what does not is counted.
-      if (settled > 0 && this.time >= this.settleBy) {
+      // Callbacks read the clock; what does not is counted. Of replenishments there is one for each reservation, and who is
+      // next depends on all of them.
+      if (settled > 0 && kind !== REPLENISHMENT && this.time >= this.settleBy) {
         this.isLate = true
         break
       }

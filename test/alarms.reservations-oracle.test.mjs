@@ -7,7 +7,7 @@ import {
   assertBounded, assertSupplied, isAdmitted, jitterOf, simulate, timetable
 } from './support/reservation-oracle.mjs'
 import { amplified, perform, premature, randomScenario, victimized } from './support/reservation-scenario.mjs'
-import { forSeeds } from './support/seeded.mjs'
+import { forSeeds, seeded } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
 
 // Set SEEDS=10000 in the environment for the long run.
@@ -67,13 +67,19 @@ oracle('constant-bandwidth, under edf', () => {
   return forSeeds(300, random => assertOracle(random, { policy: 'edf' }))
 })
 
-oracle('with few preemption points, so that the last budgets exceed what remains', () => {
+/** Few preemption points, so that the last budgets exceed what remains. */
+function assertOverruns(random) {
   // Not polling: work that has come since a poll may be there when that is noticed.
   const kinds = { fp: ['sporadic', 'deferrable'], edf: ['constant-bandwidth'] }
-  return forSeeds(300, random => {
-    const policy = random.pick(['fp', 'edf'])
-    assertOracle(random, { policy, kinds: kinds[policy], hasOverruns: true })
-  })
+  const policy = random.pick(['fp', 'edf'])
+  assertOracle(random, { policy, kinds: kinds[policy], hasOverruns: true })
+}
+
+oracle('with few preemption points, so that the last budgets exceed what remains', () => forSeeds(300, assertOverruns))
+
+oracle('when several replenishments and a release are due after a budget that outlasts the round', () => {
+  // Seldom at random: here the replenishments came one a round.
+  assertOverruns(seeded(1221))
 })
 
 oracle.run()
