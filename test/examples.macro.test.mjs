@@ -334,7 +334,8 @@ for (const way of [plain, byDeadline]) {
     host.after(6010, () => visibility(host, world, false))
     const outcome = await drained(host, runSubtest(world, way, 'aes', { seconds: 2 }))
     assert.ok(host.time > 7000 && host.time < 7100, `${host.time}`)
-    assert.is(outcome.seconds, 2)
+    // Up to the slice and the budget of the load that runs when the time is up.
+    assert.ok(outcome.seconds >= 2 && outcome.seconds <= 2.0012, `${outcome.seconds}`)
     const { perSecond } = outcome.frames
     assert.ok(perSecond.every(count => Math.abs(count - 50) <= 1), `${perSecond}`)
     assert.ok(outcome.frames.interval.longest <= 40, `${outcome.frames.interval.longest}`)
