@@ -3236,8 +3236,10 @@ class Dispatcher {
     if (server === null) return
     server.detach(a.job)
     server.pool?.forget(a)
+    if (a.state === READY) this.take(a) // its place is in the pool, whatever its standing
     circumstances.server = null
-    this.refresh(a)
+    a.standing = this.standingOf(a)
+    this.place(a)
     server.pool?.check()
   }
 
