@@ -1546,7 +1546,11 @@ class Circumstances {
 const NOT_CANCELLED = Symbol('not cancelled')
 
 /** Whether a job that stands by its reservation alone does so together with others. @param {Activation} a */
-const isPooled = ({ rare }) => rare !== null && rare.server !== null && rare.server.pool !== undefined && rare.gates === 0
+const isPooled = ({ rare }) => rare !== null && rare.server !== null && rare.server.pool !== undefined && rare.gates === 0 &&
+  !isLent(rare)
+
+/** Whether a job waits for this one, whose standing will count when the reservation has none to give. @param {Circumstances} rare */
+const isLent = ({ owned }) => owned.length > 0 && owned.some(({ first }) => first !== null && first.activation !== null)
 
 /** @param {Activation} a */
 const rare = a => a.rare ??= new Circumstances()
@@ -2571,7 +2575,7 @@ const MOST_REFRESHES = 1e6
  * the standing that the reservation gives it, and only if it goes before one of them that runs; so one node moves when that
  * standing changes, however many jobs there are. While the reservation gives them none, all of them are out.
  *
- * Some are ranked each by itself: a job in a critical section, or with a better standing lent to it, is in the ready queue
+ * Some are ranked each by itself: a job in a critical section, or one that others wait for, is in the ready queue
  * beside the first; and one that waits may lend its own.
  */
 class Pool {
@@ -2969,19 +2973,17 @@ class Dispatcher {
   insert(a) {
     a.state = READY
     const server = a.rare === null ? null : a.rare.server
-    if (server === null) {
-      this.ready.push(a)
-    } else if (server.pool === undefined) {
-      if (a.standing === SPENT) a.state = DEPLETED
-      else this.ready.push(a)
-    } else if (server.pool.holds(a)) {
-      server.pool.forget(a)
-      rare(a).pool = server.pool
-      server.pool.push(a)
-    } else {
+    if (server !== null && server.pool !== undefined) {
+      if (server.pool.holds(a)) {
+        server.pool.forget(a)
+        rare(a).pool = server.pool
+        server.pool.push(a)
+        return
+      }
       server.pool.setApart(a)
-      this.ready.push(a)
     }
+    if (a.standing === SPENT) a.state = DEPLETED
+    else this.ready.push(a)
   }
 
   /** Takes a ready job from its queue; one that is out becomes depleted, and is in none. @param {Activation} a */
@@ -3148,7 +3150,8 @@ class Dispatcher {
   restand(a) {
     if (a.state >= DONE) return
     const standing = this.standingOf(a)
-    if (a.standing === standing) return
+    const isMisplaced = a.rare !== null && a.rare.pool !== null && !isPooled(a)
+    if (a.standing === standing && !isMisplaced) return
     if (a.state === READY) this.take(a)
     a.standing = standing
     this.place(a)
