@@ -1522,6 +1522,17 @@ for (const depleted of /** @type {const} */ (['wait', 'background', 'postpone'])
   })
 }
 
+families('one that is ready when another has used the reservation up runs by what the job that waits for it lends', () => {
+  const { host, scheduler, ran } = world({ policy: fp })
+  const reservation = new Reservation({ scheduler, capacity: 3, period: 20, kind: 'deferrable', depleted: 'background' })
+  scheduler.spawn(() => execute(host, 4), { name: 'first', priority: 2, reservation })
+  const second = scheduler.spawn(() => execute(host, 2), { name: 'second', priority: 1, reservation })
+  scheduler.spawn(function* () { yield second }, { name: 'waits', priority: 5 })
+  scheduler.spawn(() => execute(host, 5), { name: 'between', priority: 3 })
+  host.run()
+  assert.equal(ran(), { first: [[0, 3], [10, 11]], second: [[3, 5]], between: [[5, 10]], waits: [] })
+})
+
 families.run()
 
 // -------------------------------------------------------------------------------------------------- resizing

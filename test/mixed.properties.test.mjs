@@ -37,6 +37,15 @@ for (const { where, hostOf, part } of HOSTS) {
   })
 }
 
+for (const [seed, what] of Object.entries({
+  1598: 'a job that was cancelled stayed in the pool of the reservation that it had left',
+  4943: 'a job that others wait for sank to the background with its reservation',
+  7510: 'of two replenishments due at once, the first decided who runs before the second had happened'
+})) {
+  properties(`have found: ${what}`, () =>
+    assertKept(generate(seeded(Number(seed)), { without: WITHOUT }), HOSTS[0].hostOf))
+}
+
 properties('run alike whenever they run, on each host, and in Node as on the virtual one', () => {
   const [virtual, node] = HOSTS
   return forSeeds(150, async ({ seed }) => {
