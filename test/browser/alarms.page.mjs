@@ -58,7 +58,8 @@ test('of alarms one after the other none is early by the clock that set it', asy
     const ms = i % 12 + i / 60
     const before = performance.now()
     const fired = await new Promise(resolve => { after(ms, () => resolve(performance.now()), { scheduler }) })
-    ok(fired - before >= ms, `${ms} ms took ${fired - before}`)
+    // An alarm may come at the very tick: a difference of two times is rounded.
+    ok(fired - before >= ms - 1e-6, `${ms} ms took ${fired - before}`)
   }
 })
 
