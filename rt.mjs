@@ -3101,7 +3101,11 @@ class Dispatcher {
     if (a.state < DONE) this.rekey(a, 'priority', priority)
   }
 
-  /** Changes what a job is ranked by. @param {Activation} a @param {'release' | 'deadline' | 'priority'} key @param {number} value */
+  /**
+   * Changes what a job is ranked by; or nothing, where a resource refuses the level that a pending job would have.
+   *
+   * @param {Activation} a @param {'release' | 'deadline' | 'priority'} key @param {number} value
+   */
   rekey(a, key, value) {
     const before = a[key]
     const isPending = a.state === PENDING
@@ -4239,8 +4243,8 @@ export class Scheduler {
 
   /**
    * What has happened so far; times in ms. `busy` is what jobs were charged, and what alarm callbacks and handlers took;
-   * `overhead` is what rounds took beyond that, observers and policies of users included;
-   * `yields` how often a job came back, `slices` how often the processor changed hands or a slice began.
+   * `overhead` is what rounds took beyond that, observers and policies of users included; `yields` how often a job came
+   * back, `slices` how often the processor changed hands or a slice began.
    *
    * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
    *   misses: number, overruns: number, stalls: number, longestBudget: number, longestRound: number }}
