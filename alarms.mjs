@@ -1955,7 +1955,7 @@ class PriorityInheriting extends Server {
 /** Who pays for a job. @type {WeakMap<Job, Account>} */
 const accounts = new WeakMap()
 
-/** The books of a reservation, and what the scheduler sees of it (see Partner in rt.mjs). */
+/** The books of a reservation, and what the scheduler sees of it (see JobHook in rt.mjs). */
 class Account {
   /** Jobs, and those of them that have work to do. @type {Set<Job>} */
   jobs = new Set()

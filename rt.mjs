@@ -1058,7 +1058,7 @@ function abortSignal(value) {
 }
 
 /** @param {string} name @param {unknown} value @param {string} kind @returns {any} what the seam acts on */
-function partner(name, value, kind) {
+function hookOf(name, value, kind) {
   try {
     const found = /** @type {any} */ (value)[protocol]
     if (found) return found
@@ -1280,8 +1280,8 @@ function parametersOf(given, base = NOTHING) {
     abort: miss === 'abort',
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
-    reservation: reservation === undefined ? null : partner('reservation', reservation, 'a Reservation'),
-    uses: uses === undefined ? null : Array.from(uses, one => partner('uses', one, 'an array of Resources'))
+    reservation: reservation === undefined ? null : hookOf('reservation', reservation, 'a Reservation'),
+    uses: uses === undefined ? null : Array.from(uses, one => hookOf('uses', one, 'an array of Resources'))
   }
 }
 
@@ -1356,8 +1356,7 @@ class Activation {
     this.outcome = undefined
     /** @type {Deferred | null} */
     this.deferred = null
-    /** @type {Circumstances | null} */
-    this.rare = null
+    this.extras = NO_EXTRAS
     this.job = new Job(this)
   }
 
@@ -1369,7 +1368,7 @@ class Activation {
   get ranked() { return this }
 
   /** The preemption level, fixed at release. */
-  get level() { return this.rare?.level ?? this.dispatcher.policy.level(this.job) }
+  get level() { return this.extras.level ?? this.dispatcher.policy.level(this.job) }
 
   /** @param {Waitable} waitable */
   woken(waitable) {
@@ -1497,8 +1496,8 @@ class Pace extends BudgetTuner {
  * @property {(error: unknown) => void} reject
  */
 
-/** What only few jobs have. */
-class Circumstances {
+/** What only few jobs have; the others share NO_EXTRAS. */
+class Extras {
   /** @type {string | undefined} */
   name
   wcet = Infinity
@@ -1526,11 +1525,11 @@ class Circumstances {
   /** NOT_CANCELLED, or the reason. @type {unknown} */
   reason = NOT_CANCELLED
   delivered = false
-  /** @type {Partner | null} */
+  /** @type {JobHook | null} */
   server = null
   /** That of its reservation, while the job is ready there. @type {Pool | null} */
   pool = null
-  /** @type {Partner[] | null} */
+  /** @type {JobHook[] | null} */
   uses = null
   /** The number of gates held. */
   gates = 0
@@ -1546,14 +1545,17 @@ class Circumstances {
 const NOT_CANCELLED = Symbol('not cancelled')
 
 /** Whether a job that stands by its reservation alone does so together with others. @param {Activation} a */
-const isPooled = ({ rare }) => rare !== null && rare.server !== null && rare.server.pool !== undefined && rare.gates === 0 &&
-  !isLent(rare)
+const isPooled = ({ extras }) => extras.server !== null && extras.server.pool !== undefined && extras.gates === 0 &&
+  !isLent(extras)
 
-/** Whether a job waits for this one, whose standing will count when the reservation has none to give. @param {Circumstances} rare */
+/** Whether a job waits for this one, whose standing will count when the reservation has none to give. @param {Extras} extras */
 const isLent = ({ owned }) => owned.length > 0 && owned.some(({ first }) => first !== null && first.activation !== null)
 
-/** @param {Activation} a */
-const rare = a => a.rare ??= new Circumstances()
+/** What is only read. */
+const NO_EXTRAS = new Extras()
+
+/** To be written. @param {Activation} a */
+const extrasOf = a => a.extras === NO_EXTRAS ? a.extras = new Extras() : a.extras
 
 /** @type {(job: Job) => Activation} */
 let activationOf
@@ -1586,8 +1588,8 @@ export class Job {
   get id() { return this.#activation.id }
   /** @returns {string} the name given, else the task's, else the function's */
   get name() {
-    const { rare, work, id } = this.#activation
-    return rare?.name || (typeof work === 'function' || work instanceof Task ? work.name : '') || `job ${id}`
+    const { extras, work, id } = this.#activation
+    return extras.name || (typeof work === 'function' || work instanceof Task ? work.name : '') || `job ${id}`
   }
   /** @returns {Task | null} */
   get task() {
@@ -1595,8 +1597,8 @@ export class Job {
     return work instanceof Task ? work : null
   }
   get state() {
-    const { state, dispatcher, rare } = this.#activation
-    if (state === READY && rare !== null && rare.pool !== null && rare.pool.isOut) return 'depleted'
+    const { state, dispatcher, extras } = this.#activation
+    if (state === READY && extras.pool !== null && extras.pool.isOut) return 'depleted'
     return STATES[state === RUNNING && !dispatcher.inRound ? READY : state]
   }
   /** Host timestamp, ms. */
@@ -1632,7 +1634,7 @@ export class Job {
     this.#activation.dispatcher.setPriority(this.#activation, value)
   }
   /** ms; Infinity without one. */
-  get period() { return this.#activation.rare?.period ?? Infinity }
+  get period() { return this.#activation.extras.period }
   /** The preemption level, fixed at release (Baker 1991). */
   get level() { return this.#activation.level }
 
@@ -1917,7 +1919,7 @@ class Join extends Waitable {
     const { target } = this
     if (target.state === DONE) return this.wake(target.outcome)
     if (target.state > DONE) return this.fail(target.outcome)
-    const queue = rare(target).joiners ??= new Queue(target.job)
+    const queue = extrasOf(target).joiners ??= new Queue(target.job)
     queue.push(this, job)
   }
   undo() {
@@ -1980,12 +1982,12 @@ class Queue {
     if (next === last) return
     this.#owner = next
     if (last !== null) {
-      const { owned } = rare(last)
+      const { owned } = extrasOf(last)
       owned.splice(owned.indexOf(this), 1)
       last.dispatcher.refresh(last)
     }
     if (next !== null) {
-      rare(next).owned.push(this)
+      extrasOf(next).owned.push(this)
       next.dispatcher.refresh(next)
     }
   }
@@ -2075,7 +2077,7 @@ class Queue {
  * Whose keys decide. It never changes while anybody is queued by it: a job is taken out of its queue before its own keys
  * change, and what it lends to others is a copy.
  *
- * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked, readonly payer?: Partner }} Standing
+ * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked, readonly payer?: JobHook }} Standing
  *   `payer`: who is charged for what runs by it
  */
 
@@ -2086,7 +2088,7 @@ const NOBODY = { band: 0, job: { absoluteDeadline: Infinity, priority: 0 } }
 function standingToLend(a) {
   if (a === null) return NOBODY
   if (a.standing !== a) return a.standing
-  return rare(a).rank ??= { band: 0, job: rankOf(a.job) }
+  return extrasOf(a).rank ??= { band: 0, job: rankOf(a.job) }
 }
 
 /** @param {Job} job @returns {Ranked} what a policy may compare jobs by */
@@ -2099,7 +2101,7 @@ const rankOf = ({ id, name, task, release, deadline, absoluteDeadline, priority,
  */
 function refuseCycle(waiting, waitable) {
   // Only a job that somebody waits for can close a circle: most waits need not walk the chain.
-  if (waiting.rare === null || !waiting.rare.owned.some(queue => queue.size > 0)) return
+  if (!waiting.extras.owned.some(queue => queue.size > 0)) return
   /** Who waits for whom, on the way from the job. @type {Map<Activation, Activation | null>} */
   const waiters = new Map()
   const follow = (/** @type {Waitable | null} */ awaited, /** @type {Activation | null} */ waiter) => {
@@ -2236,19 +2238,18 @@ function waitableOf(a, value) {
 
 /** @param {Activation} a @param {Waitable} waitable */
 function refuseInSection(a, waitable) {
-  if (a.rare !== null && a.rare.gates > 0 && waitable.mayBlock) {
+  if (a.extras.gates > 0 && waitable.mayBlock) {
     throw new TypeError(`${a.job.name} waits inside a critical section`)
   }
 }
 
 /** Whether a cancellation is still to be thrown into the job, and may be. @param {Activation} a */
-const isDoomed = a => a.rare !== null && a.rare.reason !== NOT_CANCELLED && !a.rare.delivered && a.rare.gates === 0
+const isDoomed = a => a.extras.reason !== NOT_CANCELLED && !a.extras.delivered && a.extras.gates === 0
 
 /** @param {Activation} a */
 function takeReason(a) {
-  const circumstances = /** @type {Circumstances} */ (a.rare)
-  circumstances.delivered = true
-  return circumstances.reason
+  a.extras.delivered = true
+  return a.extras.reason
 }
 
 /**
@@ -2325,7 +2326,7 @@ function drive(a) {
     leaf = a.leaf
     isNative = leaf.next === next
   } else if (leaf === null) {
-    if (a.rare !== null && a.rare.driver?.isAsync) return a.rare.driver.resume(throwing, input)
+    if (a.extras.driver?.isAsync) return a.extras.driver.resume(throwing, input)
     a.outcome = input
     return throwing ? FAILED : DONE
   }
@@ -2382,7 +2383,7 @@ function drive(a) {
       }
       if (value === undefined) {
         // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
-      } else if (a.rare !== null && isDoomed(a)) {
+      } else if (isDoomed(a)) {
         throw takeReason(a)
       } else if (!isToWaitFor && isIterator(value)) {
         const callers = a.callers ??= []
@@ -2398,7 +2399,7 @@ function drive(a) {
       } else {
         /** @type {Waitable} */
         const waitable = isToWaitFor ? value : waitableOf(a, value)
-        if (a.rare !== null) refuseInSection(a, waitable)
+        refuseInSection(a, waitable)
         if (!waitable.enlist(a)) {
           refuseCycle(a, waitable)
           a.leaf = leaf
@@ -2467,7 +2468,7 @@ function begin(a) {
   } finally {
     certain = before
     // It has yielded, although it is no async function.
-    if (a.rare !== null && a.rare.driver !== null && !a.rare.driver.isAsync) a.rare.driver.resume(false, undefined)
+    if (a.extras.driver !== null && !a.extras.driver.isAsync) a.extras.driver.resume(false, undefined)
   }
 }
 
@@ -2621,7 +2622,7 @@ class Pool {
   check() {
     const dispatcher = this.#dispatcher
     const { running } = dispatcher
-    const runs = running !== null && running.rare?.server?.pool === this && this.holds(running) ? running : null
+    const runs = running !== null && running.extras.server?.pool === this && this.holds(running) ? running : null
     if (this.first !== null) {
       if (this.isOut || runs !== null && dispatcher.compareOwn(runs, this.first) < 0) this.#retreat()
     } else if (!this.isOut && this.heap.size > 0) {
@@ -2657,7 +2658,7 @@ class Pool {
     const wasOut = this.isOut
     if (this.first !== null) this.#retreat()
     this.isOut = isOut
-    if (dispatcher.running?.rare?.server?.pool === this) dispatcher.refresh(dispatcher.running)
+    if (dispatcher.running?.extras.server?.pool === this) dispatcher.refresh(dispatcher.running)
     for (const a of [...this.apart]) dispatcher.refresh(a)
     this.check()
     if (wasOut && this.first !== null) dispatcher.giveWay(this.first)
@@ -2670,7 +2671,7 @@ class Pool {
   #tell(jobs) {
     this.#dispatcher.read()
     for (const a of jobs) {
-      if (a.rare?.pool !== this) continue
+      if (a.extras.pool !== this) continue
       if (this.isOut) this.#dispatcher.emitDepletion(a)
       else this.#dispatcher.emit('wake', a)
     }
@@ -2872,14 +2873,14 @@ class Dispatcher {
     a.deadline = parameters.deadline
     a.priority = priority
     a.limit = parameters.limit ?? this.limit
-    if (parameters.wcet < Infinity) rare(a).wcet = parameters.wcet
-    if (parameters.period < Infinity) rare(a).period = parameters.period
-    if (parameters.onMiss !== undefined) rare(a).onMiss = parameters.onMiss
-    if (parameters.onOverrun !== undefined) rare(a).onOverrun = parameters.onOverrun
-    if (name !== undefined) rare(a).name = name
-    if (parameters.abort) rare(a).abort = true
+    if (parameters.wcet < Infinity) extrasOf(a).wcet = parameters.wcet
+    if (parameters.period < Infinity) extrasOf(a).period = parameters.period
+    if (parameters.onMiss !== undefined) extrasOf(a).onMiss = parameters.onMiss
+    if (parameters.onOverrun !== undefined) extrasOf(a).onOverrun = parameters.onOverrun
+    if (name !== undefined) extrasOf(a).name = name
+    if (parameters.abort) extrasOf(a).abort = true
     if (signal?.aborted) {
-      rare(a).reason = signal.reason
+      extrasOf(a).reason = signal.reason
       this.admit(a)
       this.finish(a, CANCELLED, signal.reason)
       return a
@@ -2888,7 +2889,7 @@ class Dispatcher {
     this.attach(a, parameters.uses, parameters.reservation)
     this.admit(a)
     if (a.release > now) {
-      rare(a).pending = this.at(RELEASE, a.release, a, true)
+      extrasOf(a).pending = this.at(RELEASE, a.release, a, true)
       this.rest()
     } else {
       this.arrive(a)
@@ -2896,27 +2897,27 @@ class Dispatcher {
     return a
   }
 
-  /** @param {Activation} a @param {Partner[] | null} uses @param {Partner | null} reservation */
+  /** @param {Activation} a @param {JobHook[] | null} uses @param {JobHook | null} reservation */
   attach(a, uses, reservation) {
     if (uses === null && reservation === null) return
-    const partners = reservation === null ? uses ?? [] : [...uses ?? [], reservation]
+    const hooks = reservation === null ? uses ?? [] : [...uses ?? [], reservation]
     let attached = 0
-    if (reservation?.level !== undefined) rare(a).level = reservation.level // by which resources compute ceilings
+    if (reservation?.level !== undefined) extrasOf(a).level = reservation.level // by which resources compute ceilings
     try {
-      for (; attached < partners.length; attached++) partners[attached].attach(a.job, this.scheduler)
+      for (; attached < hooks.length; attached++) hooks[attached].attach(a.job, this.scheduler)
     } catch (error) {
-      for (const partner of partners.slice(0, attached)) partner.detach(a.job)
-      a.rare?.unlisten?.()
+      for (const hook of hooks.slice(0, attached)) hook.detach(a.job)
+      a.extras.unlisten?.()
       throw error
     }
-    rare(a).uses = uses
-    rare(a).server = reservation
+    extrasOf(a).uses = uses
+    extrasOf(a).server = reservation
     a.standing = this.standingOf(a)
   }
 
   /** @param {Activation} a @param {AbortSignal} signal */
   listen(a, signal) {
-    rare(a).unlisten = listenTo(signal, 'abort', () => { this.cancel(a, signal.reason) })
+    extrasOf(a).unlisten = listenTo(signal, 'abort', () => { this.cancel(a, signal.reason) })
   }
 
   /** @param {Activation} a */
@@ -2936,7 +2937,7 @@ class Dispatcher {
 
   /** @param {Activation} a */
   expectMiss(a) {
-    a.miss = this.at(MISS, a.absoluteDeadline, a, a.rare !== null && a.rare.abort)
+    a.miss = this.at(MISS, a.absoluteDeadline, a, a.extras.abort)
   }
 
   /**
@@ -2947,10 +2948,10 @@ class Dispatcher {
    */
   enqueue(a, type) {
     a.state = WAITING // for nothing: what its reservation does now must not find it in a queue
-    const server = a.rare === null ? null : a.rare.server
+    const server = a.extras.server
     // A job that wakes another does so in the middle of its budget.
     if (server !== null && server.ready !== undefined) server.ready(a.job, this.current === null ? this.time : this.read())
-    if (a.rare !== null) a.standing = this.standingOf(a)
+    a.standing = this.standingOf(a)
     a.stamp = this.rotation
     this.put(a)
     if (this.observers === null) return
@@ -2966,17 +2967,17 @@ class Dispatcher {
 
   /** @param {Activation} a who has come, gone, or had his turn */
   regroup(a) {
-    if (a.rare !== null && a.rare.server !== null) a.rare.server.pool?.check()
+    if (a.extras.server !== null) a.extras.server.pool?.check()
   }
 
   /** @param {Activation} a to be followed by `regroup` */
   insert(a) {
     a.state = READY
-    const server = a.rare === null ? null : a.rare.server
+    const server = a.extras.server
     if (server !== null && server.pool !== undefined) {
       if (server.pool.holds(a)) {
         server.pool.forget(a)
-        rare(a).pool = server.pool
+        extrasOf(a).pool = server.pool
         server.pool.push(a)
         return
       }
@@ -2994,11 +2995,11 @@ class Dispatcher {
 
   /** @param {Activation} a to be followed by `regroup` */
   extract(a) {
-    const pool = a.rare === null ? null : a.rare.pool
+    const { pool } = a.extras
     if (pool === null) return this.ready.remove(a)
     if (pool.isOut) a.state = DEPLETED
     pool.remove(a)
-    rare(a).pool = null
+    a.extras.pool = null
   }
 
   /** Its reservation has nothing left for it. @param {Activation} a in no queue */
@@ -3010,7 +3011,7 @@ class Dispatcher {
 
   /** @param {Activation} a */
   emitDepletion(a) {
-    const reservation = a.rare?.server?.name
+    const reservation = a.extras.server?.name
     this.emit('deplete', a, reservation === undefined ? undefined : { reservation })
   }
 
@@ -3091,8 +3092,8 @@ class Dispatcher {
     if (a.miss !== null && this.read() > a.absoluteDeadline) a.miss = null
     this.rekey(a, 'release', release)
     a.missed = false
-    rare(a).overran = false
-    rare(a).costBefore = a.cost
+    extrasOf(a).overran = false
+    extrasOf(a).costBefore = a.cost
     this.setDeadline(a, a.deadline)
   }
 
@@ -3109,14 +3110,14 @@ class Dispatcher {
   rekey(a, key, value) {
     const before = a[key]
     const isPending = a.state === PENDING
-    if (!isPending) rare(a).level ??= a.level // fixed at release
+    if (!isPending) extrasOf(a).level ??= a.level // fixed at release
     if (a.state === READY) this.take(a)
     a[key] = value
-    if (a.rare !== null) a.rare.rank = null
+    if (a.extras.rank !== null) a.extras.rank = null
     a.standing = this.standingOf(a)
     if (!isPending) return this.place(a)
     // The level has changed, by which resources compute their ceilings.
-    const uses = a.rare?.uses ?? []
+    const uses = a.extras.uses ?? []
     for (const resource of uses) resource.detach(a.job)
     try {
       for (const resource of uses) resource.attach(a.job, this.scheduler)
@@ -3154,7 +3155,7 @@ class Dispatcher {
   restand(a) {
     if (a.state >= DONE) return
     const standing = this.standingOf(a)
-    const isMisplaced = a.rare !== null && a.rare.pool !== null && !isPooled(a)
+    const isMisplaced = a.extras.pool !== null && !isPooled(a)
     if (a.standing === standing && !isMisplaced) return
     if (a.state === READY) this.take(a)
     a.standing = standing
@@ -3180,34 +3181,34 @@ class Dispatcher {
 
   /** By its own keys, or its reservation. @param {Activation} a @returns {Standing} */
   ownStanding(a) {
-    const server = a.rare === null ? null : a.rare.server
+    const server = a.extras.server
     return server === null ? a : server.standing?.(a.job) ?? SPENT
   }
 
   /** The better of its own, or its reservation's, and that of the best job in any queue it owns. @param {Activation} a */
   standingOf(a) {
-    const { rare } = a
-    if (rare === null) return a
+    const { extras } = a
+    if (extras === NO_EXTRAS) return a
     /** @type {Standing} */
     let best = this.ownStanding(a)
-    for (const { first } of rare.owned) {
+    for (const { first } of extras.owned) {
       if (first === null || first.activation === null) continue
       if (this.compareStandings(first.standing, best) < 0) best = first.standing
     }
     // Depletion inside a critical section lets the section finish.
-    return rare.gates > 0 && rare.server !== null && best.band < a.standing.band ? a.standing : best
+    return extras.gates > 0 && extras.server !== null && best.band < a.standing.band ? a.standing : best
   }
 
   // Cancelling
 
   /** @param {Activation} a @param {unknown} reason @returns {boolean} */
   cancel(a, reason) {
-    const circumstances = rare(a)
-    if (a.state >= DONE || circumstances.reason !== NOT_CANCELLED) return false
-    circumstances.reason = reason
+    const extras = extrasOf(a)
+    if (a.state >= DONE || extras.reason !== NOT_CANCELLED) return false
+    extras.reason = reason
     this.read()
     if (a.state === PENDING) {
-      if (circumstances.pending !== null) this.removeEntry(circumstances.pending)
+      if (extras.pending !== null) this.removeEntry(extras.pending)
       this.finish(a, CANCELLED, reason)
       return true
     }
@@ -3238,13 +3239,13 @@ class Dispatcher {
 
   /** A job that is cancelled leaves its reservation, or its `finally` might never run. @param {Activation} a */
   leaveReservation(a) {
-    const circumstances = rare(a)
-    const { server } = circumstances
+    const extras = extrasOf(a)
+    const { server } = extras
     if (server === null) return
     server.detach(a.job)
     server.pool?.forget(a)
     if (a.state === READY) this.take(a) // its place is in the pool, whatever its standing
-    circumstances.server = null
+    extras.server = null
     a.standing = this.standingOf(a)
     this.place(a)
     server.pool?.check()
@@ -3261,11 +3262,11 @@ class Dispatcher {
 
   /** @param {Activation} a @param {number} state @param {any} outcome */
   finish(a, state, outcome) {
-    const { rare } = a
-    if (rare !== null && rare.reason !== NOT_CANCELLED) {
+    const { extras } = a
+    if (extras.reason !== NOT_CANCELLED) {
       // Asked to stop and ended without having been told, or by passing on what it was told.
-      if (state === DONE && !rare.delivered) outcome = rare.reason
-      if (Object.is(outcome, rare.reason) && !(state === DONE && rare.delivered)) state = CANCELLED
+      if (state === DONE && !extras.delivered) outcome = extras.reason
+      if (Object.is(outcome, extras.reason) && !(state === DONE && extras.delivered)) state = CANCELLED
     }
     a.state = state
     a.outcome = outcome
@@ -3284,7 +3285,7 @@ class Dispatcher {
       this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
         state === DONE ? undefined : { error: outcome })
     }
-    if (rare !== null) this.tidy(a, rare)
+    if (extras !== NO_EXTRAS) this.tidy(a, extras)
     if (a.deferred !== null) settlePromise(a, a.deferred)
     if (state === FAILED && !a.handled) this.failures.push(a)
     if (this.inRound) return
@@ -3294,24 +3295,24 @@ class Dispatcher {
     this.rest()
   }
 
-  /** @param {Activation} a @param {Circumstances} rare */
-  tidy(a, rare) {
-    if (rare.driver !== null && rare.driver.promise !== null) rare.driver.resume(a.state !== DONE, a.outcome)
-    rare.pending = null
-    if (rare.unlisten !== null) this.call('signal', rare.unlisten)
-    rare.unlisten = null
-    if (rare.gates > 0) {
+  /** @param {Activation} a @param {Extras} extras */
+  tidy(a, extras) {
+    if (extras.driver !== null && extras.driver.promise !== null) extras.driver.resume(a.state !== DONE, a.outcome)
+    extras.pending = null
+    if (extras.unlisten !== null) this.call('signal', extras.unlisten)
+    extras.unlisten = null
+    if (extras.gates > 0) {
       this.gates = this.gates.filter(gate => gate.activation !== a)
       this.raiseCeilings()
     }
-    if (rare.server !== null) {
-      rare.server.detach(a.job)
-      rare.server.pool?.forget(a)
+    if (extras.server !== null) {
+      extras.server.detach(a.job)
+      extras.server.pool?.forget(a)
     }
-    if (rare.uses !== null) for (const resource of rare.uses) resource.detach(a.job)
-    rare.server = rare.uses = null
-    for (const queue of rare.owned.slice()) if (queue !== rare.joiners) queue.orphan()
-    const { joiners } = rare
+    if (extras.uses !== null) for (const resource of extras.uses) resource.detach(a.job)
+    extras.server = extras.uses = null
+    for (const queue of extras.owned.slice()) if (queue !== extras.joiners) queue.orphan()
+    const { joiners } = extras
     if (joiners !== null) {
       for (let node = joiners.shift(); node !== null; node = joiners.shift()) {
         if (a.state === DONE) node.waitable.wake(a.outcome)
@@ -3462,9 +3463,9 @@ class Dispatcher {
     }
     this.stats.misses++
     if (this.observers !== null) this.emit('miss', a)
-    this.call('onMiss', a.rare?.onMiss, a.job)
+    this.call('onMiss', a.extras.onMiss, a.job)
     this.call('onMiss', this.onMiss, a.job)
-    if (a.rare === null || !a.rare.abort || a.state >= DONE) return
+    if (!a.extras.abort || a.state >= DONE) return
     this.cancel(a, new DeadlineError(`${a.job.name} missed its deadline, ${a.deadline} ms after its release`))
   }
 
@@ -3681,8 +3682,7 @@ class Dispatcher {
    */
   keepShapes() {
     this.shapes = [
-      new Activation(this, 0, undefined, null, NO_ARGUMENTS), new Pace(), new Circumstances(),
-      new Entry(this, 0, 0, MISS, null, false)
+      new Activation(this, 0, undefined, null, NO_ARGUMENTS), new Pace(), new Entry(this, 0, 0, MISS, null, false)
     ]
   }
 
@@ -3782,7 +3782,7 @@ class Dispatcher {
     this.mark = this.time
     for (;;) {
       // A job that is cancelled but must be given what woke it gets as far as its next point.
-      this.granted = allowance.left = a.rare !== null && isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit
+      this.granted = allowance.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit
         : a.pace === null ? 1 : a.pace.points
       this.cut = false
       this.current = dispatched = a
@@ -3824,7 +3824,7 @@ class Dispatcher {
       if (outcome === BLOCKED || outcome === AWAY) {
         this.running = null
         a.state = WAITING
-        if (a.rare !== null && a.rare.server !== null && a.waiting?.isRanked) a.rare.server.pool?.setApart(a)
+        if (a.extras.server !== null && a.waiting?.isRanked) a.extras.server.pool?.setApart(a)
       }
     }
     if (this.standing === a) return
@@ -3839,7 +3839,7 @@ class Dispatcher {
     const { time } = this
     return time < this.due && a.cost - /** @type {Pace} */ (a.pace).turn < this.slice && time < this.roundEnds &&
       this.elapsed <= this.slice && !this.paused &&
-      (a.rare === null || !isDoomed(a) && (a.rare.overran || a.cost - a.rare.costBefore <= a.rare.wcet))
+      !isDoomed(a) && (a.extras.overran || a.cost - a.extras.costBefore <= a.extras.wcet)
   }
 
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
@@ -3856,11 +3856,11 @@ class Dispatcher {
    */
   bill(a, ms, time) {
     const { standing } = this
-    const server = a.rare === null ? null : a.rare.server
+    const server = a.extras.server
     if (server !== null) server.charge?.(a.job, ms, time, standing)
     const { payer } = standing
     if (payer !== undefined && payer !== server?.payer) payer.charge?.(a.job, ms, time, standing)
-    if (server !== null && /** @type {Circumstances} */ (a.rare).reason !== NOT_CANCELLED) this.leaveReservation(a)
+    if (server !== null && a.extras.reason !== NOT_CANCELLED) this.leaveReservation(a)
   }
 
   /**
@@ -3870,14 +3870,14 @@ class Dispatcher {
    */
   account(a, outcome) {
     const { time } = this
-    const pool = a.rare?.server?.pool
-    if (outcome === BLOCKED || outcome === AWAY) a.rare?.server?.rest?.(a.job, time)
+    const pool = a.extras.server?.pool
+    if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest?.(a.job, time)
     if (outcome === BLOCKED) {
       this.waiters?.add(a.job)
       if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
       // Cancelled by the very act of waiting.
       if (a.state === WAITING && isDoomed(a)) this.letGo(a)
-    } else if (outcome === AWAY && a.rare !== null && a.rare.gates > 0) {
+    } else if (outcome === AWAY && a.extras.gates > 0) {
       outcome = FAILED
       a.outcome = new TypeError(`${a.job.name} waits inside a critical section`)
     } else if (outcome === AWAY) {
@@ -3900,11 +3900,11 @@ class Dispatcher {
   inspect(a) {
     const { elapsed } = this
     if (elapsed > this.slice) this.stall(a, elapsed)
-    if (a.rare !== null && !a.rare.overran && a.cost - a.rare.costBefore > a.rare.wcet) {
-      a.rare.overran = true
+    if (!a.extras.overran && a.cost - a.extras.costBefore > a.extras.wcet) {
+      a.extras.overran = true
       this.stats.overruns++
       if (this.observers !== null) this.emit('overrun', a)
-      this.call('onOverrun', a.rare.onOverrun, a.job)
+      this.call('onOverrun', a.extras.onOverrun, a.job)
       this.call('onOverrun', this.onOverrun, a.job)
     }
   }
@@ -3925,9 +3925,9 @@ class Dispatcher {
     const isBare = options === undefined
     if (isBare && asker !== null && asker.leaf === null && asker.state < DONE) return yieldIn(asker)
     // A continuation that inherits nothing may be the rest of any code that inherits nothing.
-    if (isBare && asker === null && this.current?.rare?.driver?.isPlain) return yieldIn(this.current)
+    if (isBare && asker === null && this.current?.extras.driver?.isPlain) return yieldIn(this.current)
     const given = isBare ? { signal: 'inherit' } : optionsOf(options, YIELD_OPTIONS)
-    const signal = given.signal !== 'inherit' ? given.signal : asker?.rare?.signal ?? undefined
+    const signal = given.signal !== 'inherit' ? given.signal : asker?.extras.signal ?? undefined
     const now = this.read()
     const a = new Activation(this, this.stats.jobs + 1, 'continuation', null, NO_ARGUMENTS)
     a.limit = this.limit
@@ -3939,14 +3939,14 @@ class Dispatcher {
     if (given.deadline !== undefined) a.deadline = positive('deadline', given.deadline)
     if (given.priority !== undefined && given.priority !== 'inherit') a.priority = priorityOf(given.priority)
     if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
-    rare(a).name = 'continuation'
+    extrasOf(a).name = 'continuation'
     const driver = driverOf(a)
     driver.isFree = driver.isAsync = true
     driver.isPlain = isBare && asker === null
-    driver.owner = driver.isPlain ? null : asker?.rare?.driver ? asker.rare.driver.owner : a
+    driver.owner = driver.isPlain ? null : asker?.extras.driver ? asker.extras.driver.owner : a
     const promise = driver.stop()
     if (signal !== undefined) {
-      rare(a).signal = signal
+      extrasOf(a).signal = signal
       this.listen(a, signal)
     }
     this.admit(a)
@@ -3977,7 +3977,7 @@ class Dispatcher {
    */
   hasPeer(a) {
     const { first } = this.ready
-    return first !== null && first.stamp >= 0 && !(first.started === undefined && first.rare?.posted) &&
+    return first !== null && first.stamp >= 0 && !(first.started === undefined && first.extras.posted) &&
       this.compareStandings(first.standing, a.standing) === 0
   }
 
@@ -4001,13 +4001,13 @@ class Dispatcher {
       priority: priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible')),
       release: delay > 0 ? this.read() + delay : undefined
     }, NO_ARGUMENTS)
-    rare(a).posted = true
+    extrasOf(a).posted = true
     if (signal === undefined || a.state >= DONE) return a.job
-    rare(a).signal = signal
+    extrasOf(a).signal = signal
     const unlisten = listenTo(signal, 'abort', () => this.abort(a, signal.reason))
     const unfollow = follows
       ? listenTo(signal, 'prioritychange', () => this.setPriority(a, priorityOf(signal.priority))) : undefined
-    rare(a).unlisten = () => {
+    extrasOf(a).unlisten = () => {
       unlisten()
       unfollow?.()
     }
@@ -4020,7 +4020,7 @@ class Dispatcher {
    * @param {Activation} a @param {unknown} reason
    */
   abort(a, reason) {
-    const { driver } = rare(a)
+    const { driver } = a.extras
     if (driver !== null && driver.isAsync) {
       if (driver.promise === null) return
       a.input = reason
@@ -4304,7 +4304,7 @@ export class Scheduler {
 /**
  * What a reservation or a resource answers to.
  *
- * @typedef {object} Partner
+ * @typedef {object} JobHook
  * @property {(job: Job, scheduler: Scheduler) => void} attach at the spawn; what it throws refuses the job
  * @property {(job: Job) => void} detach at the end, or when a reservation is left by a job that is cancelled
  * @property {(job: Job) => Standing | null} [standing] of a reservation: a new object whenever its keys have changed;
@@ -4313,7 +4313,7 @@ export class Scheduler {
  *   budget, with the standing by which the job ran
  * @property {number} [level] of a reservation: the preemption level of its jobs, instead of their own
  * @property {string} [name] of a reservation, for the trace
- * @property {Partner} [payer] of a reservation: the payer of its standings
+ * @property {JobHook} [payer] of a reservation: the payer of its standings
  * @property {Pool} [pool] of a reservation: of `seam.pool`, where its standings put all its jobs in the order of their own
  *   keys: one for all, or one each that has them. It is told when they change; without one, each job is (`refresh`)
  * @property {(job: Job, time: number) => void} [ready] the job has become ready: before its standing is asked for
@@ -4345,13 +4345,12 @@ class Gate {
   /** @throws {Error} when a section inside it is still open */
   close() {
     if (this.closed) return
-    const { dispatcher, rare } = this.activation
+    const { dispatcher, extras } = this.activation
     if (dispatcher.gates[dispatcher.gates.length - 1] !== this) throw new Error('critical sections must nest')
     this.closed = true
     dispatcher.gates.pop()
-    const circumstances = /** @type {Circumstances} */ (rare)
-    circumstances.gates--
-    if (circumstances.gates > 0) return dispatcher.reconsider() // Baker 1991: as soon as the ceiling has fallen
+    extras.gates--
+    if (extras.gates > 0) return dispatcher.reconsider() // Baker 1991: as soon as the ceiling has fallen
     dispatcher.refresh(this.activation)
     if (isDoomed(this.activation)) dispatcher.interrupt()
     else dispatcher.reconsider()
@@ -4363,7 +4362,7 @@ class Gate {
  *
  * @internal
  *
- * - `protocol` the property by which `reservation` and `uses` reach their objects (see Partner), and combinators the
+ * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook), and combinators the
  *   waitable of what is no waitable itself: there it is a function that makes one
  * - `Waitable` the base class of what jobs may wait for, and its protocol
  * - `Queue` those who wait, in order of standing; its owner inherits
@@ -4373,7 +4372,7 @@ class Gate {
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
  * - `refresh(job)` after anything that `standing` answers has changed
- * - `pool(scheduler)` the same for all jobs of a reservation, as its `pool` (see Partner)
+ * - `pool(scheduler)` the same for all jobs of a reservation, as its `pool` (see JobHook)
  * - `ended(job, fn)` tells when a job has ended
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
@@ -4418,7 +4417,7 @@ export const seam = Object.freeze({
   gate(job, level) {
     const a = activationOf(job)
     const gate = new Gate(a, level)
-    rare(a).gates++
+    extrasOf(a).gates++
     a.dispatcher.regroup(a)
     a.dispatcher.gates.push(gate)
     a.dispatcher.raiseCeilings()
@@ -4444,7 +4443,7 @@ export const seam = Object.freeze({
 
   /** @param {Job} job @returns {object | undefined} */
   payer(job) {
-    const server = activationOf(job).rare?.server
+    const server = activationOf(job).extras.server
     return server ? { [protocol]: server } : undefined
   },
 
@@ -4571,10 +4570,10 @@ class AsyncDriver {
   end(state, outcome) {
     const a = this.activation
     if (a.state >= DONE || this.ended !== 0) return
-    const circumstances = rare(a)
-    const { signal } = circumstances
+    const extras = extrasOf(a)
+    const { signal } = extras
     // It passes on what its signal told it.
-    if (state === FAILED && signal?.aborted && circumstances.reason === NOT_CANCELLED) circumstances.reason = signal.reason
+    if (state === FAILED && signal?.aborted && extras.reason === NOT_CANCELLED) extras.reason = signal.reason
     this.ended = state
     a.outcome = outcome
     if (a.state !== WAITING) return
@@ -4623,23 +4622,23 @@ class AsyncDriver {
 }
 
 /** @param {Activation} a */
-const driverOf = a => rare(a).driver ??= new AsyncDriver(a)
+const driverOf = a => extrasOf(a).driver ??= new AsyncDriver(a)
 
 /** Whether it was a task, and somebody has asked for its outcome. @param {Activation} a */
-const hasAudience = a => a.state >= DONE && a.deferred !== null && a.rare !== null && a.rare.posted
+const hasAudience = a => a.state >= DONE && a.deferred !== null && a.extras.posted
 
 /** Whether it goes on before tasks of equal standing. @param {Activation} a */
-const isContinuation = a => a.rare !== null && a.rare.driver !== null && (a.rare.posted || a.rare.driver.isFree)
+const isContinuation = a => a.extras.driver !== null && (a.extras.posted || a.extras.driver.isFree)
 
 /** @param {Activation} a @returns {Promise<void>} */
 function yieldIn(a) {
   const { dispatcher } = a
   const isRunning = dispatcher.current === a && a.leaf === null
-  if (!isRunning && !a.rare?.driver) {
+  if (!isRunning && !a.extras.driver) {
     throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
   }
   const driver = driverOf(a)
-  const { signal } = rare(a)
+  const { signal } = a.extras
   if (a.state >= DONE) {
     return Promise.reject(a.state === CANCELLED ? a.outcome : new TypeError(`${a.job.name} has ended`))
   }

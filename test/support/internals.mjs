@@ -55,21 +55,21 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
   const pools = new Set()
   for (const a of activations) {
     if (a.dispatcher !== dispatcher) continue
-    const { state, rare } = a
+    const { state, extras } = a
     const is = (/** @type {number} */ wanted, /** @type {boolean} */ isThere, /** @type {string} */ where) => {
       if ((state === wanted) !== isThere) note(`${named(a)} is ${a.job.state} and ${isThere ? '' : 'not '}${where}`)
     }
-    const pool = rare?.pool ?? null
-    if (pool !== null && pool !== rare.server?.pool) note(`${named(a)} is ready in the pool of another reservation`)
+    const { pool } = extras
+    if (pool !== null && pool !== extras.server?.pool) note(`${named(a)} is ready in the pool of another reservation`)
     is(READY, nodes.has(a) || pool !== null && a.index !== OUTSIDE, 'in the ready queue or in a pool')
     if (pool !== null) pools.add(pool)
     is(RUNNING, running === a, 'the running job')
     if (state >= DONE) continue
-    const isAway = rare !== null && rare.driver !== null && rare.driver.promise === null
+    const isAway = extras.driver !== null && extras.driver.promise === null
     if (state !== WAITING || !isAway) is(WAITING, a.waiting !== null && state !== RUNNING, 'waiting for something')
-    is(PENDING, rare !== null && rare.pending !== null && rare.pending.index !== OUTSIDE && state === PENDING,
+    is(PENDING, extras.pending !== null && extras.pending.index !== OUTSIDE && state === PENDING,
       'on the timeline')
-    if (state === DEPLETED && !rare?.server) note(`${named(a)} is depleted without a reservation`)
+    if (state === DEPLETED && !extras.server) note(`${named(a)} is depleted without a reservation`)
     checkStanding(dispatcher, a, note)
   }
   for (const pool of pools) checkPool(dispatcher, pool, nodes, note)
@@ -117,13 +117,13 @@ function checkPool(dispatcher, pool, ready, note) {
   const named = (/** @type {any} */ a) => a.job.name
   const { nodes, pairs } = orderedPairs(heap)
   for (const [a, b] of pairs) if (!(dispatcher.compareOwn(a, b) < 0)) note(`${named(a)} is before ${named(b)} in a pool`)
-  for (const a of nodes) if (a.rare.pool !== pool) note(`${named(a)} is in a pool, and does not know`)
+  for (const a of nodes) if (a.extras.pool !== pool) note(`${named(a)} is in a pool, and does not know`)
   if (first !== null && !ready.has(first)) note(`${named(first)} is first in its pool and not in the ready queue`)
   if (isOut && first !== null) note(`${named(first)} is out and in the ready queue`)
   const best = heap.first
   if (isOut || best === null) return
   if (first !== null && !(dispatcher.compareOwn(first, best) < 0)) note(`${named(best)} goes before the first of its pool`)
-  const runs = running !== null && running.rare?.server?.pool === pool && pool.holds(running)
+  const runs = running !== null && running.extras.server?.pool === pool && pool.holds(running)
   if (first === null && !(runs && dispatcher.compareOwn(running, best) < 0)) note(`${named(best)} is not in the ready queue`)
 }
 
@@ -134,8 +134,8 @@ function checkPool(dispatcher, pool, ready, note) {
  */
 function checkStanding(dispatcher, a, note) {
   // Those that nobody asks find it when somebody does.
-  const pool = a.rare?.server?.pool
-  if (a.state === READY && a.rare?.pool && a !== a.rare.pool.first) return
+  const pool = a.extras.server?.pool
+  if (a.state === READY && a.extras.pool && a !== a.extras.pool.first) return
   const isAsked = a.state === RUNNING || a.state === READY || a.waiting?.isRanked
   if (pool !== undefined && !isAsked) return
   const isEqual = (/** @type {any} */ one, /** @type {any} */ other) =>

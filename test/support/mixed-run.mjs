@@ -191,7 +191,7 @@ async function run(program, { hostOf, delay = Math.ceil }) {
     const own = activations.get(actor.job)
     for (const other of activations.values()) {
       if (other.dispatcher !== dispatcher || other.job.state !== 'ready') continue
-      const standing = other.rare?.pool ? dispatcher.ownStanding(other) : other.standing
+      const standing = other.extras.pool ? dispatcher.ownStanding(other) : other.standing
       const band = standing.band - own.standing.band
       if (band > 0 || band === 0 && policy.compare(standing.job, own.standing.job) < 0) {
         note(`${actor.name} goes on, ${other.job.name} is ready and more eligible`)
