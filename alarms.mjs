@@ -13,7 +13,8 @@
 
 import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
-const { Waitable, here, options: optionsOf, parameters: PARAMETERS } = seam
+const { Waitable, check, here, parameters: PARAMETERS } = seam
+const { callable, finite, flag, notNegative, number, oneOf, options: optionsOf, text, wrongType } = check
 
 /** @import { ArgumentsOf, Awaitable, Checked, Job, JobOptions, ResultOf, Taking, TaskOptions, TaskParameters,
  *   Work, Yieldable } from './rt.mjs' */
@@ -29,74 +30,19 @@ export class TimeoutError extends Error {
   }
 }
 
-/** @param {unknown} value */
-function describe(value) {
-  try {
-    if (typeof value === 'string') return JSON.stringify(value)
-    if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
-    if (typeof value !== 'object' || value === null) return String(value)
-    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
-  } catch {
-    return 'an object' // that cannot be looked at
-  }
-}
-
-/**
- * @param {string} name @param {string} wanted @param {unknown} value @param {boolean} valid
- * @returns {number}
- */
-function number(name, wanted, value, valid) {
-  if (typeof value !== 'number') throw new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
-  if (!valid) throw new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
-  return value
-}
-/** @param {string} name @param {any} value */
-const duration = (name, value) =>
-  number(name, 'a finite number >= 0', value, Number.isFinite(value) && value >= 0)
-/** @param {string} name @param {any} value */
-const interval = (name, value) =>
-  number(name, 'a finite number > 0', value, Number.isFinite(value) && value > 0)
-/** @param {string} name @param {any} value */
-const delay = (name, value) => value === Infinity ? value
-  : number(name, 'a number >= 0', value, Number.isFinite(value) && value >= 0)
-/** @param {string} name @param {any} value */
-const timestamp = (name, value) => value === Infinity ? value
-  : number(name, 'a number > -Infinity', value, Number.isFinite(value))
-/** @param {any} value */
-const times = value => number('count', 'an integer >= 1 or Infinity', value,
-  value === Infinity || Number.isSafeInteger(value) && value >= 1)
-
-/** @param {string} name @param {any} value @param {readonly string[]} choices */
-function oneOf(name, value, choices) {
-  if (choices.includes(value)) return value
-  const wanted = choices.map(choice => `'${choice}'`).join(' or ')
-  throw new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
-}
-
-/** @param {string} name @param {any} value @returns {boolean} */
-function flag(name, value) {
-  if (typeof value === 'boolean') return value
-  throw new TypeError(`${name} must be a boolean, got ${describe(value)}`)
-}
-
-/** @param {string} name @param {any} value @returns {any} */
-function callable(name, value) {
-  if (typeof value === 'function') return value
-  throw new TypeError(`${name} must be a function, got ${describe(value)}`)
-}
+const duration = number('a finite number >= 0', value => Number.isFinite(value) && value >= 0)
+const interval = number('a finite number > 0', value => Number.isFinite(value) && value > 0)
+const timestamp = number('a number > -Infinity', value => value > -Infinity)
+const times = number('an integer >= 1 or Infinity', value => value === Infinity || Number.isSafeInteger(value) && value >= 1)
+const fraction = number('a number from 0 to 1', value => value >= 0 && value <= 1)
+const shareOf = number('a number > 0 and <= 1', value => value > 0 && value <= 1)
 
 /** @param {any} value */
 const isEventTarget = value => typeof value?.addEventListener === 'function' &&
   typeof value.removeEventListener === 'function'
 
-/** @param {any} signal @returns {AbortSignal | undefined} */
-function signalOf(signal) {
-  if (signal === undefined) return undefined
-  try {
-    if (typeof signal.aborted === 'boolean' && isEventTarget(signal)) return signal
-  } catch {} // what cannot be looked at is none
-  throw new TypeError(`signal must be an AbortSignal, got ${describe(signal)}`)
-}
+/** @param {any} given @returns {AbortSignal | undefined} */
+const signalOf = given => given === undefined ? undefined : check.signal(given)
 
 /**
  * Calls `end` when the signal is aborted.
@@ -131,10 +77,10 @@ class Source {
     const isTask = work instanceof Task
     const run = isTask ? work.run : work
     if (typeof run !== 'function') {
-      throw new TypeError(`${name} must be a Task or a function, got ${describe(work)}`)
+      throw wrongType(name, 'a Task or a function', work)
     }
     if (/** @type {any} */ (run)[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
-      throw new TypeError(`${name} must be a generator function, not an async one, got ${describe(work)}`)
+      throw wrongType(name, 'a generator function, not an async one', work)
     }
     const checked = new Task(run, isTask ? { ...parametersOf(work), ...given } : given)
     this.task = isTask ? work : checked
@@ -273,7 +219,7 @@ export class Alarm {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function after(ms, work, options = {}) {
-  delay('ms', ms)
+  notNegative('ms', ms)
   const { scheduler, activate } = activationOf(work, optionsOf(options, ALARM))
   return new Alarm(scheduler, scheduler.now() + ms, activate, once, options)
 }
@@ -315,7 +261,7 @@ export function every(period, work, options = {}) {
   const { phase = period, count = Infinity, catchUp = 'skip' } = optionsOf(options, REPEATED)
   duration('phase', phase)
   oneOf('catchUp', catchUp, ['skip', 'all'])
-  let left = times(count)
+  let left = times('count', count)
   const { scheduler, activate } = activationOf(work, options)
   const cycle = new Cycle(scheduler.now() + phase, period)
   const advance = () => {
@@ -400,7 +346,7 @@ class Moment extends Waitable {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function sleep(ms, options = {}) {
-  delay('ms', ms)
+  notNegative('ms', ms)
   return new Moment(scheduler => scheduler.now() + ms, options)
 }
 
@@ -433,7 +379,7 @@ class Timeout extends Waitable {
     super()
     const awaited = Waitable.of(subject)
     if (awaited === null) {
-      throw new TypeError(`awaited must be a promise, a job or a waitable, got ${describe(subject)}`)
+      throw wrongType('awaited', 'a promise, a job or a waitable', subject)
     }
     here(optionsOf(options, WAITING))
     this.#ms = ms
@@ -487,7 +433,7 @@ class Timeout extends Waitable {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function timeout(ms, awaited, options = {}) {
-  delay('ms', ms)
+  notNegative('ms', ms)
   return new Timeout(ms, awaited, options)
 }
 
@@ -694,7 +640,7 @@ export function periodic(task, options = {}) {
   const { period = task instanceof Task ? task.period : undefined } = options
   const length = interval('period', period)
   duration('phase', phase)
-  times(count)
+  times('count', count)
   oneOf('excess', excess, ['skip', 'queue', 'abort'])
   const source = new Source('task', task, { ...parametersOf(options), period })
   return new Periodic(source, excess, new Cycle(source.scheduler.now() + phase, length), count, options)
@@ -929,7 +875,7 @@ const heard = new WeakMap()
 const listened = new Map()
 
 /** @param {string} type @param {number} change of the number of listeners */
-function count(type, change) {
+function countListeners(type, change) {
   const number = (listened.get(type) ?? 0) + change
   listened.set(type, number)
   if (number > 0) globalThis.addEventListener?.(type, expectLast, { capture: true, passive: true })
@@ -982,10 +928,10 @@ class Listener {
       // As with listeners: one that is added meanwhile does not get this event, one that is removed neither.
       for (const handler of [...this.handlers]) if (this.handlers.has(handler)) handler(event)
     }
-    count(type, 1)
+    countListeners(type, 1)
     target.addEventListener(type, listen, passive === undefined ? { capture } : { capture, passive })
     this.end = () => {
-      count(type, -1)
+      countListeners(type, -1)
       target.removeEventListener(type, listen, { capture })
       forget()
     }
@@ -1055,8 +1001,8 @@ class Fifo {
  * @throws {AdmissionError} when the processor has not that much left
  */
 export function on(target, type, task, options = {}) {
-  if (!isEventTarget(target)) throw new TypeError(`target must be an EventTarget, got ${describe(target)}`)
-  if (typeof type !== 'string') throw new TypeError(`type must be a string, got ${describe(type)}`)
+  if (!isEventTarget(target)) throw wrongType('target', 'an EventTarget', target)
+  if (typeof type !== 'string') throw wrongType('type', 'a string', type)
   const { before, once = false, passive, capture = false, size = Infinity, bottomHalf, io } = optionsOf(options, HANDLING)
   const { signal, capacity, period, kind, depleted } = options
   if (before !== undefined) callable('before', before)
@@ -1064,10 +1010,10 @@ export function on(target, type, task, options = {}) {
   flag('capture', capture)
   if (passive !== undefined) flag('passive', passive)
   signalOf(signal)
-  number('size', 'an integer >= 1 or Infinity', size, size === Infinity || Number.isSafeInteger(size) && size >= 1)
+  times('size', size)
   if (bottomHalf !== undefined) callable('bottomHalf', bottomHalf)
   if (io !== undefined && !(io instanceof IoReservation)) {
-    throw new TypeError(`io must be an IoReservation, got ${describe(io)}`)
+    throw wrongType('io', 'an IoReservation', io)
   }
   if (bottomHalf !== undefined && io === undefined) throw new TypeError('bottomHalf needs an io, which does it')
   const parameters = parametersOf(options)
@@ -2251,15 +2197,6 @@ function checkCapacity(capacity, period) {
   throw new RangeError(`capacity must not exceed the period of ${period} ms, got ${capacity}`)
 }
 
-/** @param {any} priority */
-const finitePriority = priority => number('priority', 'a finite number', priority, Number.isFinite(priority))
-
-/** @param {any} name @returns {string} */
-function nameOf(name) {
-  if (typeof name === 'string') return name
-  throw new TypeError(`name must be a string, got ${describe(name)}`)
-}
-
 /**
  * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned with
  * it run by its standing as long as something remains, and cannot take more from others than that; what others do
@@ -2292,19 +2229,18 @@ export class Reservation {
     const { kind = kinds[0], priority = 1 / period } = options
     oneOf('kind', kind, [...BY_PRIORITY, ...BY_DEADLINE])
     if (!kinds.includes(kind)) {
-      throw new TypeError(`kind must be ${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}, ` +
-        `got ${describe(kind)}`)
+      throw wrongType('kind', `${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}`, kind)
     }
     const isRankedByDeadline = kind === 'constant-bandwidth'
     oneOf('depleted', depleted, isRankedByDeadline ? ['background', 'wait', 'postpone'] : ['background', 'wait'])
-    finitePriority(priority)
+    finite('priority', priority)
     const now = scheduler.now()
     const server = kind === 'sporadic' ? new Sporadic(capacity, period, now)
       : kind === 'deferrable' ? new Deferrable(capacity, period, now)
         : kind === 'polling' ? new Polling(capacity, period, now)
           : new ConstantBandwidth(capacity, period, depleted === 'postpone')
     this.#kind = /** @type {Kind} */ (kind)
-    this.#account = new Account(scheduler, nameOf(name), server, { priority, depleted, isRankedByDeadline })
+    this.#account = new Account(scheduler, text('name', name), server, { priority, depleted, isRankedByDeadline })
     this.#account.isOff = capacity === 0
     Admission.of(scheduler).enter([[this.#account, this.#account.claim]])
   }
@@ -2354,7 +2290,7 @@ export class Reservation {
       optionsOf(options, ['capacity', 'period', 'priority'])
     checkCapacity(capacity, period)
     const { priority = account.priority === 1 / account.period ? 1 / period : account.priority } = options
-    finitePriority(priority)
+    finite('priority', priority)
     promise(account, claimOfReservation(account.name, capacity, period, priority, account.claim.isBursty))
     const now = account.scheduler.now()
     if (capacity > 0) account.server.resize(capacity, period, now)
@@ -2394,7 +2330,7 @@ export class IoReservation {
     fraction('utilization', utilization)
     oneOf('depleted', depleted, ['background', 'wait'])
     const isRankedByDeadline = kindsUnder(scheduler.policy) === BY_DEADLINE
-    this.#account = new IoAccount(scheduler, nameOf(name), new PriorityInheriting(utilization),
+    this.#account = new IoAccount(scheduler, text('name', name), new PriorityInheriting(utilization),
       { priority: 0, depleted, isRankedByDeadline })
     this.#account.isOff = utilization === 0
     Admission.of(scheduler).enter([[this.#account, this.#account.claim]])
@@ -2433,7 +2369,7 @@ export class IoReservation {
    * @throws {TypeError}
    */
   for(main) {
-    if (!(main instanceof Reservation)) throw new TypeError(`main must be a Reservation, got ${describe(main)}`)
+    if (!(main instanceof Reservation)) throw wrongType('main', 'a Reservation', main)
     const { scheduler } = this.#account
     if (main.scheduler !== scheduler) throw new TypeError(`main must be of the scheduler of ${this.name}`)
     return { [seam.protocol]: new Errand(this.#account, accountOf(main)) }
@@ -2489,11 +2425,6 @@ const accountOf = reservation => /** @type {any} */ (reservation)[seam.protocol]
 function promise(account, claim) {
   const admission = Admission.of(account.scheduler)
   if (admission.has(account)) admission.enter([[account, claim]])
-}
-
-/** @param {string} name @param {any} value */
-const fraction = (name, value) => {
-  return number(name, 'a number from 0 to 1', value, typeof value === 'number' && value >= 0 && value <= 1)
 }
 
 // -------------------------------------------------------------------------------------------- 6 admission
@@ -2693,17 +2624,15 @@ const percent = value => `${Math.round(value * 1e4) / 100} %`
  */
 export function admit(set, options = {}) {
   const { share } = optionsOf(options, ['share', 'scheduler'])
-  if (share !== undefined) {
-    number('share', 'a number > 0 and <= 1', share, typeof share === 'number' && share > 0 && share <= 1)
-  }
+  if (share !== undefined) shareOf('share', share)
   if (typeof set !== 'object' || set === null) {
-    throw new TypeError(`set must be reservations or tasks, got ${describe(set)}`)
+    throw wrongType('set', 'reservations or tasks', set)
   }
   const members = /** @type {any[]} */ (Symbol.iterator in set ? [...set] : [set])
   const scheduler = schedulerOf(members, options)
   const { policy } = scheduler
   if (!isByDeadline(policy) && !isByPriority(policy)) {
-    throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${describe(policy.name)}`)
+    throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${JSON.stringify(policy.name)}`)
   }
   const admission = Admission.of(scheduler)
   const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
@@ -2733,7 +2662,7 @@ function claimOf(member, where, policy) {
     return [account, account.claim]
   }
   if (typeof member !== 'object' || member === null) {
-    throw new TypeError(`${where} must be a reservation or a task, got ${describe(member)}`)
+    throw wrongType(where, 'a reservation or a task', member)
   }
   const { name = where, kind, capacity, wcet, period } = member
   if (member.utilization !== undefined) {
@@ -2743,12 +2672,12 @@ function claimOf(member, where, policy) {
   if (capacity !== undefined) {
     checkCapacity(capacity, period)
     const { priority = 1 / period } = member
-    return [member, claimOfReservation(name, capacity, period, finitePriority(priority), kind === 'deferrable')]
+    return [member, claimOfReservation(name, capacity, period, finite('priority', priority), kind === 'deferrable')]
   }
   duration(`${where}.wcet`, wcet)
   const deadline = member.deadline === undefined || member.deadline === Infinity ? period : member.deadline
   interval(`${where}.deadline`, deadline)
-  const priority = finitePriority(policy.priority?.(member) ?? member.priority ?? 0)
+  const priority = finite('priority', policy.priority?.(member) ?? member.priority ?? 0)
   const utilization = wcet / period
   return [member, { name, of: 'task', utilization, wcet, period, deadline, priority, isBursty: false, task: member }]
 }
@@ -2822,14 +2751,14 @@ function retire(reservation) {
 export function worstCaseDelay(options) {
   const { handler, io, bottomHalf = 0 } = optionsOf(options, ['handler', 'io', 'bottomHalf'])
   if (typeof handler !== 'object' || handler === null) {
-    throw new TypeError(`handler must be a reservation, got ${describe(handler)}`)
+    throw wrongType('handler', 'a reservation', handler)
   }
   checkCapacity(handler.capacity, handler.period)
   duration('bottomHalf', bottomHalf)
   if (handler.capacity === 0) return Infinity
   const blackout = handler.period - handler.capacity
   if (io === undefined) return blackout + bottomHalf
-  if (typeof io !== 'object' || io === null) throw new TypeError(`io must be an I/O reservation, got ${describe(io)}`)
+  if (typeof io !== 'object' || io === null) throw wrongType('io', 'an I/O reservation', io)
   const { utilization } = /** @type {any} */ (io)
   const { period, capacity } = utilization === undefined ? /** @type {any} */ (io)
     : { period: handler.period, capacity: fraction('utilization', utilization) * handler.period }

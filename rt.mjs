@@ -970,38 +970,45 @@ const wrongType = (name, wanted, value) => new TypeError(`${name} must be ${want
 /** @param {string} name @param {string} wanted @param {unknown} value */
 const outOfRange = (name, wanted, value) => new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
 
-/** @param {string} name @param {unknown} value @returns {number} */
-function positive(name, value) {
-  if (typeof value !== 'number') throw wrongType(name, 'a number > 0', value)
-  if (!(value > 0)) throw outOfRange(name, 'a number > 0', value)
+/**
+ * @param {string} wanted @param {(value: number) => boolean} isValid
+ * @returns {(name: string, value: unknown) => number} a check: of what is no number by a TypeError, else by a RangeError
+ */
+const number = (wanted, isValid) => (name, value) => {
+  if (typeof value !== 'number') throw wrongType(name, wanted, value)
+  if (!isValid(value)) throw outOfRange(name, wanted, value)
   return value
 }
 
-/** @param {string} name @param {unknown} value @returns {number} */
-function notNegative(name, value) {
-  if (typeof value !== 'number') throw wrongType(name, 'a number >= 0', value)
-  if (!(value >= 0)) throw outOfRange(name, 'a number >= 0', value)
-  return value
-}
-
-/** @param {string} name @param {unknown} value @returns {number} */
-function finite(name, value) {
-  if (typeof value !== 'number') throw wrongType(name, 'a finite number', value)
-  if (!Number.isFinite(value)) throw outOfRange(name, 'a finite number', value)
-  return value
-}
+const positive = number('a number > 0', value => value > 0)
+const notNegative = number('a number >= 0', value => value >= 0)
+const finite = number('a finite number', Number.isFinite)
+const counted = number("an integer >= 1 or 'auto'", value => Number.isSafeInteger(value) && value >= 1)
 
 /** @param {string} name @param {unknown} value @returns {number} points, or AUTO */
-function points(name, value) {
-  if (value === 'auto') return AUTO
-  if (typeof value !== 'number') throw wrongType(name, "an integer >= 1 or 'auto'", value)
-  if (!Number.isSafeInteger(value) || value < 1) throw outOfRange(name, "an integer >= 1 or 'auto'", value)
-  return value
-}
+const points = (name, value) => value === 'auto' ? AUTO : counted(name, value)
 
 /** @param {string} name @param {unknown} value @returns {any} */
 function callable(name, value) {
   if (typeof value !== 'function') throw wrongType(name, 'a function', value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {boolean} */
+function flag(name, value) {
+  if (typeof value !== 'boolean') throw wrongType(name, 'a boolean', value)
+  return value
+}
+
+/** @param {string} name @param {unknown} value @returns {string} */
+function text(name, value) {
+  if (typeof value !== 'string') throw wrongType(name, 'a string', value)
+  return value
+}
+
+/** @template {string} T @param {string} name @param {any} value @param {readonly T[]} choices @returns {T} */
+function oneOf(name, value, choices) {
+  if (!choices.includes(value)) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
   return value
 }
 
@@ -1065,6 +1072,12 @@ function hookOf(name, value, kind) {
   } catch {} // what cannot be looked at is none
   throw wrongType(name, kind, value)
 }
+
+/** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
+const check = Object.freeze({
+  number, positive, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, options: optionsOf, wrongType,
+  refuseAsyncGenerator
+})
 
 const abortError = () => new DOMException('The job was cancelled', 'AbortError')
 
@@ -1219,7 +1232,7 @@ export class Task {
     this.sections = given.sections
     /** @type {TaskOptions['scheduler']} */
     this.scheduler = given.scheduler
-    if (typeof this.name !== 'string') throw wrongType('name', 'a string', this.name)
+    text('name', this.name)
     if (this.scheduler !== undefined) seam.here(this)
     parametersOf(this)
     if (this.sections !== undefined) sectionsOf('', this)
@@ -2861,7 +2874,7 @@ class Dispatcher {
   spawnWith(work, leaf, options, args) {
     const { name, release, signal, scheduler } = options
     if (scheduler !== undefined && scheduler !== this.scheduler) throw new TypeError('scheduler must be the one that spawns')
-    if (name !== undefined && typeof name !== 'string') throw wrongType('name', 'a string', name)
+    if (name !== undefined) text('name', name)
     if (release !== undefined) finite('release', release)
     if (signal !== undefined) abortSignal(signal)
     const parameters = parametersOf(options, work instanceof Task ? work : undefined)
@@ -4367,7 +4380,7 @@ class Gate {
  * - `Waitable` the base class of what jobs may wait for, and its protocol
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue
- * - `options(value, known)` checks options; `parameters` are the names of TaskOptions
+ * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
  * - `here(options)` the scheduler that acts
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
@@ -4389,7 +4402,7 @@ export const seam = Object.freeze({
   Queue,
   Heap,
   rank: rankOf,
-  options: optionsOf,
+  check,
   parameters: TASK_OPTIONS,
 
   /** @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */

@@ -8,7 +8,7 @@ import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { Heap, Queue, Waitable, here, options: optionsOf } = seam
+const { Heap, Queue, Waitable, check: { options: optionsOf }, here } = seam
 
 /** @import { Awaitable, Checked, Job, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
