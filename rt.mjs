@@ -1076,7 +1076,7 @@ function hookOf(name, value, kind) {
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = Object.freeze({
   number, positive, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, options: optionsOf, wrongType,
-  refuseAsyncGenerator
+  outOfRange, describe, refuseAsyncGenerator
 })
 
 const abortError = () => new DOMException('The job was cancelled', 'AbortError')
@@ -1707,8 +1707,11 @@ const BEGUN = 1
 const FULFILLED = 2
 const REJECTED = 3
 
-/** Tells waitables from other values at less than the price of `instanceof`. */
-const isWaitable = Symbol('waitable')
+/**
+ * The property that tells waitables from other values, at less than the price of `instanceof`: null where a job that yields
+ * it waits for it; of calls, what begins it for the job that yields it first, and gives what that job drives.
+ */
+const asCall = Symbol('as call')
 
 /**
  * Something to wait for: lazy, acts once, then repeats its outcome. Derived classes override `begin`, which is
@@ -1716,6 +1719,8 @@ const isWaitable = Symbol('waitable')
  * when the last waiter leaves before that, after which it can begin anew.
  */
 class Waitable {
+  static BEGUN = BEGUN
+
   /** Whether waiting for it may take time, so that it is forbidden in critical sections. */
   get mayBlock() { return true }
   /**
@@ -1739,8 +1744,6 @@ class Waitable {
       activationOf(value).handled = true
       return new Join(activationOf(value))
     }
-    // A call to be driven by whoever yields it offers something else to those who wait for it as a whole.
-    if (typeof value?.[protocol] === 'function') return value[protocol]()
     return isThenable(value) ? new Settlement(value) : null
   }
 
@@ -1752,28 +1755,32 @@ class Waitable {
     this.waiter = null
     /** All but the first. @type {Waiter[] | null} */
     this.others = null
-    /** Its place in a queue. @type {WaitNode | null} */
+    /** Where it waits. @type {Queue | null} */
+    this.queue = null
+    /** Its place there, made when the order matters. @type {WaitNode | null} */
     this.node = null
   }
 
   static {
-    Object.assign(this.prototype, { [isWaitable]: true })
+    Object.assign(this.prototype, { [asCall]: null })
   }
   get isFulfilled() { return this.phase === FULFILLED }
 
   /** Jobs each of which must act before this can be over, as the owner of a lock. @returns {(Job | null)[]} */
   owners() {
-    return this.node === null ? [] : [this.node.queue.owner]
+    return this.queue === null ? [] : [this.queue.owner]
   }
 
   /** @param {Job | null} job on whose behalf; null outside jobs */
   begin(job) {}
-  undo() {}
+  undo() {
+    if (this.queue !== null) this.queue.remove(this)
+  }
   /** Whether it may matter how the job stands that waits. */
   get isRanked() { return true }
   /** The standing of the job that waits has changed. */
   refresh() {
-    if (this.node !== null) this.node.queue.update(this.node)
+    if (this.queue !== null) this.queue.update(this)
   }
 
   /** @param {any} [value] */
@@ -1820,10 +1827,10 @@ class Waitable {
     if (this.waiter === null) {
       this.phase = IDLE
       this.undo()
-    } else if (this.node !== null) {
+    } else if (this.queue !== null) {
       // Its place in a queue was that of the job that leaves.
-      const { queue } = this.node
-      queue.remove(this.node)
+      const { queue } = this
+      queue.remove(this)
       queue.push(this, this.waiter.job)
     }
   }
@@ -1935,10 +1942,6 @@ class Join extends Waitable {
     const queue = extrasOf(target).joiners ??= new Queue(target.job)
     queue.push(this, job)
   }
-  undo() {
-    const node = /** @type {WaitNode} */ (this.node)
-    node.queue.remove(node)
-  }
 }
 
 /** @param {unknown} value @returns {value is PromiseLike<any>} */
@@ -1947,9 +1950,8 @@ const isThenable = value => (typeof value === 'object' || typeof value === 'func
 
 /** A waitable's place in a queue. */
 class WaitNode {
-  /** @param {Queue} queue @param {Waitable} waitable @param {Activation | null} activation @param {number} order */
-  constructor(queue, waitable, activation, order) {
-    this.queue = queue
+  /** @param {Waitable} waitable @param {Activation | null} activation @param {number} order */
+  constructor(waitable, activation, order) {
     this.waitable = waitable
     this.activation = activation
     this.standing = standingToLend(activation)
@@ -1960,7 +1962,6 @@ class WaitNode {
     /** @type {WaitNode | null} */
     this.after = null
   }
-  get job() { return this.activation && this.activation.job }
 }
 
 /**
@@ -1970,23 +1971,32 @@ class WaitNode {
 class Queue {
   /** @type {Activation | null} */
   #owner = null
+  /** @type {(() => void) | null} */
+  #orphaned
   /** @type {Dispatcher | null} */
   #dispatcher = null
   #isDecided = false
   #arrivals = 0
-  /** The only one who waits; mostly there is no other. @type {WaitNode | null} */
+  /** The only one who waits, and on whose behalf: mostly there is no other, and it needs no order. @type {Waitable | null} */
   #lone = null
+  /** @type {Activation | null} */
+  #loneFor = null
   /** Made when a second one comes; empty while there is a lone one. @type {Heap<WaitNode> | null} */
   #heap = null
 
-  /** @param {Job | null} [owner] */
-  constructor(owner = null) {
+  /** @param {Job | null} [owner] @param {() => void} [orphaned] called when its owner has ended; by default it has none then */
+  constructor(owner = null, orphaned) {
+    this.#orphaned = orphaned ?? null
     this.owner = owner
   }
 
   get size() { return this.#lone !== null ? 1 : this.#heap === null ? 0 : this.#heap.size }
   /** @returns {WaitNode | null} */
-  get first() { return this.#lone !== null ? this.#lone : this.#heap === null ? null : this.#heap.first }
+  get first() {
+    const lone = this.#lone
+    if (lone === null) return this.#heap === null ? null : this.#heap.first
+    return lone.node ??= new WaitNode(lone, this.#loneFor, this.#arrivals++)
+  }
 
   get owner() { return this.#owner && this.#owner.job }
   set owner(job) {
@@ -2004,34 +2014,35 @@ class Queue {
       next.dispatcher.refresh(next)
     }
   }
+  /** Its owner has ended. */
+  orphan() {
+    if (this.#orphaned === null) this.owner = null
+    else this.#orphaned()
+  }
 
-  /**
-   * @param {Waitable} waitable @param {Job | null} job on whose behalf
-   * @returns {WaitNode}
-   */
+  /** @param {Waitable} waitable @param {Job | null} job on whose behalf */
   push(waitable, job) {
     const activation = job && activationOf(job)
-    this.#follow((activation ?? this.#owner)?.dispatcher)
-    const node = new WaitNode(this, waitable, activation, this.#arrivals++)
-    waitable.node = node
+    waitable.queue = this
     if (this.size === 0) {
-      node.index = 0
-      this.#lone = node
+      this.#lone = waitable
+      this.#loneFor = activation
     } else {
-      this.#ordered.push(node)
+      const lone = this.#lone
+      this.#lone = null
+      if (lone !== null) this.#order(lone, this.#loneFor)
+      this.#order(waitable, activation)
     }
     this.#lend()
-    return node
   }
-  /** All who wait, for a second one. */
-  get #ordered() {
-    const heap = this.#heap ??= new Heap(
+  /** @param {Waitable} waitable @param {Activation | null} activation */
+  #order(waitable, activation) {
+    this.#follow((activation ?? this.#owner)?.dispatcher)
+    this.#heap ??= new Heap(
       node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(node.standing),
       (a, b) => /** @type {Dispatcher} */ (this.#dispatcher).compareStandings(a.standing, b.standing) ||
         a.order - b.order)
-    if (this.#lone !== null) heap.push(this.#lone)
-    this.#lone = null
-    return heap
+    this.#heap.push(waitable.node ??= new WaitNode(waitable, activation, this.#arrivals++))
   }
   /**
    * The first job decides by whose policy the queue is ordered.
@@ -2039,45 +2050,39 @@ class Queue {
    * @param {Dispatcher | undefined} dispatcher
    */
   #follow(dispatcher) {
-    if (this.#isDecided && this.size > 0) return
+    const heap = this.#heap
+    if (this.#isDecided && heap !== null && heap.size > 0) return
     this.#isDecided = dispatcher !== undefined
     const next = dispatcher ?? dispatcherOf(rt)
     if (next === this.#dispatcher) return
     const nodes = []
-    const heap = this.#heap
     while (heap !== null && heap.size > 0) nodes.push(heap.shift())
     this.#dispatcher = next
     for (const node of nodes) heap?.push(node)
   }
 
-  /** @returns {WaitNode | null} */
+  /** @returns {Waitable | null} the first, removed */
   shift() {
-    const node = this.first
-    if (node !== null) this.remove(node)
-    return node
+    const first = this.#lone ?? this.first?.waitable ?? null
+    if (first !== null) this.remove(first)
+    return first
   }
-  /** @param {WaitNode} node */
-  remove(node) {
-    if (node.index === OUTSIDE) return
-    if (node !== this.#lone) {
-      this.#heap?.remove(node)
-    } else {
-      this.#lone = null
-      node.index = OUTSIDE
-    }
-    node.waitable.node = null
+  /** @param {Waitable} waitable */
+  remove(waitable) {
+    if (waitable.queue !== this) return
+    if (waitable === this.#lone) this.#lone = this.#loneFor = null
+    else this.#heap?.remove(/** @type {WaitNode} */ (waitable.node))
+    waitable.queue = waitable.node = null
     this.#lend()
   }
-  /** Its owner has ended; derived queues see to those who wait. */
-  orphan() {
-    this.owner = null
-  }
-
-  /** @param {WaitNode} node */
-  update(node) {
-    if (node !== this.#lone) this.#heap?.remove(node)
+  /** The job on whose behalf it waits stands otherwise. @param {Waitable} waitable */
+  update(waitable) {
+    const { node } = waitable
+    if (node === null) return
+    const heap = waitable === this.#lone ? null : this.#heap
+    heap?.remove(node)
     node.standing = standingToLend(node.activation)
-    if (node !== this.#lone) this.#heap?.push(node)
+    heap?.push(node)
     this.#lend()
   }
 
@@ -2144,7 +2149,7 @@ function deadlock(waiters, waiting) {
 
 {
   const join = new Join(/** @type {any} */ (null))
-  Join.kept.push(join, new WaitNode(new Queue(), join, null, 0))
+  Join.kept.push(join, new WaitNode(join, null, 0))
 }
 
 // -------------------------------------------------------------------------------------- 4b resuming a job
@@ -2182,6 +2187,15 @@ let received = 0
 /** @param {any} value @returns {boolean} whether it is a call, to be driven */
 const isIterator = value => typeof value === 'object' && value !== null &&
   (value.next === next || (typeof value.next === 'function' && value[Symbol.asyncIterator] === undefined))
+
+/** @param {Activation} a @param {any} value @returns {any} what the job calls by yielding it; null where it calls nothing */
+function calleeOf(a, value) {
+  const call = value?.[asCall]
+  if (call === undefined) return isIterator(value) ? value : null
+  if (call === null || value.phase !== IDLE) return null
+  value.phase = BEGUN
+  return call.call(value, a.job)
+}
 
 /** @param {any} leaf @param {any} error */
 function throwInto(leaf, error) {
@@ -2385,7 +2399,7 @@ function drive(a) {
     rest = 0
     try {
       // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
-      const isToWaitFor = value?.[isWaitable] === true
+      const isToWaitFor = value?.[asCall] === null
       while (!isToWaitFor && value instanceof Suspended) {
         const callers = a.callers ??= []
         callers.push(leaf)
@@ -2398,31 +2412,34 @@ function drive(a) {
         // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
       } else if (isDoomed(a)) {
         throw takeReason(a)
-      } else if (!isToWaitFor && isIterator(value)) {
-        const callers = a.callers ??= []
-        const isGenerator = value.next === next
-        if (isGenerator) {
-          if (value[driven] === true) throw new TypeError(`${a.job.name} yielded the generator that is running already`)
-          drives(value)
-        }
-        callers.push(leaf)
-        leaf = value
-        isNative = isGenerator
-        if (callers.length > MOST_CALLS) throw tooDeep(a)
       } else {
-        /** @type {Waitable} */
-        const waitable = isToWaitFor ? value : waitableOf(a, value)
-        refuseInSection(a, waitable)
-        if (!waitable.enlist(a)) {
-          refuseCycle(a, waitable)
-          a.leaf = leaf
-          a.isNative = isNative
-          a.waiting = waitable
-          return BLOCKED
+        const callee = isToWaitFor ? null : calleeOf(a, value)
+        if (callee !== null) {
+          const callers = a.callers ??= []
+          const isGenerator = callee.next === next
+          if (isGenerator) {
+            if (callee[driven] === true) throw new TypeError(`${a.job.name} yielded the generator that is running already`)
+            drives(callee)
+          }
+          callers.push(leaf)
+          leaf = callee
+          isNative = isGenerator
+          if (callers.length > MOST_CALLS) throw tooDeep(a)
+        } else {
+          /** @type {Waitable} */
+          const waitable = isToWaitFor ? value : waitableOf(a, value)
+          refuseInSection(a, waitable)
+          if (!waitable.enlist(a)) {
+            refuseCycle(a, waitable)
+            a.leaf = leaf
+            a.isNative = isNative
+            a.waiting = waitable
+            return BLOCKED
+          }
+          input = waitable.outcome
+          throwing = waitable.phase === REJECTED
+          acted = waitable
         }
-        input = waitable.outcome
-        throwing = waitable.phase === REJECTED
-        acted = waitable
       }
     } catch (error) {
       input = error
@@ -2461,11 +2478,12 @@ function begin(a) {
     const result = isAsync ? driverOf(a).begin(() => Reflect.apply(run, self, [a.job, ...args]))
       : args.length === 0 ? run.call(self) : Reflect.apply(run, self, args)
     if (typeof result !== 'object' && typeof result !== 'function' || result === null) return end(a, result)
+    const callee = isJob(result) ? null : calleeOf(a, result)
+    if (callee !== null) {
+      a.leaf = callee
+      return POINT
+    }
     if (!(result instanceof Waitable) && !isJob(result)) {
-      if (isIterator(result)) {
-        a.leaf = result
-        return POINT
-      }
       if (result[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
         throw new TypeError(`${a.job.name} is an async generator, which cannot be driven; write a generator`)
       }
@@ -2848,6 +2866,10 @@ class Dispatcher {
   /** @param {any} work @param {any} options @param {any[]} args @returns {Job} */
   spawn(work, options, args) {
     let leaf
+    if (work?.[asCall]) {
+      const call = work
+      work = () => call
+    }
     if (typeof work === 'function' || work instanceof Task) {
       const run = typeof work === 'function' ? work : callable('work.run', work.run)
       refuseAsyncGenerator('work', run, work)
@@ -3327,9 +3349,9 @@ class Dispatcher {
     for (const queue of extras.owned.slice()) if (queue !== extras.joiners) queue.orphan()
     const { joiners } = extras
     if (joiners !== null) {
-      for (let node = joiners.shift(); node !== null; node = joiners.shift()) {
-        if (a.state === DONE) node.waitable.wake(a.outcome)
-        else node.waitable.fail(a.outcome)
+      for (let join = joiners.shift(); join !== null; join = joiners.shift()) {
+        if (a.state === DONE) join.wake(a.outcome)
+        else join.fail(a.outcome)
       }
       joiners.owner = null
     }
@@ -4375,9 +4397,8 @@ class Gate {
  *
  * @internal
  *
- * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook), and combinators the
- *   waitable of what is no waitable itself: there it is a function that makes one
- * - `Waitable` the base class of what jobs may wait for, and its protocol
+ * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook)
+ * - `Waitable` the base class of what jobs may wait for, and its protocol; `asCall` the property of those that are calls
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
@@ -4398,6 +4419,7 @@ class Gate {
  */
 export const seam = Object.freeze({
   protocol,
+  asCall,
   Waitable,
   Queue,
   Heap,

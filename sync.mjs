@@ -1,6 +1,10 @@
 /**
  * sync.mjs: where jobs meet.
  *
+ * Calls (1) run in the job that yields them: critical sections (2) are calls, and so are `forEach`, choices that act, `par`
+ * and `race`. Locks, semaphores and barriers (3), channels (4) and choices between them (5) are waited for, as groups of
+ * jobs are (6). Between threads there are values in shared memory (8) and channels (9); both keep values as bytes (7).
+ *
  * @module sync
  */
 
@@ -8,13 +12,11 @@ import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { Heap, Queue, Waitable, check: { options: optionsOf }, here } = seam
+const { Heap, Queue, Waitable, asCall, check, here } = seam
 
 /** @import { Awaitable, Checked, Job, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof seam.Queue>} Queue */
-
-// ------------------------------------------------------------------------------- errors and input checks
 
 /** A channel has been closed, or its other end has gone; `reason` says why, if anybody did. */
 export class ChannelError extends Error {
@@ -35,90 +37,22 @@ export class OwnershipError extends Error {
   }
 }
 
-/** @param {unknown} value */
-function describe(value) {
-  try {
-    if (typeof value === 'string') return JSON.stringify(value)
-    if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
-    if (typeof value !== 'object' || value === null) return String(value)
-    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
-  } catch {
-    return 'an object' // that cannot be looked at
-  }
+const isCount = (/** @type {number} */ value) => Number.isSafeInteger(value) && value >= 0
+const permitCount = check.number('an integer >= 0', isCount)
+const partyCount = check.number('an integer >= 1', value => isCount(value) && value > 0)
+const bufferSize = check.number('an integer >= 0 or Infinity', value => value === Infinity || isCount(value))
+const anyNumber = check.number('a number', value => !Number.isNaN(value))
+
+/** @param {any} options @param {string} otherwise @param {string[]} [known] @returns {string} what errors and traces call it */
+function nameIn(options, otherwise, known = ['name']) {
+  const { name = otherwise } = check.options(options, known)
+  return check.text('name', name)
 }
 
-/** @param {string} name @param {string} wanted @param {unknown} value */
-const wrongType = (name, wanted, value) => new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
-/** @param {string} name @param {string} wanted @param {unknown} value */
-const outOfRange = (name, wanted, value) =>
-  new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
+// ------------------------------------------------------------------------------------------------- 1 calls
 
-/** @param {string} name @param {unknown} value @returns {number} */
-function count(name, value, least = 0) {
-  if (typeof value !== 'number') throw wrongType(name, `an integer >= ${least}`, value)
-  if (!Number.isSafeInteger(value) || value < least) throw outOfRange(name, `an integer >= ${least}`, value)
-  return value
-}
-
-/** @param {string} name @param {unknown} value @returns {any} */
-function callable(name, value) {
-  if (typeof value !== 'function') throw wrongType(name, 'a function', value)
-  return value
-}
-
-const NAMED = ['name']
-
-/** @param {any} options checked @param {string} otherwise @returns {string} what errors and traces call it */
-function nameIn(options, otherwise) {
-  const { name = otherwise } = options
-  if (typeof name !== 'string') throw wrongType('name', 'a string', name)
-  return name
-}
-
-// ---------------------------------------------------------------------------------- calls to wait for
-
-/**
- * @param {unknown} result of a section, an action or a work
- * @returns {boolean} whether its job is to yield it
- */
-function isUnfinished(result) {
-  if ((typeof result !== 'object' && typeof result !== 'function') || result === null) return false
-  const { next, then } = /** @type {any} */ (result)
-  return typeof next === 'function' || typeof then === 'function'
-}
-
-/**
- * What was called with a message is begun at once: at a `yield` before that, a cancellation would lose the
- * message.
- *
- * @param {any} result unfinished @returns {Generator<any, any, any>}
- */
-function begun(result) {
-  return typeof result[Symbol.iterator] === 'function' ? result[Symbol.iterator]() : finished(result)
-}
-
-/** @param {any} result @returns {Generator<any, any, any>} */
-function* finished(result) {
-  return yield result
-}
-
-/** @param {string} name of what needs one @returns {Job} */
-function currentJob(name) {
-  const { current } = here()
-  if (current === null) throw new TypeError(`${name} is for jobs`)
-  return current
-}
-
-/** On which scheduler: outside jobs on that of `options`. @param {Job | null} job @param {any} options */
+/** On which scheduler: outside jobs on that of `options`. @param {Job | null} job @param {{ scheduler?: Scheduler }} options */
 const actingFor = (job, { scheduler }) => here(job === null ? { scheduler } : undefined)
-
-const CALL_OPTIONS = ['scheduler']
-
-/** @param {any} options of a call: that they are none is told at once @param {string[]} [known] @returns {any} */
-function callOptions(options, known = CALL_OPTIONS) {
-  here(optionsOf(options, known))
-  return options
-}
 
 /** Parameters of a job that works for another one, or for nobody. @param {Job | null} job @returns {any} */
 function onBehalfOf(job) {
@@ -128,205 +62,146 @@ function onBehalfOf(job) {
   return deadline === Infinity ? { priority, reservation } : { release, deadline, priority, reservation }
 }
 
+/** How many outcomes are being handed on. */
+let settling = 0
+/** Jobs whose work nobody waits for any more. @type {Job[]} */
+const superfluous = []
+
 /**
- * A call that acts once, in the job that yields it first, and repeats its outcome to whoever yields or awaits
- * it. Awaited, or handed to a combinator, it gets a job of its own, which is cancelled when nobody waits for
- * it any more.
+ * Hands on an outcome. Superfluous jobs are cancelled only when all outcomes are where they belong: observers are told of
+ * it, who may do anything.
+ *
+ * @param {() => void} act
  */
-class Call {
-  /**
-   * One of each kind in this module: V8 throws away the code compiled for a shape when a collection finds no
-   * object of it, as it does between bursts of jobs.
-   *
-   * @type {object[]}
-   */
-  static kept = []
-  /** The call itself, once it has begun. @type {Generator<any, any, any> | null} */
-  #steps = null
-  /** Who drives it. @type {Job | null} */
-  #driver = null
-  /** What others wait for. @type {Completion | null} */
-  #completion = null
-  #isOver = false
-  #hasFailed = false
-  /** @type {any} */
-  #outcome
+function undisturbed(act) {
+  settling++
+  try {
+    act()
+  } finally {
+    settling--
+    while (settling === 0 && superfluous.length > 0) superfluous.shift()?.cancel()
+  }
+}
+
+/**
+ * A call acts once, and then repeats its outcome. The job that yields it first makes it itself. For everybody else, as
+ * combinators and code outside jobs, a job of its own makes it, which is cancelled when nobody waits for it any more.
+ * Whoever makes it inherits from those who wait for it.
+ */
+class Call extends Waitable {
+  /** @type {Job | null} */
+  maker = null
+  /** That of its own. @type {Job | null} */
+  child = null
+  hasBegun = false
+  /** @type {Queue | null} */
+  waiters = null
 
   /**
    * @param {string} name
-   * @param {(subject: any, work: any) => Generator<any, any, any>} body called with `subject` and `work`
-   * @param {any} subject @param {any} work
+   * @param {(job: Job) => Generator<any, any, any>} body
    * @param {any} [options] `scheduler`, where no job says which; `uses`, of a job of its own
    */
-  constructor(name, body, subject, work, options = {}) {
+  constructor(name, body, options = {}) {
+    super()
     this.name = name
     this.body = body
-    this.subject = subject
-    this.work = work
     this.options = options
   }
-
-  get hasBegun() { return this.#steps !== null }
-
-  /** Over when the call is, which has begun. */
-  get completion() {
-    if (this.#completion === null) {
-      this.#completion = new Completion(this.#driver)
-      if (this.#isOver) this.#completion.settle(this.#hasFailed, this.#outcome)
-    }
-    return this.#completion
+  get handsOver() { return true }
+  /** For `yield* call`. @returns {Generator<this, any, any>} */
+  *[Symbol.iterator]() {
+    if (here().current === null) throw new TypeError(`${this.name} is for jobs`)
+    return yield this
   }
 
-  /** @param {any} [input] @returns {IteratorResult<any, any>} */
-  next(input) {
-    if (this.#isOver) return this.#repeat()
-    if (this.#steps === null) {
-      this.#driver = currentJob(this.name)
-      this.#steps = this.body(this.subject, this.work)
-    } else if (this.#driver !== here().current) {
-      return { done: false, value: this.completion }
-    }
+  /** @param {Job} job @returns {Generator<any, any, any>} for the job to drive */
+  [asCall](job) {
+    this.maker = job
+    this.hasBegun = true
+    const steps = this.#steps(job)
+    steps.next()
+    return steps
+  }
+  /** @param {Job} job @returns {Generator<any, any, any>} */
+  *#steps(job) {
     try {
-      return this.#note(this.#steps.next(input))
+      yield // to here it goes at once, so that even a cancellation before its first step is its outcome
+      const outcome = yield* this.body(job)
+      this.#leaveQueue()
+      this.wake(outcome)
+      return outcome
     } catch (error) {
-      this.#settle(true, error)
+      this.#leaveQueue()
+      this.fail(error)
       throw error
     }
   }
-
-  /** @param {any} error @returns {IteratorResult<any, any>} */
-  throw(error) {
-    if (this.#isOver || this.#steps === null || this.#driver !== here().current) throw error
-    try {
-      return this.#note(this.#steps.throw(error))
-    } catch (another) {
-      this.#settle(true, another)
-      throw another
-    }
+  #leaveQueue() {
+    if (this.waiters === null) return
+    this.waiters.remove(this)
+    this.waiters.owner = null
   }
 
-  /** @param {any} [value] @returns {IteratorResult<any, any>} */
-  return(value) {
-    if (this.#isOver || this.#steps === null || this.#driver !== here().current) return { done: true, value }
-    return this.#note(this.#steps.return(value))
-  }
-
-  [Symbol.iterator]() {
-    return this
-  }
-
-  /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
-  then(onDone, onFailed) {
-    return new Attendance(this).then(onDone, onFailed)
-  }
-
-  /** What combinators wait for. */
-  [seam.protocol]() {
-    return new Attendance(this)
-  }
-
-  /** @param {IteratorResult<any, any>} step */
-  #note(step) {
-    if (step.done) this.#settle(false, step.value)
-    return step
-  }
-
-  /** @param {boolean} hasFailed @param {any} outcome */
-  #settle(hasFailed, outcome) {
-    this.#isOver = true
-    this.#hasFailed = hasFailed
-    this.#outcome = outcome
-    if (this.#completion !== null) this.#completion.settle(hasFailed, outcome)
-  }
-
-  #repeat() {
-    if (this.#hasFailed) throw this.#outcome
-    return { done: true, value: this.#outcome }
-  }
-}
-
-/** The end of a call that a job is busy with, which inherits from those who wait for it. */
-class Completion extends Waitable {
-  /** @param {Job | null} driver */
-  constructor(driver) {
-    super()
-    this.queue = new Queue(driver)
-  }
   /** @param {Job | null} job */
   begin(job) {
-    this.queue.push(this, job)
+    const { name, options } = this
+    /** @type {Job} */
+    const child = actingFor(job, options)
+      .spawn(() => this[asCall](child), { ...onBehalfOf(job), name, uses: options.uses })
+    this.maker = this.child = child
+    const end = /** @type {Waitable} */ (Waitable.of(child))
+    end.enlist({
+      job: null,
+      woken: () => { if (child === this.child && !this.hasBegun) this.fail(end.outcome) }
+    })
   }
-  undo() {
-    if (this.node !== null) this.queue.remove(this.node)
-  }
-  /** @param {boolean} hasFailed @param {any} outcome */
-  settle(hasFailed, outcome) {
-    this.undo()
-    this.queue.owner = null
-    if (hasFailed) this.fail(outcome)
-    else this.wake(outcome)
-  }
-}
-
-/** How many combinators are about to hand on an outcome. */
-let settling = 0
-/** Jobs of calls that nobody waits for any more. @type {Job[]} */
-const superfluous = []
-
-/** Not before outcomes are where they belong: what observers do when a job is cancelled must not lose them. */
-function dismiss() {
-  while (settling === 0 && superfluous.length > 0) superfluous.shift()?.cancel()
-}
-
-/** Waits for a call, and has a job begin it where none has. */
-class Attendance extends Waitable {
-  /** @param {Call} call */
-  constructor(call) {
-    super()
-    this.call = call
-    /** On whose behalf. @type {Job | null} */
-    this.job = null
-    /** Who was made to begin it. @type {Job | null} */
-    this.child = null
-    /** @type {Waitable | null} */
-    this.subject = null
-  }
-  get name() { return this.call.name }
-  get handsOver() { return true }
-
-  owners() {
-    return this.subject === null ? [] : this.subject.owners()
-  }
-  /** @param {Job | null} job */
-  begin(job) {
-    const { call } = this
-    this.job = job
-    if (!call.hasBegun) {
-      const { uses } = call.options
-      this.child = actingFor(job, call.options)
-        .spawn(() => call, { ...onBehalfOf(job), name: call.name, uses })
+  /** @param {{ job: Job | null, woken(waitable: Waitable): void }} waiter */
+  enlist(waiter) {
+    if (super.enlist(waiter)) return true
+    if (this.queue === null) {
+      this.waiters ??= new Queue()
+      this.waiters.owner = this.maker
+      this.waiters.push(this, waiter.job)
     }
-    const subject = this.child === null ? call.completion : /** @type {Waitable} */ (Waitable.of(this.child))
-    this.subject = subject
-    if (subject.enlist(this)) this.woken(subject)
+    return false
   }
   undo() {
-    this.subject?.leave(this)
-    if (this.child !== null) superfluous.push(this.child)
+    const { child } = this
+    this.#leaveQueue()
     this.child = null
-    dismiss()
-  }
-  refresh() {
-    this.subject?.refresh()
-  }
-  /** As a waiter itself. @param {Waitable} subject */
-  woken(subject) {
-    if (subject.isFulfilled) this.wake(subject.outcome)
-    else this.fail(subject.outcome)
+    // What has begun ends; then that is its outcome.
+    if (this.hasBegun) this.phase = Waitable.BEGUN
+    if (child !== null) undisturbed(() => superfluous.push(child))
   }
 }
 
-// -------------------------------------------------------------------------------------- 1 critical sections
+/**
+ * @param {string} name @param {string} parameter @param {any} fn what the call calls @param {any} options of it
+ * @param {(job: Job) => Generator<any, any, any>} body @returns {any}
+ */
+function callOf(name, parameter, fn, options, body) {
+  check.callable(parameter, fn)
+  here(check.options(options, ['scheduler'])) // wrong options are refused here, though a job may say which it is
+  return new Call(name, body, options)
+}
+
+/** @param {any} result of a function @returns {boolean} whether its job is to yield it */
+function isUnfinished(result) {
+  if ((typeof result !== 'object' && typeof result !== 'function') || result === null) return false
+  return typeof result.next === 'function' || typeof result.then === 'function'
+}
+
+/**
+ * Goes on with what was called with a message, at once: at a `yield` before that, a cancellation would lose the message.
+ *
+ * @param {any} result unfinished @returns {Generator<any, any, any>}
+ */
+function* finish(result) {
+  return typeof result[Symbol.iterator] === 'function' ? yield* result : yield result
+}
+
+// -------------------------------------------------------------------------------------- 2 critical sections
 
 /**
  * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until it has ended, however it
@@ -350,24 +225,25 @@ class Attendance extends Waitable {
  * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
  */
 export function nonPreemptive(section, options = {}) {
-  return /** @type {any} */ (
-    new Call('nonPreemptive()', unpreempted, null, callable('section', section), callOptions(options)))
+  return callOf('nonPreemptive()', 'section', section, options, job => gated(section, () => seam.gate(job, Infinity)))
 }
 
-/** @param {null} _ @param {() => any} section @returns {Generator<any, any, any>} */
-function* unpreempted(_, section) {
-  const job = currentJob('nonPreemptive()')
+/**
+ * Runs a section while no job of a level up to a gate's preempts its own.
+ *
+ * @param {() => any} section @param {() => { close(): void }} open
+ * @returns {Generator<any, any, any>}
+ */
+function* gated(section, open) {
   if (budget.left <= 0) yield // somebody goes first, who has come since the last point
-  const gate = seam.gate(job, Infinity)
-  let result
+  const gate = open()
   try {
-    result = section()
-    if (isUnfinished(result)) result = yield result
+    const result = section()
+    return isUnfinished(result) ? yield result : result
   } finally {
     gate.close()
     if (budget.left <= 0) yield // somebody waits for the end of the section
   }
-  return result
 }
 
 /**
@@ -390,12 +266,10 @@ export class Resource {
    * @throws {TypeError | RangeError} naming the option
    */
   constructor(options = {}) {
-    const { ceiling } = optionsOf(options, ['ceiling', 'name'])
-    if (ceiling !== undefined) {
-      if (typeof ceiling !== 'number') throw wrongType('ceiling', 'a number', ceiling)
-      if (Number.isNaN(ceiling)) throw outOfRange('ceiling', 'a number', ceiling)
-    }
-    this.#ceiling = new Ceiling(nameIn(options, 'resource'), ceiling)
+    const name = nameIn(options, 'resource', ['ceiling', 'name'])
+    const { ceiling } = options
+    if (ceiling !== undefined) anyNumber('ceiling', ceiling)
+    this.#ceiling = new Ceiling(name, ceiling)
   }
 
   get name() { return this.#ceiling.name }
@@ -420,10 +294,10 @@ export class Resource {
    */
   use(section, options = {}) {
     const ceiling = this.#ceiling
-    callable('section', section)
-    const { scheduler = ceiling.scheduler ?? undefined } = callOptions(options)
-    return /** @type {any} */ (
-      new Call(`${ceiling.name}.use()`, used, ceiling, section, { scheduler, uses: [this] }))
+    const call = callOf(`${ceiling.name}.use()`, 'section', section, options, job =>
+      gated(section, () => ceiling.open(job)))
+    call.options = { scheduler: options.scheduler ?? ceiling.scheduler ?? undefined, uses: [this] }
+    return call
   }
 
   get [Symbol.toStringTag]() { return 'Resource' }
@@ -439,38 +313,7 @@ export class Resource {
   }
 }
 
-/** @param {Ceiling} ceiling @param {() => any} section @returns {Generator<any, any, any>} */
-function* used(ceiling, section) {
-  const job = currentJob(`${ceiling.name}.use()`)
-  if (budget.left <= 0) yield // somebody goes first, who has come since the last point
-  const gate = ceiling.open(job)
-  let result
-  try {
-    result = section()
-    if (isUnfinished(result)) result = yield result
-  } finally {
-    // Whoever the gate lets through must find the resource free.
-    ceiling.gate = ceiling.holder = null
-    gate.close()
-    if (budget.left <= 0) yield // somebody waits for the end of the section
-  }
-  return result
-}
-
-/** That a job may use a resource, in the heap of those that may. */
-class Declaration {
-  index = -1
-  /** @type {Declaration | null} */
-  before = null
-  /** @type {Declaration | null} */
-  after = null
-
-  /** @param {number} level of the job when it declared it @param {number} order */
-  constructor(level, order) {
-    this.level = level
-    this.order = order
-  }
-}
+/** That a job may use a resource. @typedef {{ level: number, order: number, index: number, before: any, after: any }} Declaration */
 
 /** Who may use a resource, and who does. */
 class Ceiling {
@@ -506,7 +349,7 @@ class Ceiling {
     }
     if (this.declarations.has(job)) return
     this.scheduler = scheduler
-    const declaration = new Declaration(level, this.declared++)
+    const declaration = { level, order: this.declared++, index: -1, before: null, after: null }
     this.declarations.set(job, declaration)
     this.highest.push(declaration)
     this.gate?.raise(this.level)
@@ -528,12 +371,62 @@ class Ceiling {
     if (this.holder !== null && this.holder.finished === undefined) {
       throw new OwnershipError(`${job.name} cannot use ${this.name}, which ${this.holder.name} uses`)
     }
+    const gate = this.gate = seam.gate(job, this.level)
     this.holder = job
-    return this.gate = seam.gate(job, this.level)
+    return {
+      close: () => {
+        // Whoever the gate lets through must find the resource free.
+        this.gate = this.holder = null
+        gate.close()
+      }
+    }
   }
 }
 
-// ----------------------------------------------------------------------------- 2 locks, semaphores, barriers
+// ----------------------------------------------------------------------------- 3 locks, semaphores, barriers
+
+/** Waits for its turn at a lock, a semaphore or a barrier. */
+class Turn extends Waitable {
+  /**
+   * @param {{ name: string }} place @param {string} action
+   * @param {(turn: Turn, job: Job | null) => void} ask wakes it, or queues it
+   * @param {boolean} isForSection which gives it back if its job is cancelled before
+   */
+  constructor(place, action, ask, isForSection = false) {
+    super()
+    this.place = place
+    this.action = action
+    this.ask = ask
+    this.isForSection = isForSection
+  }
+  get name() { return this.place.name + this.action }
+  get handsOver() { return !this.isForSection }
+  /** @param {Job | null} job */
+  begin(job) {
+    this.ask(this, job)
+  }
+}
+
+/**
+ * Runs a section in its turn, which ends with it.
+ *
+ * @param {Turn} turn @param {() => any} section @param {(isUnused: boolean) => void} end
+ * @returns {Generator<any, any, any>}
+ */
+function* inTurn(turn, section, end) {
+  try {
+    yield turn
+  } catch (error) {
+    if (turn.isFulfilled) end(true)
+    throw error
+  }
+  try {
+    const result = section()
+    return isUnfinished(result) ? yield result : result
+  } finally {
+    end(false)
+  }
+}
 
 /** Proves that a lock was taken outside jobs. */
 class Key {
@@ -545,145 +438,46 @@ class Key {
 }
 
 /**
- * Who waits for a lock; its owner runs at least as eligibly as the first of them, and leaves it when he ends.
- */
-class Heirs extends Queue {
-  /** @param {Ownership} ownership */
-  constructor(ownership) {
-    super()
-    this.ownership = ownership
-  }
-  orphan() {
-    this.ownership.abandon()
-  }
-}
-
-/** Who has a lock, and who waits for it. */
-class Ownership {
-  isHeld = false
-  /** null while it is held outside jobs. @type {Job | null} */
-  owner = null
-  /** @type {Key | null} */
-  key = null
-  /** Whether an owner has ended without unlocking it, and no later one has unlocked it since. */
-  abandoned = false
-  /**
-   * Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag.
-   * @type {Heirs | null}
-   */
-  heirs = null
-
-  /** @param {string} name */
-  constructor(name) {
-    this.name = name
-  }
-
-  /** @param {Lock} lock @param {Job | null} job */
-  request(lock, job) {
-    this.notice()
-    if (!this.isHeld) return this.#grant(lock, job)
-    this.heirs ??= new Heirs(this)
-    this.heirs.owner = this.owner
-    this.heirs.push(lock, job)
-  }
-
-  /** An owner whose lock nobody else wanted may have ended unnoticed. */
-  notice() {
-    if (this.owner !== null && this.owner.finished !== undefined) this.abandon()
-  }
-
-  /** The owner has ended. */
-  abandon() {
-    this.abandoned = true
-    this.pass()
-  }
-
-  /** @param {unknown} key */
-  release(key) {
-    this.notice()
-    if (!this.isHeld) throw new OwnershipError(`${this.name} is not locked`)
-    const { current } = here()
-    if (this.owner === null ? key !== this.key : key !== undefined || current !== this.owner) {
-      const holder = this.owner === null ? 'whoever has its key' : this.owner.name
-      const who = current === null ? 'code outside jobs' : current.name
-      throw new OwnershipError(`${this.name} is held by ${holder}, not by ${who}`)
-    }
-    this.abandoned = false
-    this.pass()
-  }
-
-  /** To the next who waits. */
-  pass() {
-    const next = this.heirs === null ? null : this.heirs.shift()
-    if (next !== null) return this.#grant(/** @type {Lock} */ (next.waitable), next.job)
-    this.isHeld = false
-    this.owner = this.key = null
-    if (this.heirs !== null) this.heirs.owner = null
-  }
-
-  /** @param {Lock} lock @param {Job | null} job */
-  #grant(lock, job) {
-    this.isHeld = true
-    this.owner = job
-    this.key = job === null ? new Key(this.name) : null
-    if (this.heirs !== null) this.heirs.owner = job
-    lock.wake(this.key ?? undefined)
-  }
-}
-
-/** Waits for a lock. */
-class Lock extends Waitable {
-  /** @param {Ownership} ownership @param {boolean} isForSection which gives it back if its job is cancelled before */
-  constructor(ownership, isForSection = false) {
-    super()
-    this.ownership = ownership
-    this.isForSection = isForSection
-  }
-  get name() { return this.ownership.name }
-  get handsOver() { return !this.isForSection }
-  /** @param {Job | null} job */
-  begin(job) {
-    this.ownership.request(this, job)
-  }
-  undo() {
-    const { node } = this
-    node?.queue.remove(node)
-  }
-}
-
-/**
  * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): whoever holds it runs on the standing of
- * the best job that waits for it, through chains of locks and jobs, until he unlocks it. Deadlines and misses
- * stay his own. Waiters are served by eligibility, equals in order of arrival.
+ * the best job that waits for it, through chains of locks and jobs, until it unlocks it. Deadlines and misses
+ * stay its own. Waiters are served by eligibility, equals in order of arrival.
  *
  * When its owner ends without unlocking it, it goes to the next, who finds `abandoned` set.
  */
 export class Mutex {
-  #ownership
+  #name
+  #isHeld = false
+  /** null while it is held outside jobs. @type {Job | null} */
+  #owner = null
+  /** @type {Key | null} */
+  #key = null
+  #abandoned = false
+  /** Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag. @type {Queue | null} */
+  #waiters = null
 
   /** @param {{ name?: string }} [options] `name` for traces and errors */
   constructor(options = {}) {
-    this.#ownership = new Ownership(nameIn(optionsOf(options, NAMED), 'mutex'))
+    this.#name = nameIn(options, 'mutex')
   }
 
-  get name() { return this.#ownership.name }
+  get name() { return this.#name }
   /** Whether somebody holds it. */
   get locked() {
-    this.#ownership.notice()
-    return this.#ownership.isHeld
+    this.#notice()
+    return this.#isHeld
   }
   /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
   get owner() {
-    this.#ownership.notice()
-    return this.#ownership.owner
+    this.#notice()
+    return this.#owner
   }
   /**
    * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
    * `unlock`.
    */
   get abandoned() {
-    this.#ownership.notice()
-    return this.#ownership.abandoned
+    this.#notice()
+    return this.#abandoned
   }
 
   /**
@@ -693,7 +487,7 @@ export class Mutex {
    *   may end otherwise, it waits.
    */
   lock() {
-    return new Lock(this.#ownership)
+    return new Turn(this, '', this.#request)
   }
 
   /**
@@ -703,7 +497,17 @@ export class Mutex {
    * @throws {OwnershipError} when neither the running job nor `key` holds it
    */
   unlock(key) {
-    this.#ownership.release(key)
+    this.#notice()
+    if (!this.#isHeld) throw new OwnershipError(`${this.#name} is not locked`)
+    const { current } = here()
+    const owner = this.#owner
+    if (owner === null ? key !== this.#key : key !== undefined || current !== owner) {
+      const holder = owner === null ? 'whoever has its key' : owner.name
+      const who = current === null ? 'code outside jobs' : current.name
+      throw new OwnershipError(`${this.#name} is held by ${holder}, not by ${who}`)
+    }
+    this.#abandoned = false
+    this.#pass()
   }
 
   /**
@@ -717,74 +521,56 @@ export class Mutex {
    * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
    */
   use(section, options = {}) {
-    return /** @type {any} */ (
-      new Call(`${this.name}.use()`, locked, this.#ownership, callable('section', section), callOptions(options)))
+    return callOf(`${this.#name}.use()`, 'section', section, options, job =>
+      inTurn(new Turn(this, '', this.#request, true), section, isUnused => {
+        if (isUnused) this.#pass() // whoever was to find it abandoned still does
+        else if (this.#owner === job) this.unlock()
+      }))
   }
   get [Symbol.toStringTag]() { return 'Mutex' }
-}
 
-/** @param {Ownership} ownership @param {() => any} section @returns {Generator<any, any, any>} */
-function* locked(ownership, section) {
-  const lock = new Lock(ownership, true)
-  try {
-    yield lock
-  } catch (error) {
-    if (lock.isFulfilled) ownership.pass() // unused: whoever was to find it abandoned still does
-    throw error
-  }
-  const { owner } = ownership
-  try {
-    const result = section()
-    return isUnfinished(result) ? yield result : result
-  } finally {
-    if (ownership.owner === owner) ownership.release(undefined)
-  }
-}
-
-/** How many may go on, and who waits for that. */
-class Permits {
-  waiters = new Queue()
-
-  /** @param {number} available @param {string} name */
-  constructor(available, name) {
-    this.available = available
-    this.name = name
+  /** @param {Turn} turn @param {Job | null} job */
+  #request = (turn, job) => {
+    this.#notice()
+    if (!this.#isHeld) return this.#grant(turn, job)
+    this.#waiters ??= new Queue(null, () => this.#abandon())
+    this.#waiters.owner = this.#owner
+    this.#waiters.push(turn, job)
   }
 
-  /** @returns {boolean} */
-  take() {
-    if (this.available === 0) return false
-    this.available--
-    return true
+  /** @param {Waitable} turn @param {Job | null} job */
+  #grant(turn, job) {
+    this.#isHeld = true
+    this.#owner = job
+    this.#key = job === null ? new Key(this.#name) : null
+    if (this.#waiters !== null) this.#waiters.owner = job
+    turn.wake(this.#key ?? undefined)
   }
 
-  release() {
-    const next = this.waiters.shift()
-    if (next === null) this.available++
-    else next.waitable.wake()
+  /** To the next who waits. */
+  #pass() {
+    const waiters = this.#waiters
+    const next = waiters === null ? null : waiters.shift()
+    if (next !== null) return this.#grant(next, jobOf(next))
+    this.#isHeld = false
+    this.#owner = this.#key = null
+    if (waiters !== null) waiters.owner = null
+  }
+
+  /** The owner has ended. */
+  #abandon() {
+    this.#abandoned = true
+    this.#pass()
+  }
+
+  /** An owner whose lock nobody else wanted may have ended unnoticed. */
+  #notice() {
+    if (this.#owner !== null && this.#owner.finished !== undefined) this.#abandon()
   }
 }
 
-/** Waits for a permit. */
-class Acquire extends Waitable {
-  /** @param {Permits} permits @param {boolean} isForSection which gives it back if its job is cancelled before */
-  constructor(permits, isForSection = false) {
-    super()
-    this.permits = permits
-    this.isForSection = isForSection
-  }
-  get name() { return `${this.permits.name}.acquire()` }
-  get handsOver() { return !this.isForSection }
-  /** @param {Job | null} job */
-  begin(job) {
-    if (this.permits.take()) this.wake()
-    else this.permits.waiters.push(this, job)
-  }
-  undo() {
-    const { node } = this
-    node?.queue.remove(node)
-  }
-}
+/** On whose behalf somebody waits. @param {Waitable} waitable @returns {Job | null} */
+const jobOf = ({ waiter }) => waiter === null ? null : waiter.job
 
 /**
  * A number of permits (Dijkstra 1965), which nobody owns: whoever likes may release one, a callback too.
@@ -792,7 +578,9 @@ class Acquire extends Waitable {
  * comes later.
  */
 export class Semaphore {
-  #permits
+  #name
+  #available
+  #waiters = new Queue()
 
   /**
    * @param {number} permits how many there are at first, an integer >= 0
@@ -800,21 +588,24 @@ export class Semaphore {
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(permits, options = {}) {
-    this.#permits = new Permits(count('permits', permits), nameIn(optionsOf(options, NAMED), 'semaphore'))
+    this.#available = permitCount('permits', permits)
+    this.#name = nameIn(options, 'semaphore')
   }
 
-  get name() { return this.#permits.name }
+  get name() { return this.#name }
   /** How many may be acquired without waiting. */
-  get available() { return this.#permits.available }
+  get available() { return this.#available }
 
   /** @returns {Awaitable<void>} */
   acquire() {
-    return new Acquire(this.#permits)
+    return new Turn(this, '.acquire()', this.#request)
   }
 
   /** Gives a permit back, or adds one, at once. */
   release() {
-    this.#permits.release()
+    const next = this.#waiters.shift()
+    if (next === null) this.#available++
+    else next.wake()
   }
 
   /**
@@ -828,58 +619,16 @@ export class Semaphore {
    * @throws {TypeError} when `section` is no function, `scheduler` no Scheduler
    */
   use(section, options = {}) {
-    return /** @type {any} */ (
-      new Call(`${this.name}.use()`, permitted, this.#permits, callable('section', section), callOptions(options)))
+    return callOf(`${this.#name}.use()`, 'section', section, options, () =>
+      inTurn(new Turn(this, '.acquire()', this.#request, true), section, () => this.release()))
   }
   get [Symbol.toStringTag]() { return 'Semaphore' }
-}
 
-/** @param {Permits} permits @param {() => any} section @returns {Generator<any, any, any>} */
-function* permitted(permits, section) {
-  const acquire = new Acquire(permits, true)
-  try {
-    yield acquire
-  } catch (error) {
-    if (acquire.isFulfilled) permits.release()
-    throw error
-  }
-  try {
-    const result = section()
-    return isUnfinished(result) ? yield result : result
-  } finally {
-    permits.release()
-  }
-}
-
-/** Who has come to a barrier. */
-class Gathering {
-  waiters = new Queue()
-
-  /** @param {number} parties @param {string} name */
-  constructor(parties, name) {
-    this.parties = parties
-    this.name = name
-  }
-}
-
-/** Waits for the others. */
-class Arrival extends Waitable {
-  /** @param {Gathering} gathering */
-  constructor(gathering) {
-    super()
-    this.gathering = gathering
-  }
-  get name() { return `${this.gathering.name}.wait()` }
-  /** @param {Job | null} job */
-  begin(job) {
-    const { waiters, parties } = this.gathering
-    if (waiters.size < parties - 1) return void waiters.push(this, job)
-    for (let next = waiters.shift(); next !== null; next = waiters.shift()) next.waitable.wake()
-    this.wake()
-  }
-  undo() {
-    const { node } = this
-    node?.queue.remove(node)
+  /** @param {Turn} turn @param {Job | null} job */
+  #request = (turn, job) => {
+    if (this.#available === 0) return this.#waiters.push(turn, job)
+    this.#available--
+    turn.wake()
   }
 }
 
@@ -888,7 +637,9 @@ class Arrival extends Waitable {
  * not come.
  */
 export class Barrier {
-  #gathering
+  #name
+  #parties
+  #waiters = new Queue()
 
   /**
    * @param {number} parties how many meet, an integer >= 1
@@ -896,31 +647,40 @@ export class Barrier {
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(parties, options = {}) {
-    this.#gathering = new Gathering(count('parties', parties, 1), nameIn(optionsOf(options, NAMED), 'barrier'))
+    this.#parties = partyCount('parties', parties)
+    this.#name = nameIn(options, 'barrier')
   }
 
-  get name() { return this.#gathering.name }
-  get parties() { return this.#gathering.parties }
+  get name() { return this.#name }
+  get parties() { return this.#parties }
   /** How many have come and wait. */
-  get waiting() { return this.#gathering.waiters.size }
+  get waiting() { return this.#waiters.size }
 
   /** @returns {Awaitable<void>} over when all have come */
   wait() {
-    return new Arrival(this.#gathering)
+    return new Turn(this, '.wait()', this.#arrive)
   }
   get [Symbol.toStringTag]() { return 'Barrier' }
+
+  /** @param {Turn} turn @param {Job | null} job */
+  #arrive = (turn, job) => {
+    const waiters = this.#waiters
+    if (waiters.size < this.#parties - 1) return waiters.push(turn, job)
+    for (let next = waiters.shift(); next !== null; next = waiters.shift()) next.wake()
+    turn.wake()
+  }
 }
 
-// -------------------------------------------------------------------------------------------- 3 channels
+// -------------------------------------------------------------------------------------------- 4 channels
 
 /**
- * Who waits at a channel is an end of it, Send or Receive: a waitable. Its exchange is where ends meet, and
- * all that an external channel does otherwise. The protocol between the two, and with choices:
+ * Who waits at a channel is an end of it: a waitable, which sends a message or receives one. Its exchange is where
+ * ends meet, and all that an external channel does otherwise. The protocol between the two, and with choices:
  *
  * - `exchange.trySend(end)` and `exchange.tryReceive(end)` act at once if they can: they settle the end, by
  *   `wake` or `fail`, and return true. Else they change nothing and return false.
- * - `exchange.enter(end, job)` has it wait in a line, `exchange.senders` or `exchange.receivers`, for a peer
- *   that comes later; that takes it from the line and settles it. `exchange.withdraw(end)` takes it out
+ * - `exchange.enter(end, job)` has it wait in a queue, `exchange.senders` or `exchange.receivers`, for a peer
+ *   that comes later; that takes it from the queue and settles it. `exchange.withdraw(end)` takes it out
  *   unsettled.
  * - A choice first tries its ends in order, and only if none can act enters all; the first that is settled
  *   makes it withdraw the others. All of that happens within one synchronous step, so one commits, whoever is
@@ -933,22 +693,23 @@ export class Barrier {
  * `offer` and `poll` are the same without an end, for callbacks.
  */
 class End extends Waitable {
-  /** @param {Exchange} exchange */
-  constructor(exchange) {
+  /** @param {Exchange} exchange @param {boolean} isSender @param {any} [message] */
+  constructor(exchange, isSender, message) {
     super()
     this.exchange = exchange
+    this.isSender = isSender
+    this.message = message
     /** The choice in which it waits. @type {Choice | null} */
     this.group = null
-    /** On whose behalf it waits. @type {Job | null} */
-    this.job = null
   }
+  get name() { return `${this.exchange.name}.${this.isSender ? 'send' : 'receive'}()` }
+  get mayBlock() { return !this.isSender || this.exchange.overflow === 'block' && this.exchange.size < Infinity }
   get handsOver() { return true }
   get goesOn() { return true }
-  get isSender() { return false }
 
   /** Acts at once if it can. @returns {boolean} whether it is settled or decided */
   attempt() {
-    return false
+    return this.isSender ? this.exchange.trySend(this) : this.exchange.tryReceive(this)
   }
   /** @param {Job | null} job */
   begin(job) {
@@ -964,126 +725,50 @@ class End extends Waitable {
   }
 }
 
-/** The end of a sender. */
-class Send extends End {
-  /** @param {Exchange} exchange @param {any} message */
-  constructor(exchange, message) {
-    super(exchange)
-    this.message = message
-  }
-  get name() { return `${this.exchange.name}.send()` }
-  get isSender() { return true }
-  get mayBlock() {
-    const { overflow, size } = this.exchange
-    return overflow === 'block' && size < Infinity
-  }
-  attempt() {
-    return this.exchange.trySend(this)
-  }
-}
-
-/** The end of a receiver. */
-class Receive extends End {
-  get name() { return `${this.exchange.name}.receive()` }
-  attempt() {
-    return this.exchange.tryReceive(this)
-  }
-}
-
 /** The choice that is about to try or enter its ends: no two of them may meet. @type {Choice | null} */
 let choosing = null
 
-/**
- * The ends that wait on one side of a channel, the most eligible first. Mostly it is one, which needs no
- * queue.
- */
-class Line {
-  /** @type {End | null} */
-  lone = null
-  /** Empty while there is a lone one. @type {Queue | null} */
-  queue = null
-
-  get size() {
-    return this.lone !== null ? 1 : this.queue === null ? 0 : this.queue.size
-  }
-
-  /** @param {End} end @param {Job | null} job */
-  push(end, job) {
-    end.group = choosing
-    end.job = job
-    const { lone } = this
-    if (lone === null && (this.queue === null || this.queue.size === 0)) {
-      this.lone = end
-      return
-    }
-    this.queue ??= new Queue()
-    if (lone !== null) {
-      this.lone = null
-      this.queue.push(lone, lone.waiter === null ? lone.job : lone.waiter.job)
-    }
-    this.queue.push(end, job)
-  }
-
-  /** @param {End} end */
-  remove(end) {
-    if (this.lone === end) this.lone = null
-    else if (end.node !== null) end.node.queue.remove(end.node)
-  }
-
-  /** @returns {End | null} the first, removed; it belongs to no choice that is just looking for a peer */
-  take() {
-    const { lone, queue } = this
-    if (lone !== null) {
-      if (lone.group !== null && lone.group === choosing) return null
-      this.lone = null
-      return lone
-    }
-    if (queue === null || queue.size === 0) return null
-    const first = queue.shift()
-    const end = /** @type {End} */ (first?.waitable)
-    return end.group === null || end.group !== choosing ? end : this.#takeAfter(end)
-  }
-
-  /** @param {End} own @returns {End | null} */
-  #takeAfter(own) {
-    const queue = /** @type {Queue} */ (this.queue)
-    const skipped = [own]
-    let end = /** @type {End | undefined} */ (queue.shift()?.waitable)
-    while (end !== undefined && end.group === choosing) {
-      skipped.push(end)
-      end = /** @type {End | undefined} */ (queue.shift()?.waitable)
-    }
-    // They entered last of all, so they lose no place.
-    for (const one of skipped) queue.push(one, one.job)
-    return end ?? null
-  }
+/** @param {Queue} queue @returns {End | null} the first, removed; it belongs to no choice that is just looking for a peer */
+function take(queue) {
+  const first = /** @type {End | null} */ (queue.shift())
+  return first === null || first.group === null || first.group !== choosing ? first : takeAfter(first, queue)
 }
 
-/** First in, first out; a ring that grows. */
-class Fifo {
-  #slots = new Array(4)
-  #first = 0
-  size = 0
+/** @param {End} own @param {Queue} queue @returns {End | null} */
+function takeAfter(own, queue) {
+  const skipped = []
+  let end = /** @type {End | null} */ (own)
+  while (end !== null && end.group === choosing) {
+    skipped.push(end)
+    end = /** @type {End | null} */ (queue.shift())
+  }
+  // They entered last of all, so they lose no place.
+  for (const one of skipped) queue.push(one, jobOf(one))
+  return end
+}
 
+/** First in, first out. */
+class Fifo {
+  /** @type {any[]} */
+  #messages = []
+  #first = 0
+
+  get size() { return this.#messages.length - this.#first }
   /** @param {any} message */
   push(message) {
-    if (this.size === this.#slots.length) {
-      this.#slots = [...this.#slots.slice(this.#first), ...this.#slots.slice(0, this.#first)]
-      this.#first = 0
-      this.#slots.length *= 2
-    }
-    this.#slots[(this.#first + this.size++) & (this.#slots.length - 1)] = message
+    this.#messages.push(message)
   }
   shift() {
-    const message = this.#slots[this.#first]
-    this.#slots[this.#first] = undefined
-    this.#first = (this.#first + 1) & (this.#slots.length - 1)
-    this.size--
+    const message = this.#messages[this.#first]
+    this.#messages[this.#first++] = undefined
+    // Moved when half of them have gone, so that each is moved once on average.
+    if (this.#first * 2 > this.#messages.length) {
+      this.#messages = this.#messages.slice(this.#first)
+      this.#first = 0
+    }
     return message
   }
 }
-
-const OVERFLOWS = ['block', 'drop', 'slide']
 
 /**
  * Where senders and receivers of a channel within this page meet.
@@ -1092,62 +777,60 @@ const OVERFLOWS = ['block', 'drop', 'slide']
  * receiver and no room; but for ends of one choice, which never meet.
  */
 class Exchange {
+  senders = new Queue()
+  receivers = new Queue()
+  /** Once it has been closed, what every later end fails with. @type {ChannelError | null} */
+  closed = null
+  /** Whether it was closed because of an error. */
+  failed = false
+
   /** @param {number} size @param {string} overflow @param {string} name */
   constructor(size, overflow, name) {
     this.size = size
     this.overflow = overflow
     this.name = name
-    this.senders = new Line()
-    this.receivers = new Line()
-    /** @type {Fifo | null} */
     this.buffer = size > 0 ? new Fifo() : null
-    /** Once it has been closed, what every later end fails with. @type {ChannelError | null} */
-    this.closed = null
-    /** Whether it was closed because of an error. */
-    this.failed = false
   }
 
   /** Messages that are buffered. */
   get length() { return this.buffer === null ? 0 : this.buffer.size }
 
-  /** @param {Send} send @returns {boolean} */
+  /** @param {End} send @returns {boolean} */
   trySend(send) {
-    if (this.closed !== null) {
-      send.fail(this.closed)
-      return true
-    }
-    const receive = this.receivers.take()
-    if (receive !== null) receive.wake(send.message)
-    else if (this.buffer === null ? this.overflow === 'block' : !this.keep(send.message)) return false
-    send.complete()
+    if (this.closed !== null) send.fail(this.closed)
+    else if (this.hand(send.message) || this.overflow !== 'block') send.complete()
+    else return false
     return true
   }
 
-  /** @param {Receive} receive @returns {boolean} */
+  /** @param {End} receive @returns {boolean} */
   tryReceive(receive) {
-    if (this.buffer !== null && this.buffer.size > 0) {
-      receive.wake(this.shift())
-      return true
+    if (this.length > 0) receive.complete(this.shift())
+    else {
+      const send = take(this.senders)
+      if (send !== null) {
+        send.wake()
+        receive.complete(send.message)
+      } else if (this.closed !== null) receive.fail(this.closed)
+      else return false
     }
-    const send = /** @type {Send | null} */ (this.senders.take())
-    if (send !== null) {
-      send.wake()
-      receive.complete(send.message)
-      return true
-    }
-    if (this.closed === null) return false
-    receive.fail(this.closed)
     return true
   }
 
-  /** @param {any} message @returns {boolean} whether a sender need not wait */
-  keep(message) {
-    const buffer = /** @type {Fifo} */ (this.buffer)
-    if (buffer.size < this.size) buffer.push(message)
-    else if (this.overflow === 'slide') {
+  /** @param {any} message @returns {boolean} whether it has been received or kept */
+  hand(message) {
+    const receive = take(this.receivers)
+    if (receive !== null) {
+      receive.wake(message)
+      return true
+    }
+    const { buffer } = this
+    if (buffer === null) return false
+    if (buffer.size === this.size) {
+      if (this.overflow !== 'slide') return false
       buffer.shift()
-      buffer.push(message)
-    } else return this.overflow === 'drop'
+    }
+    buffer.push(message)
     return true
   }
 
@@ -1155,7 +838,7 @@ class Exchange {
   shift() {
     const buffer = /** @type {Fifo} */ (this.buffer)
     const message = buffer.shift()
-    const send = /** @type {Send | null} */ (this.senders.take())
+    const send = take(this.senders)
     if (send !== null) {
       buffer.push(send.message)
       send.wake()
@@ -1165,53 +848,60 @@ class Exchange {
 
   /** @param {End} end @param {Job | null} job */
   enter(end, job) {
-    const line = end.isSender ? this.senders : this.receivers
-    line.push(end, job)
+    end.group = choosing
+    sideOf(end).push(end, job)
   }
 
   /** @param {End} end */
   withdraw(end) {
-    const line = end.isSender ? this.senders : this.receivers
-    line.remove(end)
+    end.queue?.remove(end)
   }
 
-  /** @param {Receive} receive settled @returns {boolean} whether the channel has just come to its end */
+  /** @param {End} receive settled @returns {boolean} whether the channel has just come to its end */
   isEnd(receive) {
     return this.closed !== null && receive.outcome === this.closed && !this.failed
   }
 
   /** @param {any} message @returns {boolean} whether it has been received or kept */
   offer(message) {
-    if (this.closed !== null) return false
-    const receive = this.receivers.take()
-    if (receive !== null) {
-      receive.wake(message)
-      return true
-    }
-    if (this.buffer === null || this.buffer.size === this.size && this.overflow !== 'slide') return false
-    return this.keep(message)
+    return this.closed === null && this.hand(message)
   }
 
   /** @returns {any} a message, or undefined */
   poll() {
-    if (this.buffer !== null && this.buffer.size > 0) return this.shift()
-    const send = /** @type {Send | null} */ (this.senders.take())
-    if (send === null) return undefined
-    send.wake()
-    return send.message
+    if (this.length > 0) return this.shift()
+    const send = take(this.senders)
+    send?.wake()
+    return send?.message
   }
 
   /** @param {unknown} reason @returns {boolean} whether it was open */
   close(reason) {
     if (this.closed !== null) return false
-    this.failed = reason instanceof Error
-    this.closed = reason instanceof ChannelError ? reason
-      : new ChannelError(`${this.name} is closed${reason === undefined ? '' : `: ${String(reason)}`}`, reason)
-    for (const line of [this.senders, this.receivers]) {
-      for (let end = line.take(); end !== null; end = line.take()) end.fail(this.closed)
-    }
+    this.end(errorOf(this.name, 'is closed', reason), reason instanceof Error)
     return true
   }
+
+  /** @param {ChannelError} error @param {boolean} failed */
+  end(error, failed) {
+    this.closed = error
+    this.failed = failed
+    this.failAll(this.senders)
+    this.failAll(this.receivers)
+  }
+  /** @param {Queue} queue */
+  failAll(queue) {
+    for (let end = take(queue); end !== null; end = take(queue)) end.fail(this.closed)
+  }
+}
+
+/** @param {End} end @returns {Queue} where it waits */
+const sideOf = ({ isSender, exchange }) => isSender ? exchange.senders : exchange.receivers
+
+/** @param {string} name @param {string} what has happened @param {unknown} reason @returns {ChannelError} */
+function errorOf(name, what, reason) {
+  if (reason instanceof ChannelError) return reason
+  return new ChannelError(`${name} ${what}${reason === undefined ? '' : `: ${String(reason)}`}`, reason)
 }
 
 /** @type {(channel: Channel) => Exchange} */
@@ -1230,8 +920,8 @@ let isChannel
  * rt.spawn(() => lines.forEach(show))
  * ```
  *
- * Closing it ends it once what it keeps has been received. Who waits to send learns that his message was not
- * taken: he fails with a ChannelError, as does every later `send`. Receivers get what is left; after that,
+ * Closing it ends it once what it keeps has been received. Who waits to send learns that the message was not
+ * taken: it fails with a ChannelError, as does every later `send`. Receivers get what is left; after that,
  * `receive` fails with the ChannelError and iteration is over.
  *
  * @template [T=unknown]
@@ -1258,13 +948,11 @@ export class Channel {
       this.#exchange = /** @type {any} */ (size)
       return
     }
-    if (typeof size !== 'number') throw wrongType('size', 'an integer >= 0 or Infinity', size)
-    if (size !== Infinity && !(Number.isSafeInteger(size) && size >= 0)) {
-      throw outOfRange('size', 'an integer >= 0 or Infinity', size)
-    }
-    const { overflow = 'block' } = optionsOf(options, ['overflow', 'name'])
-    if (!OVERFLOWS.includes(overflow)) throw wrongType('overflow', "'block', 'drop' or 'slide'", overflow)
-    this.#exchange = new Exchange(size, overflow, nameIn(options, 'channel'))
+    bufferSize('size', size)
+    const name = nameIn(options, 'channel', ['overflow', 'name'])
+    const { overflow = 'block' } = options
+    if (!['block', 'drop', 'slide'].includes(overflow)) throw check.wrongType('overflow', "'block', 'drop' or 'slide'", overflow)
+    this.#exchange = new Exchange(size, overflow, name)
   }
 
   get name() { return this.#exchange.name }
@@ -1283,12 +971,12 @@ export class Channel {
    *   neither will be
    */
   send(message) {
-    return new Send(this.#exchange, message)
+    return new End(this.#exchange, true, message)
   }
 
   /** @returns {Awaitable<T>} the next message; fails with a ChannelError when there will be none */
   receive() {
-    return new Receive(this.#exchange)
+    return new End(this.#exchange, false)
   }
 
   /**
@@ -1331,8 +1019,7 @@ export class Channel {
    * @throws {TypeError} when `work` is no function, `scheduler` no Scheduler
    */
   forEach(work, options = {}) {
-    return /** @type {any} */ (
-      new Call(`${this.name}.forEach()`, receiveAll, this.#exchange, callable('work', work), callOptions(options)))
+    return callOf(`${this.name}.forEach()`, 'work', work, options, () => receiveAll(this.#exchange, work))
   }
 
   /**
@@ -1349,7 +1036,7 @@ export class Channel {
 /** @param {Exchange} exchange @param {(message: any) => any} work @returns {Generator<any, any, any>} */
 function* receiveAll(exchange, work) {
   for (;;) {
-    const receive = new Receive(exchange)
+    const receive = new End(exchange, false)
     try {
       yield receive
     } catch (error) {
@@ -1357,53 +1044,47 @@ function* receiveAll(exchange, work) {
       throw error
     }
     const result = work(receive.outcome)
-    if (isUnfinished(result)) yield* begun(result)
+    if (isUnfinished(result)) yield* finish(result)
   }
 }
 
 /**
- * Receives until the channel ends.
+ * The same for async code.
  *
  * @implements {AsyncIterableIterator<any, void, void>}
  */
 class Messages {
+  isOver = false
+  /** Those who wait, by what for. @type {Map<End, { job: null, woken(): void }>} */
+  pending = new Map()
+
   /** @param {Exchange} exchange */
   constructor(exchange) {
     this.exchange = exchange
-    this.isOver = false
-    /** Ends that wait, each with what stops it. @type {Set<() => void>} */
-    this.pending = new Set()
   }
 
   /** @returns {Promise<IteratorResult<any, void>>} */
-  next() {
-    return new Promise((resolve, reject) => {
-      if (this.isOver) return resolve({ done: true, value: undefined })
-      const receive = new Receive(this.exchange)
-      const stop = () => {
-        receive.leave(waiter)
-        resolve({ done: true, value: undefined })
-      }
-      const waiter = {
-        job: null,
-        woken: () => {
-          this.pending.delete(stop)
-          if (receive.isFulfilled) return resolve({ done: false, value: receive.outcome })
-          this.isOver = true
-          if (this.exchange.isEnd(receive)) resolve({ done: true, value: undefined })
-          else reject(receive.outcome)
-        }
-      }
-      if (receive.enlist(waiter)) waiter.woken()
-      else this.pending.add(stop)
+  async next() {
+    const receive = new End(this.exchange, false)
+    await new Promise(resolve => {
+      const waiter = { job: null, woken: () => resolve(null) }
+      if (this.isOver || receive.enlist(waiter)) waiter.woken()
+      else this.pending.set(receive, waiter)
     })
+    this.pending.delete(receive)
+    if (receive.isFulfilled) return { done: false, value: receive.outcome }
+    this.isOver = true
+    if (receive.outcome === undefined || this.exchange.isEnd(receive)) return { done: true, value: undefined }
+    throw receive.outcome
   }
 
   /** @returns {Promise<IteratorResult<any, void>>} */
   async return() {
     this.isOver = true
-    for (const stop of this.pending) stop()
-    this.pending.clear()
+    for (const [receive, waiter] of this.pending) {
+      receive.leave(waiter)
+      waiter.woken()
+    }
     return { done: true, value: undefined }
   }
 
@@ -1412,14 +1093,16 @@ class Messages {
   }
 }
 
-// --------------------------------------------------------------------------------------------- 3a choice
+// --------------------------------------------------------------------------------------------- 5 choice
 
 /** @param {Waitable[]} waitables @returns {string} what traces call them */
-const namesOf = waitables =>
-  waitables.map(waitable => /** @type {any} */ (waitable).name ?? 'wait').join(', ')
+const namesOf = waitables => waitables.map(waitable => /** @type {any} */ (waitable).name ?? 'wait').join(', ')
 
 /** Waits for a time; over at once when it has come. */
 class Sleep extends Waitable {
+  /** @type {{ cancel(): boolean } | null} */
+  entry = null
+
   /**
    * @param {number} time @param {boolean} isRelative whether it counts from when it is waited for
    * @param {any} options of the choice
@@ -1429,8 +1112,6 @@ class Sleep extends Waitable {
     this.time = time
     this.isRelative = isRelative
     this.options = options
-    /** @type {{ cancel(): boolean } | null} */
-    this.entry = null
   }
   get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
   /** @param {Job | null} job */
@@ -1455,58 +1136,42 @@ class Skip extends Waitable {
   }
 }
 
-/** How long ago a job has chosen what. @type {WeakMap<object, Memory>} */
+/** When each job, or all code outside jobs, has last chosen what. @type {WeakMap<object, WeakMap<object, number>>} */
 const memories = new WeakMap()
-/** That of all who choose outside jobs. */
 const OUTSIDE = {}
+let choices = 0
+/** Stand for guards that are at no channel. @type {object[]} */
+const PLACES = []
 
-/**
- * What somebody has chosen, for fair choices: the sides of channels, and the places of guards that have none.
- */
-class Memory {
-  turn = 0
-  /** @type {WeakMap<object, number>} */
-  sides = new WeakMap()
-  /** @type {number[]} */
-  places = []
-
-  /** @param {Waitable} branch @param {number} index */
-  turnOf(branch, index) {
-    return (branch instanceof End ? this.sides.get(sideOf(branch)) : this.places[index]) ?? 0
-  }
-  /** @param {Waitable} branch @param {number} index */
-  keep(branch, index) {
-    this.turn++
-    if (branch instanceof End) this.sides.set(sideOf(branch), this.turn)
-    else this.places[index] = this.turn
-  }
+/** @param {Job | null} job @returns {WeakMap<object, number>} */
+function memoryOf(job) {
+  const memory = memories.get(job ?? OUTSIDE) ?? new WeakMap()
+  memories.set(job ?? OUTSIDE, memory)
+  return memory
 }
 
-/** @param {End} end @returns {object} */
-const sideOf = end => end.isSender ? end.exchange.senders : end.exchange.receivers
+/** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @param {number} place */
+const subjectOf = (branch, place) => branch instanceof End ? sideOf(branch) : PLACES[place] ??= {}
 
 /**
  * Waits for the first of several. It tries them in order, then enters all; each of its branches tells it, as
  * its waiter, when it is settled.
  */
 class Choice extends Waitable {
-  /**
-   * @param {Waitable[]} branches @param {number[]} places their guards' @param {boolean} isFair
-   */
-  constructor(branches, places, isFair) {
+  /** On whose behalf it waits. @type {Job | null} */
+  job = null
+  /** The only branch that can still be settled. @type {Waitable | null} */
+  decision = null
+
+  /** @param {{ branch: Waitable, place: number }[]} ways `place`: that of the guard @param {boolean} isFair */
+  constructor(ways, isFair) {
     super()
-    this.branches = branches
-    this.places = places
+    this.ways = ways
     this.isFair = isFair
-    /** On whose behalf it waits. @type {Job | null} */
-    this.job = null
-    /** The only branch that can still be settled. @type {Waitable | null} */
-    this.decision = null
   }
-  get name() {
-    return `choice(${namesOf(this.branches)})`
-  }
-  get mayBlock() { return this.branches.every(branch => branch.mayBlock) }
+  get branches() { return this.ways.map(({ branch }) => branch) }
+  get name() { return `choice(${namesOf(this.branches)})` }
+  get mayBlock() { return this.ways.every(({ branch }) => branch.mayBlock) }
   get handsOver() { return true }
   // Whom it wakes goes first, or else what was chosen would never be ready again in time for the next choice.
   get goesOn() { return false }
@@ -1515,7 +1180,7 @@ class Choice extends Waitable {
   begin(job) {
     this.job = job
     this.decision = null
-    if (this.isFair) this.#order(job)
+    if (this.isFair) this.#order(memoryOf(job))
     const outer = choosing
     choosing ??= this
     try {
@@ -1531,22 +1196,19 @@ class Choice extends Waitable {
     this.#leave(null)
   }
   refresh() {
-    for (const branch of this.branches) branch.refresh()
+    for (const { branch } of this.ways) branch.refresh()
   }
 
-  /** Puts first what has not been chosen for longest. @param {Job | null} job */
-  #order(job) {
-    const memory = memoryOf(job)
-    const { branches, places } = this
-    const turns = branches.map((branch, i) => memory.turnOf(branch, places[i]))
-    const order = branches.map((_, i) => i).sort((a, b) => turns[a] - turns[b] || places[a] - places[b])
-    this.branches = order.map(i => branches[i])
-    this.places = order.map(i => places[i])
+  /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
+  #order(memory) {
+    const turnOf = (/** @type {{ branch: Waitable, place: number }} */ { branch, place }) =>
+      memory.get(subjectOf(branch, place)) ?? 0
+    this.ways.sort((a, b) => turnOf(a) - turnOf(b) || a.place - b.place)
   }
 
   /** @returns {boolean} whether a branch could act at once */
   #try() {
-    for (const branch of this.branches) {
+    for (const { branch } of this.ways) {
       // What is no end of a channel is entered by being tried.
       const isEnd = branch instanceof End
       if (isEnd && !branch.attempt()) continue
@@ -1558,25 +1220,21 @@ class Choice extends Waitable {
   }
 
   #enter() {
-    for (const branch of this.branches) {
+    for (const { branch } of this.ways) {
       if (branch instanceof End && branch.enlist(this)) return this.woken(branch)
     }
   }
 
   /** As their waiter: a branch is settled. @param {Waitable} branch */
   woken(branch) {
-    settling++
-    try {
+    undisturbed(() => {
       this.decided(branch)
       if (this.decision !== branch) return
-      const place = this.places[this.branches.indexOf(branch)]
-      if (this.isFair) memoryOf(this.job).keep(branch, place)
+      const { place } = /** @type {{ place: number }} */ (this.ways.find(way => way.branch === branch))
+      if (this.isFair) memoryOf(this.job).set(subjectOf(branch, place), ++choices)
       if (branch.isFulfilled) this.wake({ index: place, value: branch.outcome })
       else this.fail(branch.outcome)
-    } finally {
-      settling--
-      dismiss()
-    }
+    })
   }
 
   /** As their waiter: a branch is the only one that will be settled. @param {Waitable} branch */
@@ -1590,15 +1248,8 @@ class Choice extends Waitable {
 
   /** @param {Waitable | null} kept */
   #leave(kept) {
-    for (const branch of this.branches) if (branch !== kept) branch.leave(this)
+    for (const { branch } of this.ways) if (branch !== kept) branch.leave(this)
   }
-}
-
-/** @param {Job | null} job @returns {Memory} */
-function memoryOf(job) {
-  let memory = memories.get(job ?? OUTSIDE)
-  if (memory === undefined) memories.set(job ?? OUTSIDE, memory = new Memory())
-  return memory
 }
 
 /**
@@ -1639,65 +1290,40 @@ function memoryOf(job) {
  */
 
 const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
-/** Of the first few guards, so that no choice has to make them. */
-const NAMES = Array.from({ length: 16 }, (_, index) => `guards[${index}]`)
-
-const CHOICE_OPTIONS = ['fair', 'scheduler']
 const GUARD = [...KINDS, 'value', 'when', 'action']
 
-/** @param {any} guard @param {number} index */
-function checkGuard(guard, index) {
-  const name = nameOf(index)
-  const { receive, send, timeout, until, wait, skip, when, action } = optionsOf(guard, GUARD, name)
-  const count = Number(receive !== undefined) + Number(send !== undefined) + Number(timeout !== undefined) +
-    Number(until !== undefined) + Number(wait !== undefined) + Number(skip !== undefined)
-  if (count !== 1) {
-    const kinds = KINDS.filter(kind => guard[kind] !== undefined)
+/**
+ * @param {any} guard @param {string} name @param {any} options of the choice
+ * @returns {Waitable | null} null for what `wait` says, which is asked only when nothing can be wrong any more: who waits
+ *   for a job is told of its failure
+ */
+function branchOf(guard, name, options) {
+  check.options(guard, GUARD, name)
+  const kinds = KINDS.filter(kind => guard[kind] !== undefined)
+  if (kinds.length !== 1) {
     throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds.join(' and ') || 'none'}`)
   }
-  if (when !== undefined && typeof when !== 'boolean') throw wrongType(`${name}.when`, 'a boolean', when)
-  if (action !== undefined) callable(`${name}.action`, action)
-  // Whoever waits for a job is told of its failure: so that is asked last, when nothing can be wrong any more.
-  if (wait === undefined) waitableOf(guard, name, {})
-  else if (when !== false && typeof wait?.then !== 'function') throw wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
-}
-
-/** @param {number} index */
-const nameOf = index => NAMES[index] ?? `guards[${index}]`
-
-/** @param {any} guard @param {string} name @param {any} options of the choice @returns {Waitable | null} */
-function waitableOf({ receive, send, value, timeout, until, skip, wait }, name, options) {
-  if (receive !== undefined) return new Receive(exchangeIn(name, 'receive', receive))
-  if (send !== undefined) return new Send(exchangeIn(name, 'send', send), value)
-  if (timeout !== undefined) return new Sleep(duration(`${name}.timeout`, timeout), true, options)
-  if (until !== undefined) return new Sleep(timestamp(`${name}.until`, until), false, options)
-  if (skip !== undefined) {
-    if (skip !== true) throw wrongType(`${name}.skip`, 'true', skip)
-    return new Skip()
+  const { when, action } = guard
+  if (when !== undefined) check.flag(`${name}.when`, when)
+  if (action !== undefined) check.callable(`${name}.action`, action)
+  const subject = `${name}.${kinds[0]}`
+  const value = guard[kinds[0]]
+  switch (kinds[0]) {
+    case 'receive':
+    case 'send':
+      if (!isChannel(value)) throw check.wrongType(subject, 'a Channel', value)
+      return new End(exchangeOf(value), kinds[0] === 'send', guard.value)
+    case 'timeout':
+      return new Sleep(check.notNegative(subject, value), true, options)
+    case 'until':
+      return new Sleep(anyNumber(subject, value), false, options)
+    case 'skip':
+      if (value !== true) throw check.wrongType(subject, 'true', value)
+      return new Skip()
+    default:
+      if (when !== false && typeof value?.then !== 'function') throw check.wrongType(subject, 'a promise, a job or a waitable', value)
+      return null
   }
-  const awaited = Waitable.of(wait)
-  if (awaited === null) throw wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
-  return awaited
-}
-
-/** @param {string} guard @param {string} name @param {unknown} value @returns {Exchange} */
-function exchangeIn(guard, name, value) {
-  if (!isChannel(value)) throw wrongType(`${guard}.${name}`, 'a Channel', value)
-  return exchangeOf(value)
-}
-
-/** @param {string} name @param {unknown} value @returns {number} */
-function duration(name, value) {
-  if (typeof value !== 'number') throw wrongType(name, 'a number >= 0', value)
-  if (!(value >= 0)) throw outOfRange(name, 'a number >= 0', value)
-  return value
-}
-
-/** @param {string} name @param {unknown} value @returns {number} */
-function timestamp(name, value) {
-  if (typeof value !== 'number') throw wrongType(name, 'a number', value)
-  if (Number.isNaN(value)) throw outOfRange(name, 'a number', value)
-  return value
 }
 
 /**
@@ -1724,38 +1350,32 @@ function timestamp(name, value) {
  * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
  */
 export function choice(guards, options = {}) {
-  if (!Array.isArray(guards)) throw wrongType('guards', 'an array', guards)
-  const { fair = false } = callOptions(options, CHOICE_OPTIONS)
-  if (typeof fair !== 'boolean') throw wrongType('fair', 'a boolean', fair)
-  /** @type {Waitable[]} */
-  const branches = []
-  /** @type {number[]} */
-  const places = []
-  let acts = false
-  for (let index = 0; index < guards.length; index++) checkGuard(guards[index], index)
-  for (let index = 0; index < guards.length; index++) {
-    const branch = guards[index].when === false ? null : waitableOf(guards[index], nameOf(index), options)
-    if (branch === null) continue
-    branches.push(branch)
-    places.push(index)
-    acts ||= guards[index].action !== undefined
+  if (!Array.isArray(guards)) throw check.wrongType('guards', 'an array', guards)
+  const { fair = false } = check.options(options, ['fair', 'scheduler'])
+  here(options)
+  check.flag('fair', fair)
+  const branches = guards.map((guard, place) => branchOf(guard, `guards[${place}]`, options))
+  const ways = []
+  for (const [place, { when, wait }] of guards.entries()) {
+    const branch = when === false ? null : branches[place] ?? Waitable.of(wait)
+    if (branch !== null) ways.push({ branch, place })
   }
-  if (branches.length === 0) throw new TypeError('guards must have one that is enabled, got none')
-  const chosen = new Choice(branches, places, fair)
-  if (!acts) return chosen
-  return /** @type {any} */ (new Call(chosen.name, acted, chosen, guards.map(guard => guard.action), options))
+  if (ways.length === 0) throw new TypeError('guards must have one that is enabled, got none')
+  const chosen = new Choice(ways, fair)
+  if (ways.every(({ place }) => guards[place].action === undefined)) return /** @type {any} */ (chosen)
+  return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, guards.map(({ action }) => action)), options))
 }
 
-/** @param {Choice} chosen @param {((value: any) => any)[]} actions @returns {Generator<any, any, any>} */
+/** @param {Choice} chosen @param {any[]} actions @returns {Generator<any, any, any>} */
 function* acted(chosen, actions) {
   const result = yield chosen
   const action = actions[result.index]
   if (action === undefined) return result
   const value = action(result.value)
-  return { index: result.index, value: isUnfinished(value) ? yield* begun(value) : value }
+  return { index: result.index, value: isUnfinished(value) ? yield* finish(value) : value }
 }
 
-// ----------------------------------------------------------------------------------------- 4 par and race
+// ----------------------------------------------------------------------------------------- 6 par and race
 
 // Which member that is over decides for all of its group: the first, the first that has failed, or none.
 const any = () => true
@@ -1764,6 +1384,10 @@ const none = () => false
 
 /** Waits for several: for one that decides, or until all are over. */
 class Group extends Waitable {
+  isDecided = false
+  /** On whose behalf. @type {Job | null} */
+  job = null
+
   /** @param {string} kind @param {Waitable[]} members @param {(member: Waitable) => boolean} decides */
   constructor(kind, members, decides) {
     super()
@@ -1771,13 +1395,8 @@ class Group extends Waitable {
     this.members = members
     this.decides = decides
     this.left = members.length
-    this.isDecided = false
-    /** On whose behalf. @type {Job | null} */
-    this.job = null
   }
-  get name() {
-    return `${this.kind}(${namesOf(this.members)})`
-  }
+  get name() { return `${this.kind}(${namesOf(this.members)})` }
   get mayBlock() { return this.members.length > 0 }
   get handsOver() { return true }
 
@@ -1806,49 +1425,44 @@ class Group extends Waitable {
   /** As their waiter: one is over. @param {Waitable} member */
   woken(member) {
     this.left--
+    if (this.isDecided) return
     if (this.decides(member)) this.#settle(member)
     else if (this.left === 0) this.wake(this.members.map(({ outcome }) => outcome))
   }
 
   /** @param {Waitable} member which decides the matter */
   #settle(member) {
-    if (this.isDecided) return
     this.isDecided = true
-    settling++
-    try {
+    undisturbed(() => {
       for (const other of this.members) if (other !== member) other.leave(this)
       if (member.isFulfilled) this.wake({ index: this.members.indexOf(member), value: member.outcome })
       else this.fail(member.outcome)
-    } finally {
-      settling--
-      dismiss()
-    }
+    })
   }
 }
 
-/** @param {any} work @param {Job} parent @returns {Job} */
+/**
+ * A job for one of several works, which stands as the one that it works for where a Task does not say otherwise.
+ *
+ * @param {any} work @param {Job} parent @returns {Job}
+ */
 function spawnFor(work, parent) {
-  const { deadline, priority, reservation } = onBehalfOf(parent)
-  const isTask = work instanceof Task
-  const lacksDeadline = deadline !== undefined && !(isTask && work.deadline < Infinity)
-  const lacksPriority = priority !== 0 && !(isTask && work.priority !== 0)
-  const lacksReservation = reservation !== undefined && !(isTask && work.reservation !== undefined)
-  if (!lacksDeadline && !lacksPriority && !lacksReservation) return here().spawn(work)
-  return here().spawn(work, {
-    release: lacksDeadline ? parent.release : undefined,
-    deadline: lacksDeadline ? deadline : undefined,
-    priority: lacksPriority ? priority : undefined,
-    reservation: lacksReservation ? reservation : undefined
-  })
+  const options = onBehalfOf(parent)
+  if (work instanceof Task) {
+    if (work.deadline < Infinity) options.release = options.deadline = undefined
+    if (work.priority !== 0) options.priority = undefined
+    if (work.reservation !== undefined) options.reservation = undefined
+  }
+  const inherits = options.deadline !== undefined || options.priority || options.reservation !== undefined
+  return here().spawn(work, inherits ? options : undefined)
 }
 
 /**
  * The body of `par` and `race`.
  *
- * @param {string} kind @param {any[]} works @returns {Generator<any, any, any>}
+ * @param {string} kind @param {any[]} works @param {Job} parent @returns {Generator<any, any, any>}
  */
-function* together(kind, works) {
-  const parent = currentJob(`${kind}()`)
+function* together(kind, works, parent) {
   /** @type {Job[]} */
   const children = []
   /** @type {any[]} */
@@ -1871,22 +1485,20 @@ function* together(kind, works) {
   }
   // Whoever is left goes, and has the time to clean up.
   const left = children.filter(({ finished }) => finished === undefined)
-  if (left.length > 0) {
-    // That of the caller's own cancellation, or one for those whom the others made superfluous.
-    const reason = group !== undefined && !group.isDecided ? errors[0]
-      : new DOMException(`${kind}() is decided`, 'AbortError')
-    for (const child of left) child.cancel(reason)
-    for (const child of left) {
-      const end = new Group(kind, [/** @type {Waitable} */ (Waitable.of(child))], none)
-      try {
-        yield end
-      } catch (error) {
-        errors.push(error)
-        // A job is cancelled once, so this waits to the end; unless the child waits for what the caller holds.
-        if (!(error instanceof DeadlockError)) yield end
-      }
-      if (child.state === 'failed') errors.push(end.members[0].outcome)
+  // The reason is that of the caller's own cancellation, or one for those whom the others made superfluous.
+  const reason = group !== undefined && !group.isDecided ? errors[0]
+    : new DOMException(`${kind}() is decided`, 'AbortError')
+  for (const child of left) child.cancel(reason)
+  for (const child of left) {
+    const end = new Group(kind, [/** @type {Waitable} */ (Waitable.of(child))], none)
+    try {
+      yield end
+    } catch (error) {
+      errors.push(error)
+      // A job is cancelled once, so this waits to the end; unless the child waits for what the caller holds.
+      if (!(error instanceof DeadlockError)) yield end
     }
+    if (child.state === 'failed') errors.push(end.members[0].outcome)
   }
   if (errors.length === 0) return result
   if (errors.length === 1) throw errors[0]
@@ -1903,14 +1515,16 @@ function callOfAll(kind, given) {
   const works = hasOptions ? given.slice(0, -1) : given
   works.forEach((/** @type {any} */ work, /** @type {number} */ index) => {
     if (isWork(work)) return
-    const error = wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
+    const error = check.wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
     if (works.length === 1 && Array.isArray(work)) error.message += `: write ${kind}(...works)`
     throw error
   })
   if (kind === 'race' && works.length === 0) {
     throw new TypeError('works must not be empty, or the race would never end')
   }
-  return new Call(`${kind}()`, together, kind, works, hasOptions ? callOptions(last) : undefined)
+  const options = hasOptions ? check.options(last, ['scheduler']) : {}
+  here(options)
+  return new Call(`${kind}()`, parent => together(kind, works, parent), options)
 }
 
 /** What may be done together. @typedef {Work | PromiseLike<unknown> | { scheduler: Scheduler }} Member */
@@ -1962,15 +1576,6 @@ export function race(...works) {
   return callOfAll('race', works)
 }
 
-{
-  const exchange = new Exchange(0, 'block', 'channel')
-  const call = new Call('call', together, 'par', [])
-  Call.kept.push(
-    exchange, new Send(exchange, undefined), new Receive(exchange), new Choice([], [], false), call,
-    new Completion(null), new Attendance(call), new Group('par', [], failed), new Sleep(0, false, {}), new Skip(),
-    new Lock(new Ownership('mutex')), new Acquire(new Permits(0, 'semaphore')))
-}
-
 // ------------------------------------------------------------------------------------ 5 external channels
 
 // ------------------------------------------------------------------------- 5a values as text and bytes
@@ -1996,7 +1601,7 @@ const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
 
 /** @param {unknown} value */
 function cannotClone(value) {
-  return new DOMException(`${describe(value)} could not be cloned`, 'DataCloneError')
+  return new DOMException(`${check.describe(value)} could not be cloned`, 'DataCloneError')
 }
 
 /** @param {ArrayBufferView | ArrayBuffer} source @returns {Uint8Array} the same memory */
@@ -2309,15 +1914,15 @@ function sharedMemory(bytes) {
  * @returns {{ shared: boolean, buffer?: SharedArrayBuffer, bytes: number }}
  */
 function sharedOptions(options, first) {
-  optionsOf(options, ['shared', 'buffer', 'bytes'])
+  check.options(options, ['shared', 'buffer', 'bytes'])
   const { shared = options.buffer !== undefined, bytes = 1024 } = options
   const { buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } = options
-  if (typeof shared !== 'boolean') throw new TypeError(`shared must be a boolean, got ${describe(shared)}`)
+  if (typeof shared !== 'boolean') throw new TypeError(`shared must be a boolean, got ${check.describe(shared)}`)
   if (buffer !== undefined && kindOf(buffer) !== 'SharedArrayBuffer') {
-    throw new TypeError(`buffer must be a SharedArrayBuffer, got ${describe(buffer)}`)
+    throw new TypeError(`buffer must be a SharedArrayBuffer, got ${check.describe(buffer)}`)
   }
   if (typeof bytes !== 'number') {
-    throw new TypeError(`bytes must be an integer >= 8, got ${describe(bytes)}`)
+    throw new TypeError(`bytes must be an integer >= 8, got ${check.describe(bytes)}`)
   }
   if (!Number.isSafeInteger(bytes) || bytes < 8 || bytes > 2 ** 28) {
     throw new RangeError(`bytes must be an integer from 8 to ${2 ** 28}, got ${bytes}`)
@@ -2431,7 +2036,7 @@ export class Ring {
   constructor(n, options = {}) {
     const { shared, buffer, bytes } = sharedOptions(options, n)
     if (buffer === undefined) {
-      if (typeof n !== 'number') throw new TypeError(`n must be an integer >= 1, got ${describe(n)}`)
+      if (typeof n !== 'number') throw new TypeError(`n must be an integer >= 1, got ${check.describe(n)}`)
       if (!Number.isSafeInteger(n) || n < 1 || n > 2 ** 28) {
         throw new RangeError(`n must be an integer from 1 to ${2 ** 28}, got ${n}`)
       }
@@ -2671,13 +2276,13 @@ class Transport {
     const way = ['postMessage', 'send', 'emit'].find(has)
     if (way === undefined || !has('addEventListener') && !has('on')) {
       const wanted = 'an object with postMessage, send or emit, and with addEventListener or on'
-      throw wrongType('endpoint', wanted, endpoint)
+      throw check.wrongType('endpoint', wanted, endpoint)
     }
     if (endpoint.window === endpoint) {
-      throw wrongType('endpoint', 'no window (send it a MessagePort, and take the other one)', endpoint)
+      throw check.wrongType('endpoint', 'no window (send it a MessagePort, and take the other one)', endpoint)
     }
     if (endpoint.ordered === false || [endpoint.maxRetransmits, endpoint.maxPacketLifeTime].some(isLimit)) {
-      throw wrongType('endpoint', 'ordered and reliable', endpoint)
+      throw check.wrongType('endpoint', 'ordered and reliable', endpoint)
     }
     this.endpoint = endpoint
     this.way = way
@@ -3181,10 +2786,10 @@ function joined(chunks) {
 // --------------------------------------------------------------------------------- 5e channels over them
 
 /** A send that says what to transfer. */
-class Transferring extends Send {
+class Transferring extends End {
   /** @param {Exchange} exchange @param {any} message @param {any[] | undefined} transfer */
   constructor(exchange, message, transfer) {
-    super(exchange, message)
+    super(exchange, true, message)
     this.transfer = transfer
   }
 }
@@ -3201,7 +2806,7 @@ class Wire extends Exchange {
 
   // Out:
   /** Sends of choices, which must not go out before they are decided. */
-  guards = new Line()
+  guards = new Queue()
   /** Whether a guard was the last to go. */
   wasGuard = false
   /** The message that is out; `send` is null when nobody waits for the answer. @type {Flight | null} */
@@ -3309,7 +2914,7 @@ class Wire extends Exchange {
     while (this.isConnected && this.flight === null) {
       const mayGuard = this.isWanted && this.guards.size > 0
       const isGuard = mayGuard && (this.senders.size === 0 || !this.wasGuard)
-      const send = /** @type {Send | null} */ ((isGuard ? this.guards : this.senders).take())
+      const send = /** @type {End | null} */ (take(isGuard ? this.guards : this.senders))
       if (send === null) break
       if (isGuard) send.decide()
       this.wasGuard = isGuard
@@ -3324,7 +2929,7 @@ class Wire extends Exchange {
     this.#tell(ASK)
   }
 
-  /** @param {Send} send */
+  /** @param {End} send */
   #launch(send) {
     try {
       this.#post(send.message, send, /** @type {any} */ (send).transfer)
@@ -3334,7 +2939,7 @@ class Wire extends Exchange {
     }
   }
 
-  /** @param {any} message @param {Send | null} send @param {any[]} [transfer] */
+  /** @param {any} message @param {End | null} send @param {any[]} [transfer] */
   #post(message, send, transfer) {
     const flight = this.flight = { number: ++this.sent, send }
     try {
@@ -3360,7 +2965,7 @@ class Wire extends Exchange {
     return true
   }
 
-  /** @param {Send} send @returns {boolean} */
+  /** @param {End} send @returns {boolean} */
   trySend(send) {
     if (this.closed !== null) {
       send.fail(this.closed)
@@ -3397,7 +3002,7 @@ class Wire extends Exchange {
       this.#finish(number, 'unreadable')
       return false
     }
-    const receive = this.receivers.take()
+    const receive = take(this.receivers)
     if (receive === null) {
       this.held = { message, number, kept: kept === 1 }
       return true
@@ -3432,7 +3037,7 @@ class Wire extends Exchange {
     return message
   }
 
-  /** @param {Receive} receive @returns {boolean} */
+  /** @param {End} receive @returns {boolean} */
   tryReceive(receive) {
     if (this.held !== null) receive.wake(this.#take())
     else if (this.closed !== null) receive.fail(this.closed)
@@ -3455,14 +3060,11 @@ class Wire extends Exchange {
   /** @param {End} end @param {Job | null} job */
   enter(end, job) {
     this.#hold(end)
-    if (!(end instanceof Send)) {
-      this.receivers.push(end, job)
-      this.#announce()
-    } else if (choosing === null) this.senders.push(end, job)
-    else {
-      this.guards.push(end, job)
-      this.#ask()
-    }
+    end.group = choosing
+    const queue = end.isSender && choosing !== null ? this.guards : sideOf(end)
+    queue.push(end, job)
+    if (queue === this.guards) this.#ask()
+    else if (queue === this.receivers) this.#announce()
   }
 
   /** @param {End} end */
@@ -3471,16 +3073,12 @@ class Wire extends Exchange {
     const release = this.holds.get(end)
     if (release !== undefined) queueMicrotask(release)
     this.holds.delete(end)
-    if (!(end instanceof Send)) {
-      this.receivers.remove(end)
-      if (this.closed === null) this.#announce()
-    } else if (this.flight !== null && this.flight.send === end) {
+    end.queue?.remove(end)
+    if (this.flight !== null && this.flight.send === end) {
       this.flight.send = null
       this.#tell(WITHDRAW, this.flight.number)
-    } else {
-      this.senders.remove(end)
-      this.guards.remove(end)
     }
+    if (!end.isSender && this.closed === null) this.#announce()
   }
 
   /** @param {End} end */
@@ -3551,9 +3149,7 @@ class Wire extends Exchange {
     if (this.held !== null && !this.held.kept) this.held = null
     this.link.forget(this)
     if (send) send.fail(error)
-    for (const line of [this.senders, this.guards, this.receivers]) {
-      for (let end = line.take(); end !== null; end = line.take()) end.fail(error)
-    }
+    for (const queue of [this.senders, this.guards, this.receivers]) this.failAll(queue)
     for (const release of this.holds.values()) release()
     this.holds.clear()
   }
@@ -3592,8 +3188,8 @@ class ExternalChannel extends Channel {
    * @throws {TypeError} when `transfer` is no array
    */
   send(message, options = {}) {
-    const { transfer } = optionsOf(options, TRANSFER)
-    if (transfer !== undefined && !Array.isArray(transfer)) throw wrongType('transfer', 'an array', transfer)
+    const { transfer } = check.options(options, TRANSFER)
+    if (transfer !== undefined && !Array.isArray(transfer)) throw check.wrongType('transfer', 'an array', transfer)
     return new Transferring(this.#wire, message, transfer)
   }
 }
@@ -3638,8 +3234,8 @@ const channels = new WeakMap()
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function connect(endpoint, name) {
-  if (typeof name !== 'string') throw wrongType('name', 'a string', name)
-  if (name.length > LONGEST_NAME) throw outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
+  if (typeof name !== 'string') throw check.wrongType('name', 'a string', name)
+  if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
   let link = links.get(endpoint)
   if (link === undefined || link.isOver && !link.isDead) links.set(endpoint, link = new Link(endpoint))
   const wire = link.connect(name)

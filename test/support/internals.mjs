@@ -143,12 +143,12 @@ function checkStanding(dispatcher, a, note) {
   const right = dispatcher.standingOf(a)
   const { name, state } = a.job
   if (!isEqual(a.standing, right)) note(`${name}, ${state}, stands at ${keys(a.standing)}, not ${keys(right)}`)
-  const { node } = a.waiting ?? { node: null }
-  if (node === null || node === undefined || node.activation !== a) return
+  const { node, queue } = a.waiting ?? {}
+  if (!node || node.activation !== a) return
   if (!isEqual(node.standing, a.standing)) {
     note(`${a.job.name} waits by ${keys(node.standing)}, and stands at ${keys(a.standing)}`)
   }
-  const { first } = node.queue
+  const { first } = queue
   if (first !== node && dispatcher.compareStandings(first.standing, node.standing) > 0) {
     note(`${a.job.name} waits after ${first.activation?.job.name}, and stands better`)
   }

@@ -24,8 +24,8 @@ class Side extends Waitable {
     const { channel, role } = this
     const peers = role === 'senders' ? channel.receivers : channel.senders
     const own = []
-    while (peers.first?.waitable.group === this.group) own.push(peers.shift().waitable)
-    const peer = peers.shift()?.waitable
+    while (peers.first?.waitable.group === this.group) own.push(peers.shift())
+    const peer = peers.shift() ?? undefined
     for (const waitable of own) peers.push(waitable, job)
     if (peer === undefined) return void channel[role].push(this, job)
     if (role === 'senders') {
@@ -35,11 +35,6 @@ class Side extends Waitable {
       peer.wake()
       this.wake(peer.value)
     }
-  }
-
-  undo() {
-    const { node } = /** @type {any} */ (this)
-    node.queue.remove(node)
   }
 }
 

@@ -25,11 +25,6 @@ class Lock extends Waitable {
       mutex.queue.push(this, job)
     }
   }
-
-  undo() {
-    const { node } = /** @type {any} */ (this)
-    node.queue.remove(node)
-  }
 }
 
 export class Mutex {
@@ -55,7 +50,7 @@ export class Mutex {
     const { current } = seam.here()
     if (this.holder !== current) throw new Error(`${current?.name} does not hold ${this.name}`)
     const next = this.queue.shift()
-    this.give(next && next.job, next && next.waitable)
+    this.give(next && /** @type {any} */ (next).waiter.job, next)
   }
 
   /** @param {any} job @param {any} lock */
