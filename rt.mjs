@@ -731,7 +731,7 @@ function busyPeriodOf(order, terms) {
   return Infinity
 }
 
-// ------------------------------------------------------------------------------------- 3 heap and timeline
+// ------------------------------------------------------------------------------------------------- 3 heap
 
 const OUTSIDE = -1
 const CHAINED = -2
@@ -890,46 +890,6 @@ class Heap {
     node.index = index
   }
 }
-
-/** Something that happens at a time; `subject` is a job, or the function to call. */
-class Entry {
-  /**
-   * @param {Dispatcher} dispatcher @param {number} time @param {number} order @param {number} kind
-   * @param {any} subject @param {boolean} ref
-   */
-  constructor(dispatcher, time, order, kind, subject, ref) {
-    this.dispatcher = dispatcher
-    this.time = time
-    this.key = time
-    this.order = order
-    this.kind = kind
-    this.subject = subject
-    this.ref = ref
-    this.index = OUTSIDE
-    /** @type {Entry | null} */
-    this.before = null
-    /** @type {Entry | null} */
-    this.after = null
-  }
-
-  /** @returns {boolean} whether it was still to happen */
-  cancel() {
-    const { dispatcher } = this
-    this.subject = undefined // it may be about to be called
-    const there = dispatcher.removeEntry(this)
-    if (there) dispatcher.rest()
-    return there
-  }
-}
-
-// The order in which things due at one reading of the clock happen.
-const REPLENISHMENT = 0
-const ALARM = 1
-const RELEASE = 2
-const MISS = 3
-
-/** @returns {Heap<Entry>} entries by time, then creation */
-const timeline = () => new Heap(entry => entry.key, (a, b) => a.order - b.order)
 
 // --------------------------------------------------------------------------------- errors and input checks
 
@@ -2574,8 +2534,6 @@ function settlePromise(a, { promise, resolve, reject }) {
 
 const SLICE = 1
 const ROUND = 5
-/** Waits in the middle of time: a miss is only a miss after the deadline. */
-const AFTERWARDS = 0.001
 /** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
 const PATIENCE = 32
 /** Those left to whoever awaits a task, before the next task: enough for async functions in each other, one or two deep. */
@@ -2588,14 +2546,235 @@ const MOST_TRIES = 8
 /** How much of what is due is settled without a look at the clock. */
 const UNREAD = 64
 
+// ------------------------------------------------------------------------------------------- 5a the timeline
+
+// The order in which things that are due at one reading of the clock happen.
+const REPLENISHMENT = 0
+const ALARM = 1
+const RELEASE = 2
+const MISS = 3
+
+/** The next time after `time`: what happens then happens no earlier, and not with what is due at `time`. @param {number} time */
+const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON, Number.MIN_VALUE)
+
+/** Something that happens at a time; `subject` is a job, or the function to call. */
+class Entry {
+  /**
+   * @param {Dispatcher} dispatcher @param {number} time @param {number} key when it happens @param {number} order
+   * @param {number} kind @param {any} subject @param {boolean} ref
+   */
+  constructor(dispatcher, time, key, order, kind, subject, ref) {
+    this.dispatcher = dispatcher
+    this.time = time
+    this.key = key
+    this.order = order
+    this.kind = kind
+    this.subject = subject
+    this.ref = ref
+    this.index = OUTSIDE
+    /** @type {Entry | null} */
+    this.before = null
+    /** @type {Entry | null} */
+    this.after = null
+  }
+
+  /** @returns {boolean} whether it was still to happen */
+  cancel() {
+    const { dispatcher } = this
+    this.subject = undefined // it may be about to be called
+    const there = dispatcher.timeline.remove(this)
+    if (there) dispatcher.loop.rest()
+    return there
+  }
+}
+
+/** What is to happen, by time, then creation: of each kind apart. */
+class Timeline {
+  lines = [REPLENISHMENT, ALARM, RELEASE, MISS].map(() =>
+    /** @type {Heap<Entry>} */ (new Heap(entry => entry.key, (a, b) => a.order - b.order)))
+  /** No entry is due earlier. */
+  due = Infinity
+  /** Entries that keep the process alive. */
+  refs = 0
+  /** Whether some of what is due has been left for later. */
+  isLate = false
+  #created = 0
+  /** The key of the entry that is happening. */
+  #settled = -Infinity
+  #dispatcher
+
+  /** @param {Dispatcher} dispatcher */
+  constructor(dispatcher) {
+    this.#dispatcher = dispatcher
+  }
+
+  /** When the next entry is due. */
+  get next() {
+    let next = Infinity
+    for (const { first } of this.lines) if (first !== null && first.key < next) next = first.key
+    return next
+  }
+
+  /** @param {number} kind @param {number} time @param {any} subject @param {boolean} ref @returns {Entry} */
+  at(kind, time, subject, ref) {
+    // What sets itself anew for a time that has been settled waits for the next reading.
+    const key = time > this.#settled ? time : this.#dispatcher.time
+    const entry = new Entry(this.#dispatcher, time, key, this.#created++, kind, subject, ref)
+    this.lines[kind].push(entry)
+    if (ref) this.refs++
+    if (key < this.due) this.due = key
+    return entry
+  }
+
+  /** @param {Entry} entry @returns {boolean} whether it was still there */
+  remove(entry) {
+    if (entry.index === OUTSIDE) return false
+    this.lines[entry.kind].remove(entry)
+    if (entry.ref) this.refs--
+    return true
+  }
+
+  /**
+   * Has happen what is due.
+   *
+   * @param {number} time @param {number} until when the rest is left for later
+   */
+  settle(time, until) {
+    this.isLate = false
+    for (const line of this.lines) this.#settleLine(line, time, until)
+    this.#settled = -Infinity
+    this.due = this.next
+  }
+
+  /** @param {Heap<Entry>} line @param {number} time @param {number} until */
+  #settleLine(line, time, until) {
+    const dispatcher = this.#dispatcher
+    const created = this.#created
+    let settled = 0
+    for (let entry = line.first; entry !== null && entry.key <= time && !dispatcher.paused; entry = line.first) {
+      if (entry.order >= created && (entry.key <= this.#settled || entry.time < entry.key)) break
+      // Of replenishments there is one for each reservation, and who is next depends on all of them. What does not read
+      // the clock is counted.
+      if (settled > 0 && entry.kind !== REPLENISHMENT && dispatcher.time >= until) {
+        this.isLate = true
+        break
+      }
+      if (++settled % UNREAD === 0) dispatcher.read()
+      this.#settled = entry.key
+      line.shift()
+      if (entry.ref) this.refs--
+      dispatcher.happen(entry)
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------ 5b the event loop
+
+/** How many rounds this thread is in: those of several schedulers never nest. */
+let rounds = 0
+/** While an event is handed on: who takes a turn right after it. @type {Set<EventLoop> | null} */
+let following = null
+
+/** The turns that a scheduler gets from its host: a post while there is work, one timer when there will be. */
+class EventLoop {
+  isPosted = false
+  /** ms that rounds have taken since the host was last asked for a turn. */
+  taken = 0
+  /** @type {(() => void) | null} */
+  #disarm = null
+  #armedFor = Infinity
+  #armedRef = false
+  #dispatcher
+  #host
+
+  /** @param {Dispatcher} dispatcher */
+  constructor(dispatcher) {
+    this.#dispatcher = dispatcher
+    this.#host = dispatcher.host
+  }
+
+  /** Has the host call again when there is something to do. @param {boolean} [goesOn] after a round */
+  rest(goesOn = false) {
+    const dispatcher = this.#dispatcher
+    if (dispatcher.inRound || this.isPosted && following === null) return
+    if (dispatcher.paused) this.#arm(Infinity)
+    else if (!dispatcher.hasWork) this.#arm(dispatcher.timeline.next)
+    else if (following !== null && this.taken < dispatcher.round) following.add(this)
+    else if (!this.isPosted) this.#post(goesOn)
+  }
+
+  /** Nothing of what the host has been asked for counts any more. */
+  leave() {
+    this.#arm(Infinity)
+  }
+
+  /**
+   * Takes a turn right after an event: a slice at most, and no more than a round until the host has been asked for a turn,
+   * or a flood of events would keep the event loop from all its other work.
+   */
+  follow() {
+    const dispatcher = this.#dispatcher
+    if (dispatcher.paused || rounds > 0) this.rest()
+    else dispatcher.takeTurn(Math.min(dispatcher.slice, dispatcher.round - this.taken))
+  }
+
+  /** @param {boolean} goesOn */
+  #post(goesOn) {
+    this.taken = 0
+    this.#arm(Infinity)
+    this.isPosted = true
+    try {
+      this.#host.post(this.#onTurn, goesOn)
+    } catch (error) {
+      this.isPosted = false
+      this.#dispatcher.report(error, null)
+      this.#arm(this.#dispatcher.time, true, false) // a host that refuses a turn may have a timer
+    }
+  }
+
+  #onTurn = (due = Infinity) => {
+    const dispatcher = this.#dispatcher
+    if (dispatcher.loop !== this) return
+    this.isPosted = false
+    dispatcher.takeTurn(dispatcher.round - this.taken, dispatcher.round > FRAME ? Infinity : due)
+  }
+
+  /**
+   * Has the host call at `time`, by one timer.
+   *
+   * @param {number} time @param {boolean} [ref] @param {boolean} [postsInstead] where the host refuses a timer
+   */
+  #arm(time, ref = this.#dispatcher.timeline.refs > 0, postsInstead = time < Infinity) {
+    if (time === this.#armedFor && ref === this.#armedRef) return
+    const disarm = this.#disarm
+    const dispatcher = this.#dispatcher
+    this.#disarm = null
+    this.#armedFor = time
+    this.#armedRef = ref
+    try {
+      disarm?.()
+      if (time < Infinity) this.#disarm = this.#host.after(Math.max(0, time - dispatcher.read()), this.#onTimer, { ref })
+    } catch (error) {
+      this.#armedFor = Infinity
+      dispatcher.report(error, null)
+      if (postsInstead && !this.isPosted) this.#post(false)
+    }
+  }
+
+  #onTimer = () => {
+    this.#disarm = null
+    this.#armedFor = Infinity
+    this.taken = 0
+    this.#dispatcher.takeTurn()
+  }
+}
+
+// --------------------------------------------------------------------------------------------- 5c dispatching
+
 const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infinity, priority: -Infinity } })
 
 /** @type {Activation | null} the job that this thread runs */
 let dispatched = null
-/** How many rounds this thread is in: those of several schedulers never nest. */
-let rounds = 0
-/** While an event is handed on: who takes a turn right after it. @type {Set<Dispatcher> | null} */
-let following = null
 /** Jobs whose standing may have changed. @type {Activation[]} */
 const outdated = []
 let isRefreshing = false
@@ -2695,7 +2874,7 @@ class Pool {
     if (wasOut && this.first !== null) dispatcher.giveWay(this.first)
     else dispatcher.reconsider()
     if (dispatcher.observers !== null && isOut !== wasOut) this.#tell([...jobs].map(activationOf))
-    dispatcher.rest()
+    dispatcher.loop.rest()
   }
 
   /** @param {Activation[]} jobs */
@@ -2732,19 +2911,7 @@ class Dispatcher {
 
     /** @type {Heap<Activation>} */
     this.ready = new Heap(a => this.keyOf(a.standing), (a, b) => this.compare(a, b))
-    /** One for each kind of entry, in the order in which they are settled. */
-    this.timelines = [timeline(), timeline(), timeline(), timeline()]
-    /** No entry is due earlier. */
-    this.due = Infinity
-    /** While entries are settled: the key of the latest. */
-    this.settled = -Infinity
-    /** From when on what is due is settled; when the rest of it is left for later, and whether it has been. */
-    this.settleFrom = -Infinity
-    this.settleBy = Infinity
-    this.isLate = false
-    this.entries = 0
-    /** Entries that keep the process alive. */
-    this.refs = 0
+    this.timeline = new Timeline(this)
     /** Wakers outside: while there are any, a closed scheduler is not deadlocked. */
     this.holds = 0
 
@@ -2768,14 +2935,7 @@ class Dispatcher {
     this.continuation = Number.MIN_SAFE_INTEGER
 
     this.inRound = false
-    this.posted = false
-    /** ms that rounds have taken since the host was last asked for a turn. */
-    this.taken = 0
-    this.turn = this.turnOn(this.host)
-    /** @type {(() => void) | null} */
-    this.disarm = null
-    this.armedFor = Infinity
-    this.armedRef = false
+    this.loop = new EventLoop(this)
 
     /** The latest reading of the clock. */
     this.time = -Infinity
@@ -2790,6 +2950,8 @@ class Dispatcher {
     this.deadlocked = false
     /** The smallest step of the clock seen. */
     this.resolution = Infinity
+    /** From when on what is due happens. */
+    this.settleFrom = -Infinity
     /** ms that a budget may cost at most */
     this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
 
@@ -2924,8 +3086,8 @@ class Dispatcher {
     this.attach(a, parameters.uses, parameters.reservation)
     this.admit(a)
     if (a.release > now) {
-      extrasOf(a).pending = this.at(RELEASE, a.release, a, true)
-      this.rest()
+      extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
+      this.loop.rest()
     } else {
       this.arrive(a)
     }
@@ -2967,12 +3129,12 @@ class Dispatcher {
     if (a.deadline < Infinity) this.expectMiss(a)
     this.enqueue(a, 'release')
     if (a.state === READY && this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
-    else if (!this.inRound) this.rest()
+    else if (!this.inRound) this.loop.rest()
   }
 
   /** @param {Activation} a */
   expectMiss(a) {
-    a.miss = this.at(MISS, a.absoluteDeadline, a, a.extras.abort)
+    a.miss = this.timeline.at(MISS, justAfter(a.absoluteDeadline), a, a.extras.abort)
   }
 
   /**
@@ -3084,7 +3246,7 @@ class Dispatcher {
     if (!this.inRound || this.observers !== null) this.read()
     this.enqueue(a, 'wake')
     if (a.state === READY) this.giveWay(a)
-    if (!this.inRound) this.rest()
+    if (!this.inRound) this.loop.rest()
   }
 
   /** The running job has to go after one that has woken. @param {Activation} a */
@@ -3115,10 +3277,10 @@ class Dispatcher {
     if (a.state >= DONE) return
     this.rekey(a, 'deadline', deadline)
     if (a.state === PENDING) return
-    if (a.miss !== null) this.removeEntry(a.miss)
+    if (a.miss !== null) this.timeline.remove(a.miss)
     a.miss = null
     if (!a.missed && deadline < Infinity) this.expectMiss(a)
-    this.rest()
+    this.loop.rest()
   }
 
   /** @param {Activation} a @param {number} release */
@@ -3243,7 +3405,7 @@ class Dispatcher {
     extras.reason = reason
     this.read()
     if (a.state === PENDING) {
-      if (extras.pending !== null) this.removeEntry(extras.pending)
+      if (extras.pending !== null) this.timeline.remove(extras.pending)
       this.finish(a, CANCELLED, reason)
       return true
     }
@@ -3314,7 +3476,7 @@ class Dispatcher {
     const isLate = a.miss !== null && a.finished > a.absoluteDeadline
     if (isLate) a.missed = true
     // In a round, a late end is noticed with the other misses of this reading.
-    if (a.miss !== null && !(isLate && this.inRound)) this.removeEntry(a.miss)
+    if (a.miss !== null && !(isLate && this.inRound)) this.timeline.remove(a.miss)
     a.miss = null
     if (this.observers !== null) {
       this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
@@ -3327,7 +3489,7 @@ class Dispatcher {
     if (isLate) this.miss(a, null)
     this.reportFailures()
     this.answerIdlers()
-    this.rest()
+    this.loop.rest()
   }
 
   /** @param {Activation} a @param {Extras} extras */
@@ -3416,73 +3578,30 @@ class Dispatcher {
     if (kind !== 'onStall') this.call('onStall', this.onStall, a && a.job, ms, ...by)
   }
 
-  // The timeline
+  // What is due
 
-  /** @param {number} kind @param {number} time @param {any} subject @param {boolean} ref @returns {Entry} */
-  at(kind, time, subject, ref) {
-    const entry = new Entry(this, time, this.entries++, kind, subject, ref)
-    // What sets itself anew for a time that has been settled goes behind all that is due, to the next reading.
-    if (time <= this.settled) entry.key = this.time
-    this.timelines[kind].push(entry)
-    if (ref) this.refs++
-    if (entry.key < this.due) this.due = entry.key
-    return entry
-  }
-
-  /** @param {Entry} entry @returns {boolean} whether it was still there */
-  removeEntry(entry) {
-    if (entry.index === OUTSIDE) return false
-    this.timelines[entry.kind].remove(entry)
-    if (entry.ref) this.refs--
-    return true
+  /** Whether a turn is needed now. */
+  get hasWork() {
+    return this.running !== null || this.ready.size > 0 || this.timeline.isLate
   }
 
   /**
-   * What is due happens: replenishments, alarms and wakes, releases, misses. No more than a slice of it at a time: after a
-   * long sleep jobs and the page take turns with what has come due meanwhile.
-   *
-   * @param {number} time
+   * Has happen what is due, and no more than a slice of it at a time: after a long sleep jobs and the page take turns with
+   * what has come due meanwhile.
    */
-  settle(time) {
-    if (time < this.due || time < this.settleFrom || this.paused) return
-    this.settleBy = Math.min(time + this.slice, this.roundEnds)
-    this.isLate = false
-    for (let kind = REPLENISHMENT; kind <= MISS; kind++) this.settleKind(kind, time)
-    this.due = Infinity
-    for (const { first } of this.timelines) if (first !== null && first.key < this.due) this.due = first.key
+  settle() {
+    const { time } = this
+    if (time < this.timeline.due || time < this.settleFrom || this.paused) return
+    this.timeline.settle(time, Math.min(time + this.slice, this.roundEnds))
     // Jobs have a slice in between.
-    this.settleFrom = this.isLate && (this.running !== null || this.ready.size > 0) ? this.time + this.slice : -Infinity
+    this.settleFrom = this.timeline.isLate && (this.running !== null || this.ready.size > 0) ? this.time + this.slice : -Infinity
   }
 
-  /** @param {number} kind @param {number} time */
-  settleKind(kind, time) {
-    const line = this.timelines[kind]
-    const limit = this.entries
-    let settled = 0
-    for (let entry = line.first; entry !== null && !this.paused; entry = line.first) {
-      if (kind === MISS ? entry.key >= time : entry.key > time) break
-      // What a callback adds is settled here too, but only while it advances.
-      if (entry.order >= limit && (entry.key <= this.settled || entry.time < entry.key)) break
-      // Callbacks read the clock; what does not is counted. Of replenishments there is one for each reservation, and who is
-      // next depends on all of them.
-      if (settled > 0 && kind !== REPLENISHMENT && this.time >= this.settleBy) {
-        this.isLate = true
-        break
-      }
-      if (++settled % UNREAD === 0) this.read()
-      this.settled = entry.key
-      line.shift()
-      if (entry.ref) this.refs--
-      if (kind === RELEASE) this.arrive(entry.subject)
-      else if (kind === MISS) this.miss(entry.subject, entry)
-      else this.fire(kind, entry)
-    }
-    this.settled = -Infinity
-  }
-
-  /** @param {number} kind @param {Entry} entry */
-  fire(kind, entry) {
-    const { time, subject } = entry
+  /** @param {Entry} entry that is due */
+  happen(entry) {
+    const { kind, time, subject } = entry
+    if (kind === RELEASE) return this.arrive(subject)
+    if (kind === MISS) return this.miss(subject, entry)
     if (this.observers !== null) {
       if (kind === ALARM) this.emit('alarm', null, { due: time })
       else this.emit('replenish', null, subject.of === undefined ? { due: time } : { reservation: subject.of, due: time })
@@ -3506,76 +3625,6 @@ class Dispatcher {
 
   // Rounds
 
-  /** Makes sure that the host calls again when there is something to do. @param {boolean} [goesOn] after a round */
-  rest(goesOn = false) {
-    if (this.inRound || this.posted && following === null) return
-    if (this.paused) return this.arm(Infinity)
-    if (this.running !== null || this.ready.size > 0 || this.isLate) {
-      if (following !== null && this.taken < this.round) return void following.add(this)
-      if (!this.posted) this.post(goesOn)
-      return
-    }
-    const misses = this.timelines[MISS].first
-    let next = misses === null ? Infinity : misses.key + AFTERWARDS
-    for (let kind = REPLENISHMENT; kind < MISS; kind++) {
-      const { first } = this.timelines[kind]
-      if (first !== null && first.key < next) next = first.key
-    }
-    this.arm(next)
-  }
-
-  /** @param {boolean} [goesOn] after a round */
-  post(goesOn = false) {
-    this.isLate = false
-    this.taken = 0
-    this.arm(Infinity)
-    this.posted = true
-    try {
-      this.host.post(this.turn, goesOn)
-    } catch (error) {
-      this.posted = false
-      this.report(error, null)
-      this.arm(this.time, true, false) // a host that refuses a turn may have a timer
-    }
-  }
-
-  /**
-   * Has the host call at `time`, by one timer.
-   *
-   * @param {number} time @param {boolean} [ref] @param {boolean} [postsInstead] where the host refuses a timer
-   */
-  arm(time, ref = this.refs > 0, postsInstead = time < Infinity) {
-    if (time === this.armedFor && ref === this.armedRef) return
-    const { disarm } = this
-    this.disarm = null
-    this.armedFor = time
-    this.armedRef = ref
-    try {
-      disarm?.()
-      if (time < Infinity) this.disarm = this.host.after(Math.max(0, time - this.read()), this.onTimer, { ref })
-    } catch (error) {
-      this.armedFor = Infinity
-      this.report(error, null)
-      if (postsInstead && !this.posted) this.post()
-    }
-  }
-
-  onTimer = () => {
-    this.disarm = null
-    this.armedFor = Infinity
-    this.taken = 0
-    this.takeTurn()
-  }
-
-  /** What is posted to a host; void when the scheduler has moved to another. @param {Host} host */
-  turnOn(host) {
-    return (due = Infinity) => {
-      if (host !== this.host) return
-      this.posted = false
-      this.takeTurn(this.round - this.taken, this.round > FRAME ? Infinity : due)
-    }
-  }
-
   /** @param {number} [length] ms @param {number} [due] when the round has to be over */
   takeTurn(length = this.round, due = Infinity) {
     if (this.inRound || this.paused) return
@@ -3590,7 +3639,7 @@ class Dispatcher {
     this.ran = false
     let isAsync = false
     try {
-      this.settle(time)
+      this.settle()
       isAsync = this.work()
     } catch (error) {
       this.survive(error)
@@ -3610,15 +3659,6 @@ class Dispatcher {
   survive(error) {
     this.current = dispatched = null
     this.report(error, null)
-  }
-
-  /**
-   * Takes a turn right after an event: a slice at most, and no more than a round until the host has been asked for a turn,
-   * or a flood of events would keep the event loop from all its other work.
-   */
-  follow() {
-    if (this.paused || rounds > 0) this.rest()
-    else this.takeTurn(Math.min(this.slice, this.round - this.taken))
   }
 
   /** Runs jobs until the round ends. @returns {boolean} whether it goes on in microtasks: see `accompany` */
@@ -3678,7 +3718,7 @@ class Dispatcher {
     const { stats } = this
     const time = this.read()
     const length = time - this.roundBegan
-    this.taken += length
+    this.loop.taken += length
     stats.overhead += length - (stats.busy - this.busyBefore)
     if (length > stats.longestRound) stats.longestRound = length
     if (this.ran) {
@@ -3688,7 +3728,7 @@ class Dispatcher {
     this.inRound = false
     this.reportFailures()
     this.answerIdlers()
-    this.rest(true)
+    this.loop.rest(true)
   }
 
   /** Tells those who wait for idleness, or for what looks like it. */
@@ -3717,14 +3757,14 @@ class Dispatcher {
    */
   keepShapes() {
     this.shapes = [
-      new Activation(this, 0, undefined, null, NO_ARGUMENTS), new Pace(), new Entry(this, 0, 0, MISS, null, false)
+      new Activation(this, 0, undefined, null, NO_ARGUMENTS), new Pace(), new Entry(this, 0, 0, 0, MISS, null, false)
     ]
   }
 
   isDeadlocked() {
-    return this.running === null && this.ready.size === 0 && this.holds === 0 && this.refs === 0 &&
-      this.timelines[ALARM].size === 0 &&
-      (this.timelines[REPLENISHMENT].size === 0 || /** @type {Set<Job>} */ (this.waiters).size === this.live)
+    return this.running === null && this.ready.size === 0 && this.holds === 0 && this.timeline.refs === 0 &&
+      this.timeline.lines[ALARM].size === 0 &&
+      (this.timeline.lines[REPLENISHMENT].size === 0 || /** @type {Set<Job>} */ (this.waiters).size === this.live)
   }
 
   // Dispatching
@@ -3872,7 +3912,7 @@ class Dispatcher {
   /** Whether there is nothing to decide at a point of the running job. @param {Activation} a */
   goesOn(a) {
     const { time } = this
-    return time < this.due && a.cost - /** @type {Pace} */ (a.pace).turn < this.slice && time < this.roundEnds &&
+    return time < this.timeline.due && a.cost - /** @type {Pace} */ (a.pace).turn < this.slice && time < this.roundEnds &&
       this.elapsed <= this.slice && !this.paused &&
       !isDoomed(a) && (a.extras.overran || a.cost - a.extras.costBefore <= a.extras.wcet)
   }
@@ -3925,7 +3965,7 @@ class Dispatcher {
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
     if (outcome !== POINT) pool?.check()
-    this.settle(time)
+    this.settle()
     if (this.running !== a || a.cost - (a.pace?.turn ?? 0) < this.slice) return
     this.rotate(a)
     this.stats.slices++
@@ -4072,7 +4112,7 @@ class Dispatcher {
     if (this.live > 0 || this.inRound) {
       throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
     }
-    this.arm(Infinity)
+    this.loop.leave()
     const { host } = this
     Object.assign(this, settings)
     this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
@@ -4080,21 +4120,20 @@ class Dispatcher {
     if (this.host !== host) {
       this.time = -Infinity
       this.resolution = Infinity
-      this.posted = false
-      this.turn = this.turnOn(this.host)
+      this.loop = new EventLoop(this)
     }
-    this.rest()
+    this.loop.rest()
   }
 
   pause() {
     this.paused = true
     if (this.running !== null) this.interrupt()
-    this.rest()
+    this.loop.rest()
   }
 
   resume() {
     this.paused = false
-    this.rest()
+    this.loop.rest()
   }
 
   /** @returns {Promise<void>} */
@@ -4443,8 +4482,8 @@ export const seam = Object.freeze({
    */
   at(scheduler, time, fn, { ref = true, replenishment = false } = {}) {
     const dispatcher = dispatcherOf(scheduler)
-    const entry = dispatcher.at(replenishment ? REPLENISHMENT : ALARM, time, fn, ref)
-    dispatcher.rest()
+    const entry = dispatcher.timeline.at(replenishment ? REPLENISHMENT : ALARM, time, fn, ref)
+    dispatcher.loop.rest()
     return entry
   },
 
@@ -4463,7 +4502,7 @@ export const seam = Object.freeze({
   refresh(job) {
     const a = activationOf(job)
     a.dispatcher.refresh(a)
-    a.dispatcher.rest()
+    a.dispatcher.loop.rest()
   },
 
   /** @param {Scheduler} scheduler */
@@ -4504,14 +4543,14 @@ export const seam = Object.freeze({
   /** @param {() => void} fn @param {Iterable<Scheduler>} [schedulers] */
   event(fn, schedulers = []) {
     if (following !== null || rounds > 0) return fn()
-    /** @type {Set<Dispatcher>} */
-    const dispatchers = following = new Set()
+    /** @type {Set<EventLoop>} */
+    const loops = following = new Set()
     try {
       fn()
-      for (const scheduler of schedulers) dispatcherOf(scheduler).rest()
+      for (const scheduler of schedulers) dispatcherOf(scheduler).loop.rest()
     } finally {
       following = null
-      for (const dispatcher of dispatchers) dispatcher.follow()
+      for (const loop of loops) loop.follow()
     }
   },
 

@@ -532,7 +532,7 @@ foreign('miss deadlines like other waits; a job that asked to abort is told at i
     0 release job
     0 start job
     0 block job on=null
-    4.001 miss job
+    4 miss job
     6 wake job
     6 resume job
     6 cancel job error=DeadlineError`)

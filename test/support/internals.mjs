@@ -42,7 +42,7 @@ function orderedPairs(heap) {
  * @param {Iterable<any>} reservations @param {(text: string) => void} note
  */
 export function checkInvariants(dispatcher, activations, reservations, note) {
-  const { ready, running, current, gates, timelines } = dispatcher
+  const { ready, running, current, gates, timeline } = dispatcher
   const named = (/** @type {any} */ a) => a.job.name
   const { nodes, pairs } = orderedPairs(ready)
   const order = (/** @type {any} */ a, /** @type {any} */ b) =>
@@ -84,7 +84,7 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
     ceiling = gate.ceiling
   }
   // 6
-  const due = [...orderedPairs(timelines[REPLENISHMENT]).nodes]
+  const due = [...orderedPairs(timeline.lines[REPLENISHMENT]).nodes]
   for (const reservation of reservations) {
     const { server, name, isOff, busy } = reservation[seam.protocol]
     if (isOff || !server.isDepleted || busy.size === 0) continue
@@ -92,18 +92,18 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
     if (!isExpected) note(`${name} is depleted and has no replenishment on the timeline`)
   }
   // What is due is not overlooked, but for what has been put off to the next round.
-  const isPutOff = dispatcher.isLate || dispatcher.posted
+  const isPutOff = dispatcher.loop.isPosted
   let refs = 0
-  for (const line of timelines) {
+  for (const line of timeline.lines) {
     const entries = orderedPairs(line)
     if (entries.nodes.size !== line.size) note(`a timeline counts ${line.size} entries and has ${entries.nodes.size}`)
     for (const entry of entries.nodes) {
       if (entry.ref) refs++
-      if (entry.key < dispatcher.due && !isPutOff) note(`an entry at ${entry.key} is due before ${dispatcher.due}`)
+      if (entry.key < timeline.due && !isPutOff) note(`an entry at ${entry.key} is due before ${timeline.due}`)
     }
     for (const [a, b] of entries.pairs) if (a.key > b.key) note('a timeline is out of order')
   }
-  if (refs !== dispatcher.refs) note(`${refs} entries keep the process alive, ${dispatcher.refs} are counted`)
+  if (refs !== timeline.refs) note(`${refs} entries keep the process alive, ${timeline.refs} are counted`)
 }
 
 /**
