@@ -985,6 +985,13 @@ function record(name, value) {
   return value
 }
 
+const hasOwn = Object.hasOwn
+
+/** @template T @param {readonly T[]} list @param {(item: T) => any} isWanted @returns {T | undefined} */
+function find(list, isWanted) {
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) return list[i]
+}
+
 /**
  * Options: an object of whose own names each is known, since others would be passed over in silence.
  *
@@ -1034,7 +1041,7 @@ function hookOf(name, value, kind) {
 }
 
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
-const check = Object.freeze({
+const check = /* @__PURE__ */ Object.freeze({
   number, positive, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, options: optionsOf, wrongType,
   outOfRange, describe, refuseAsyncGenerator
 })
@@ -1193,7 +1200,7 @@ export class Task {
     /** @type {TaskOptions['scheduler']} */
     this.scheduler = given.scheduler
     text('name', this.name)
-    if (this.scheduler !== undefined) seam.here(this)
+    if (this.scheduler !== undefined) here(this)
     parametersOf(this)
     if (this.sections !== undefined) sectionsOf('', this)
   }
@@ -1216,12 +1223,20 @@ export class Task {
    * @throws {TypeError | RangeError} naming a parameter that has become invalid
    */
   release(...args) {
-    return /** @type {any} */ (seam.here(this)).spawn(this, undefined, ...args)
+    return /** @type {any} */ (here(this)).spawn(this, undefined, ...args)
   }
 }
 
 /** @param {any} given @param {any} base @param {any} otherwise */
 const chosen = (given, base, otherwise) => given !== undefined ? given : base !== undefined ? base : otherwise
+
+/** The scheduler that acts. @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
+function here(options) {
+  const scheduler = options?.scheduler
+  if (scheduler === undefined) return dispatched === null ? rt : dispatched.dispatcher.scheduler
+  if (!(scheduler instanceof Scheduler)) throw wrongType('scheduler', 'a Scheduler', scheduler)
+  return scheduler
+}
 
 /** The names of TaskOptions, those that are given most first. @type {readonly (keyof TaskOptions)[]} */
 const TASK_OPTIONS = ['deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'onMiss', 'onOverrun',
@@ -4456,7 +4471,7 @@ class Gate {
  * - `rank(job)` a copy of what a job is ranked by, for standings
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
-export const seam = Object.freeze({
+export const seam = /* @__PURE__ */ Object.freeze({
   protocol,
   asCall,
   Waitable,
@@ -4465,14 +4480,7 @@ export const seam = Object.freeze({
   rank: rankOf,
   check,
   parameters: TASK_OPTIONS,
-
-  /** @param {{ scheduler?: Scheduler }} [options] @returns {Scheduler} */
-  here(options) {
-    const scheduler = options?.scheduler
-    if (scheduler === undefined) return dispatched === null ? rt : dispatched.dispatcher.scheduler
-    if (!(scheduler instanceof Scheduler)) throw wrongType('scheduler', 'a Scheduler', scheduler)
-    return scheduler
-  },
+  here,
 
   /**
    * @param {Scheduler} scheduler @param {number} time
@@ -4770,7 +4778,7 @@ function priorityOf(value) {
 }
 
 /** The scheduler of this thread. */
-export const rt = new Scheduler()
+export const rt = /* @__PURE__ */ new Scheduler()
 
 // ------------------------------------------------------------------------------------------- 8 preemptify
 
@@ -4781,41 +4789,54 @@ export const rt = new Scheduler()
 // its part and, unless said otherwise, ends at the first behind it.
 
 // Nothing that a page replaces later is called here: methods are kept as functions, what is iterated is indexed, and maps
-// and sets have methods of their own.
+// and sets have methods of their own. Bundlers leave all of it out for pages that do not use it: no line that runs when
+// the module is loaded looks up what might not be there (so no destructuring), or calls what is not marked as pure.
 
-/** @param {any} method @returns {any} a function whose first argument is `this` */
-const kept = method => Function.prototype.call.bind(method)
-const invoke = kept(Function.prototype.call)
-const sourceOf = kept(Function.prototype.toString)
-const isBefore = kept(Object.prototype.isPrototypeOf)
-const resume = kept(next)
-const patterns = RegExp.prototype
-const patternExec = patterns.exec
-const exec = kept(patternExec)
-const testOf = kept(patterns.test)
-const cut = kept(String.prototype.slice)
-const holds = kept(String.prototype.includes)
-const startsWith = kept(String.prototype.startsWith)
-const append = kept(Array.prototype.push)
-const takeLast = kept(Array.prototype.pop)
-const join = kept(Array.prototype.join)
-const sort = kept(Array.prototype.sort)
-const { apply, ownKeys, getPrototypeOf, getOwnPropertyDescriptor } = Reflect
-const { create, keys: keysOf, hasOwn, defineProperty, defineProperties, getOwnPropertyDescriptors, setPrototypeOf } = Object
-const { isArray } = Array
-const { sign } = Math
-const { fromCodePoint } = String
-const { stringify } = JSON
-const adopt = Promise.resolve.bind(Promise)
+/** @template T @template {keyof T} K @param {T} object @param {K} name */
+const its = (object, name) => object[name]
+/** @param {any} Class @param {string} name */
+const methodOf = (Class, name) => Class.prototype[name]
+/** @param {any} Class @param {string} name @returns {any} the method as a function whose first argument is `this` */
+const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
+const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
+const pop = /* @__PURE__ */ methodOf(Array, 'pop')
+const invoke = /* @__PURE__ */ kept(Function, 'call')
+const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
+const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
+const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
+const exec = /* @__PURE__ */ kept(RegExp, 'exec')
+const testOf = /* @__PURE__ */ kept(RegExp, 'test')
+const cut = /* @__PURE__ */ kept(String, 'slice')
+const holds = /* @__PURE__ */ kept(String, 'includes')
+const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
+const append = /* @__PURE__ */ kept(Array, 'push')
+const takeLast = /* @__PURE__ */ kept(Array, 'pop')
+const join = /* @__PURE__ */ kept(Array, 'join')
+const sort = /* @__PURE__ */ kept(Array, 'sort')
+const apply = Reflect.apply
+const ownKeys = Reflect.ownKeys
+const getPrototypeOf = Reflect.getPrototypeOf
+const getOwnPropertyDescriptor = Reflect.getOwnPropertyDescriptor
+const create = Object.create
+const keysOf = Object.keys
+const defineProperty = Object.defineProperty
+const defineProperties = Object.defineProperties
+const getOwnPropertyDescriptors = Object.getOwnPropertyDescriptors
+const setPrototypeOf = Object.setPrototypeOf
+const isArray = /* @__PURE__ */ its(Array, 'isArray')
+const sign = Math.sign
+const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
+const stringify = JSON.stringify
+const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 
 /** @param {any} Base @returns {() => any} makes a map or a set */
 function maker(Base) {
   const methods = create(null, getOwnPropertyDescriptors(Base.prototype))
   return () => setPrototypeOf(new Base(), methods)
 }
-const emptyMap = maker(Map)
-const emptySet = maker(Set)
-const emptyWeakMap = maker(WeakMap)
+const emptyMap = /* @__PURE__ */ maker(Map)
+const emptySet = /* @__PURE__ */ maker(Set)
+const emptyWeakMap = /* @__PURE__ */ maker(WeakMap)
 
 /** Keys of a map or a set. @param {any} marks @returns {any[]} */
 function listOf(marks) {
@@ -4826,16 +4847,11 @@ function listOf(marks) {
 }
 
 /** `test` is the quicker, and calls whatever is `exec` then. */
-const isQuick = () => getOwnPropertyDescriptor(patterns, 'exec')?.value === patternExec
+const isQuick = () => getOwnPropertyDescriptor(RegExp.prototype, 'exec')?.value === patternExec
 let quick = true
 
 /** @param {RegExp} pattern @param {string} text @returns {boolean} */
 const matches = (pattern, text) => quick ? testOf(pattern, text) : exec(pattern, text) !== null
-
-/** @template T @param {readonly T[]} list @param {(item: T) => any} isWanted @returns {T | undefined} */
-function find(list, isWanted) {
-  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) return list[i]
-}
 
 /** @template T @param {T[]} list @param {(item: T) => any} isWanted */
 function pick(list, isWanted) {
@@ -4851,7 +4867,9 @@ const NUMBER = /\.?\d\w*(?:\.(?:\d\w*|(?![^\s!-#%-/:-@[\]^`{-~])))?/
 const WORD = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+|(["'])(?:\\?[^])*?\1/
 /** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
-const TOKEN = new RegExp(`${NUMBER.source}|${WORD.source}|${SIGN.source}`, 'y')
+/** @param {RegExp[]} patterns */
+const anyOf = (...patterns) => new RegExp(patterns.map(({ source }) => source).join('|'), 'y')
+const TOKEN = /* @__PURE__ */ anyOf(NUMBER, WORD, SIGN)
 const NAME = /^(?!(?:null|true|false|import|extends)$)[^\s!-#%-@[\]^`{-~]/
 const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
 const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next
@@ -4913,7 +4931,7 @@ const REPLACES = 4
 let room = 150
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
-const pending = defineProperty([], 'pop', { value: [].pop })
+const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
 
 /**
  * A delegated call. Most return before the budget is used up, and then they have cost no more than the generator.
@@ -4949,8 +4967,8 @@ const OPTIONS = {
   home: 'an object or a function'
 }
 
-const OPTION_NAMES = Object.keys(OPTIONS)
-const KNOWN_OPTIONS = ['methods', 'this', ...OPTION_NAMES]
+const OPTION_NAMES = /* @__PURE__ */ Object.keys(OPTIONS)
+const KNOWN_OPTIONS = /* @__PURE__ */ ['methods', 'this'].concat(OPTION_NAMES)
 
 /** Names that come with a function. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
@@ -5001,31 +5019,34 @@ async function* boxed(iterable) {
   for await (const value of iterable) yield { value }
 }
 
-/** Its own, whoever replaces those that it inherits. @param {any} prototype */
-const stepsOf = prototype => ({
-  next: { value: prototype.next },
-  throw: { value: prototype.throw },
-  return: { value: prototype.return },
-  [Symbol.iterator]: { /** @this {any} */ value() { return this } }
-})
-const steps = stepsOf(generatorPrototype)
-const asyncSteps = stepsOf(getPrototypeOf(boxed.prototype))
+/** The own ones of a generator, whoever replaces those that it inherits. @param {any} generatorFunction */
+function stepsOf(generatorFunction) {
+  const prototype = /** @type {any} */ (getPrototypeOf(generatorFunction.prototype))
+  return {
+    next: { value: prototype.next },
+    throw: { value: prototype.throw },
+    return: { value: prototype.return },
+    [Symbol.iterator]: { /** @this {any} */ value() { return this } }
+  }
+}
+const steps = /* @__PURE__ */ stepsOf(function* () {})
+const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
 
 /** @param {any} value */
 const isObject = value => typeof value === 'function' || (typeof value === 'object' && value !== null)
 
-const GeneratorFunctions = generatorPrototype.constructor
+const GeneratorFunctions = /* @__PURE__ */ Object.getPrototypeOf(function* () {})
 /** @param {any} value */
 const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
 
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
-const known = Symbol('preemptify')
+const known = /* @__PURE__ */ Symbol('preemptify')
 
 /** What a preemptible function was made of. @param {any} value */
 const originalOf = value => (typeof value === 'function' && value[known]?.original) || value
 
 /** @type {WeakMap<Function, Function>} */
-const rewritten = emptyWeakMap()
+const rewritten = /* @__PURE__ */ emptyWeakMap()
 
 /** How many have been compiled: every text has a name of its own in the debugger. */
 let compilations = 0
