@@ -1576,15 +1576,15 @@ export function race(...works) {
   return callOfAll('race', works)
 }
 
-// ------------------------------------------------------------------------------------ 5 external channels
-
-// ------------------------------------------------------------------------- 5a values as text and bytes
+// --------------------------------------------------------------------------------------- 7 values as bytes
 
 /**
- * Values travel as structured clone keeps them, whatever carries them: where that is text and bytes, as JSON
- * in which `{ "$": [kind, ...] }` stands for what JSON has no word for, with the bytes of buffers beside it.
- * Class instances become plain objects; functions, symbols, cycles and what else has no bytes are refused
- * with a DataCloneError.
+ * Values are kept as structured clone keeps them, also where there are only bytes: as JSON in which
+ * `{ "$": [kind, ...] }` stands for what JSON has no word for, with the bytes of buffers beside it. Class instances
+ * become plain objects; functions, symbols, cycles and what else has no bytes are refused with a DataCloneError.
+ *
+ * Several values make one sequence of bytes: the length of a text in 4 bytes (the low one first); that text, the JSON of an
+ * array of the values and, last, of the lengths of all buffers; the buffers.
  */
 const ESCAPE = '$'
 
@@ -1596,141 +1596,188 @@ const VIEWS = Object.fromEntries([
 const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
   { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError })
 
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
 /** The name of what a value is built of, also of those from another realm. @param {unknown} value */
 const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
-
-/** @param {unknown} value */
-function cannotClone(value) {
-  return new DOMException(`${check.describe(value)} could not be cloned`, 'DataCloneError')
-}
+/** @param {any} value */
+const isBytes = value => ArrayBuffer.isView(value) || kindOf(value) === 'ArrayBuffer'
+/** @param {unknown} value @returns {value is number} */
+const isNumber = value => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 
 /** @param {ArrayBufferView | ArrayBuffer} source @returns {Uint8Array} the same memory */
 const bytesOf = source => ArrayBuffer.isView(source)
   ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
   : new Uint8Array(source)
 
-/**
- * @param {any} value
- * @param {Uint8Array[]} parts gets the bytes of its buffers, which are not copied
- * @returns {any} what JSON can say; the value itself where that is the same
- * @throws {DOMException} DataCloneError
- */
-function pack(value, parts) {
-  try {
-    return packed(value, parts)
-  } catch (error) {
-    if (error instanceof RangeError) throw cannotClone(value) // a cycle, or too deep for the stack
-    throw error
+/** @param {Uint8Array[]} chunks */
+function joined(chunks) {
+  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
   }
+  return whole
 }
 
-/** @param {any} value @param {Uint8Array[]} parts @returns {any} */
-function packed(value, parts) {
+/** @param {unknown} value */
+const cannotClone = value => new DOMException(`${check.describe(value)} could not be cloned`, 'DataCloneError')
+
+/**
+ * @param {any[]} values
+ * @returns {Uint8Array[]} parts of the bytes: the length, the text, and the buffers, which are not copied
+ * @throws {DOMException} DataCloneError
+ */
+function encoded(values) {
+  /** @type {Uint8Array[]} */
+  const buffers = []
+  const list = values.map(value => {
+    try {
+      return packed(value, buffers)
+    } catch (error) {
+      throw error instanceof RangeError ? cannotClone(value) : error // a cycle, or too deep for the stack
+    }
+  })
+  const text = encoder.encode(JSON.stringify([...list, buffers.map(({ length }) => length)]))
+  const { length } = text
+  return [Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...buffers]
+}
+
+/** @param {...any} content */
+const escaped = (...content) => ({ [ESCAPE]: content })
+
+/** @param {any} value @param {Uint8Array[]} buffers @returns {any} what JSON can say */
+function packed(value, buffers) {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return value
     case 'number':
-      return Number.isFinite(value) && !Object.is(value, -0) ? value
-        : { [ESCAPE]: ['number', Object.is(value, -0) ? '-0' : String(value)] }
+      if (Object.is(value, -0)) return escaped('number', '-0')
+      return Number.isFinite(value) ? value : escaped('number', String(value))
     case 'undefined':
-      return { [ESCAPE]: ['undefined'] }
+      return escaped('undefined')
     case 'bigint':
-      return { [ESCAPE]: ['bigint', String(value)] }
+      return escaped('bigint', String(value))
     case 'object':
-      if (value === null) return null
-      return Array.isArray(value) ? packedArray(value, parts) : packedObject(value, parts)
+      return value === null ? null : packedObject(value, buffers)
   }
   throw cannotClone(value)
 }
 
-/** @param {any[]} list @param {Uint8Array[]} parts */
-function packedArray(list, parts) {
-  for (let i = 0; i < list.length; i++) {
-    if (list[i] === undefined && !Object.hasOwn(list, i)) return packedHoles(list, parts)
-  }
-  let copy = list
-  for (let i = 0; i < list.length; i++) {
-    const part = packed(list[i], parts)
-    if (part === list[i]) continue
-    if (copy === list) copy = [...list]
-    copy[i] = part
-  }
-  return copy
-}
-
-/** @param {any[]} list with holes, and perhaps little else @param {Uint8Array[]} parts */
-function packedHoles(list, parts) {
-  const places = Object.keys(list).map(Number).filter(place => place < list.length && Object.hasOwn(list, place))
-  return { [ESCAPE]: ['array', list.length, places.map(place => [place, packed(list[place], parts)])] }
-}
-
-/** @param {any} object @param {Uint8Array[]} parts @returns {any} */
-function packedObject(object, parts) {
-  const kind = ArrayBuffer.isView(object) ? viewKind(object) : kindOf(object)
+/** @param {any} object @param {Uint8Array[]} buffers @returns {any} */
+function packedObject(object, buffers) {
+  const all = (/** @type {Iterable<any>} */ values) => Array.from(values, value => packed(value, buffers))
+  const kind = Array.isArray(object) ? 'Array' : kindOf(object)
   switch (kind) {
+    case 'Array': {
+      const isHole = (/** @type {any} */ value, /** @type {number} */ i) => value === undefined && !Object.hasOwn(object, i)
+      if (object.findIndex(isHole) < 0) return all(object)
+      const places = Object.keys(object).map(Number).filter(place => place < object.length)
+      return escaped('array', object.length, places.map(place => [place, packed(object[place], buffers)]))
+    }
     case 'Date':
-      return { [ESCAPE]: [kind, packed(object.getTime(), parts)] }
+      return escaped(kind, packed(object.getTime(), buffers))
     case 'RegExp':
-      return { [ESCAPE]: [kind, object.source, object.flags] }
+      return escaped(kind, object.source, object.flags)
     case 'Error':
-      return { [ESCAPE]: [kind, object.name in ERRORS ? object.name : 'Error', String(object.message)] }
+      return escaped(kind, object.name in ERRORS ? object.name : 'Error', String(object.message))
     case 'Map':
-      return { [ESCAPE]: [kind, Array.from(object, pair => packedArray(pair, parts))] }
+      return escaped(kind, Array.from(object, all))
     case 'Set':
-      return { [ESCAPE]: [kind, Array.from(object, value => packed(value, parts))] }
+      return escaped(kind, all(object))
     case 'Number':
     case 'String':
     case 'Boolean':
-      return packed(object.valueOf(), parts)
-    case 'Object':
-      return packedRecord(object, parts)
+      return packed(object.valueOf(), buffers)
+    case 'Object': {
+      const entries = Object.entries(object).map(([key, value]) => [key, packed(value, buffers)])
+      return Object.hasOwn(object, ESCAPE) ? escaped('object', entries) : Object.fromEntries(entries)
+    }
   }
   if (kind !== 'ArrayBuffer' && !Object.hasOwn(VIEWS, kind)) throw cannotClone(object)
-  return { [ESCAPE]: [kind, parts.push(bytesOf(object)) - 1] }
+  return escaped(kind, buffers.push(bytesOf(object)) - 1)
 }
 
-/** @param {any} object @param {Uint8Array[]} parts */
-function packedRecord(object, parts) {
-  const keys = Object.keys(object)
-  // JSON would call a toJSON, which structured clone does not.
-  let copy = typeof object.toJSON === 'function' ? Object.fromEntries(Object.entries(object)) : object
-  for (const key of keys) {
-    const part = packed(object[key], parts)
-    if (part === object[key]) continue
-    // Also an own __proto__ is copied as what it is, and then assigned to like any other.
-    if (copy === object) copy = Object.fromEntries(Object.entries(object))
-    copy[key] = part
+/** The most bytes that somebody may announce. */
+const MOST_BYTES = 2 ** 31
+
+/** Reads what `encoded` has made, in whatever pieces it comes. */
+class Decoder {
+  /** @type {Uint8Array[]} */
+  #chunks = []
+  #size = 0
+  #steps = decoding()
+  /** Asks for so many bytes, or is the end. */
+  #step = this.#steps.next()
+
+  /**
+   * @param {Uint8Array} chunk
+   * @returns {{ values: any[], buffers: Uint8Array[] } | null} still packed; null as long as bytes are missing
+   * @throws {Error} when it is not what `encoded` makes
+   */
+  push(chunk) {
+    this.#chunks.push(chunk)
+    this.#size += chunk.length
+    while (!this.#step.done && this.#size >= this.#step.value) this.#step = this.#steps.next(this.#take(this.#step.value))
+    if (!this.#step.done) return null
+    if (this.#size > 0) throw new SyntaxError('more bytes than announced')
+    return this.#step.value
   }
-  return Object.hasOwn(object, ESCAPE) ? { [ESCAPE]: ['object', Object.entries(copy)] } : copy
+
+  /** @param {number} length of what is there */
+  #take(length) {
+    this.#size -= length
+    const pieces = []
+    while (length > 0) {
+      const chunk = this.#chunks[0]
+      const piece = chunk.subarray(0, length)
+      pieces.push(piece)
+      length -= piece.length
+      if (piece.length === chunk.length) this.#chunks.shift()
+      else this.#chunks[0] = chunk.subarray(piece.length)
+    }
+    return pieces.length === 1 ? pieces[0] : joined(pieces)
+  }
 }
 
-/** Subclasses, as Node's Buffer, arrive as what they extend. @param {ArrayBufferView} view */
-const viewKind = view => view instanceof DataView ? 'DataView' : kindOf(view)
+/** @param {any[]} lengths @returns {number} their sum */
+function checkLengths(lengths) {
+  const sum = lengths.every(isNumber) ? lengths.reduce((total, length) => total + length, 0) : Infinity
+  if (sum > MOST_BYTES) throw new SyntaxError('not the lengths of what follows')
+  return sum
+}
+
+/** @returns {Generator<number, { values: any[], buffers: Uint8Array[] }, Uint8Array>} */
+function* decoding() {
+  const [b0, b1, b2, b3] = yield 4
+  const values = list(JSON.parse(decoder.decode(yield checkLengths([(b0 | b1 << 8 | b2 << 16 | b3 << 24) >>> 0]))))
+  const lengths = list(values.pop())
+  checkLengths(lengths)
+  const buffers = []
+  for (const length of lengths) buffers.push(yield length)
+  return { values, buffers }
+}
 
 /**
- * The inverse of `pack`; what was packed is used up.
+ * The inverse of `packed`; what was packed is used up.
  *
- * @param {any} value @param {(ArrayBuffer | Uint8Array)[]} parts of which the value takes hold
+ * @param {any} value @param {Uint8Array[]} buffers of which the value takes hold
  * @returns {any}
- * @throws {Error} when it is not what `pack` makes
+ * @throws {Error} when it is not what `packed` makes
  */
-function unpack(value, parts) {
+function unpacked(value, buffers) {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) {
-    for (let i = 0; i < value.length; i++) value[i] = unpack(value[i], parts)
-    return value
-  }
-  if (Object.hasOwn(value, ESCAPE)) return revived(value[ESCAPE], parts)
+  if (Object.hasOwn(value, ESCAPE)) return revived(list(value[ESCAPE]), buffers)
   // An own __proto__, as JSON.parse makes it, is assigned to like any other own property.
-  for (const key of Object.keys(value)) value[key] = unpack(value[key], parts)
+  for (const key of Object.keys(value)) value[key] = unpacked(value[key], buffers)
   return value
 }
 
-/** @param {any} escaped @param {(ArrayBuffer | Uint8Array)[]} parts @returns {any} */
-function revived(escaped, parts) {
-  if (!Array.isArray(escaped)) throw new SyntaxError('an escape must be an array')
-  const [kind, first, second] = escaped
+/** @param {any[]} escaped @param {Uint8Array[]} buffers @returns {any} */
+function revived([kind, first, second], buffers) {
   switch (kind) {
     case 'undefined':
       return undefined
@@ -1739,37 +1786,31 @@ function revived(escaped, parts) {
     case 'bigint':
       return BigInt(text(first))
     case 'Date':
-      return new Date(unpack(first, parts))
+      return new Date(unpacked(first, buffers))
     case 'RegExp':
       return new RegExp(text(first), text(second))
     case 'Error':
       return new (Object.hasOwn(ERRORS, first) ? ERRORS[first] : Error)(text(second))
     case 'Map':
-      return new Map(list(first).map(pair => /** @type {[any, any]} */ (list(unpack(pair, parts)))))
+      return new Map(unpacked(list(first).map(list), buffers))
     case 'Set':
-      return new Set(list(unpack(first, parts)))
-    case 'array':
-      return listWithHoles(first, list(second), parts)
+      return new Set(unpacked(list(first), buffers))
+    case 'array': {
+      const found = []
+      found.length = first
+      for (const [place, value] of list(second)) {
+        if (!isNumber(place) || place >= first) throw new SyntaxError('not a place in its array')
+        found[place] = unpacked(value, buffers)
+      }
+      return found
+    }
     case 'object':
-      return Object.fromEntries(list(first).map(([key, value]) => [text(key), unpack(value, parts)]))
+      return Object.fromEntries(list(first).map(([key, value]) => [text(key), unpacked(value, buffers)]))
     case 'ArrayBuffer':
-      return bufferOf(parts[first])
-    case 'JSON':
-      return unpack(JSON.parse(decoder.decode(bufferOf(parts[first]))), parts)
+      return bufferOf(buffers[first])
   }
   if (!Object.hasOwn(VIEWS, kind)) throw new SyntaxError('an escape of an unknown kind')
-  return new VIEWS[kind](bufferOf(parts[first]))
-}
-
-/** @param {any} length @param {any[]} entries @param {(ArrayBuffer | Uint8Array)[]} parts @returns {any[]} */
-function listWithHoles(length, entries, parts) {
-  const found = []
-  found.length = length
-  for (const [place, value] of entries) {
-    if (!isNumber(place) || place >= length) throw new SyntaxError('not a place in its array')
-    found[place] = unpack(value, parts)
-  }
-  return found
+  return new VIEWS[kind](bufferOf(buffers[first]))
 }
 
 /** @param {unknown} value @returns {string} */
@@ -1784,60 +1825,45 @@ function list(value) {
   return value
 }
 
-/** A buffer of nothing but these bytes. @param {any} part @returns {ArrayBuffer} */
-function bufferOf(part) {
-  if (kindOf(part) === 'ArrayBuffer') return part
-  if (!ArrayBuffer.isView(part)) throw new SyntaxError('a part is missing')
-  const { buffer, byteOffset, byteLength } = part
-  return kindOf(buffer) === 'ArrayBuffer' && byteLength === buffer.byteLength
-    ? /** @type {ArrayBuffer} */ (buffer)
-    : /** @type {ArrayBuffer} */ (Uint8Array.from(new Uint8Array(buffer, byteOffset, byteLength)).buffer)
-}
+/** A buffer of nothing but these bytes. @param {Uint8Array} bytes */
+const bufferOf = bytes => bytes.length === bytes.buffer.byteLength && kindOf(bytes.buffer) === 'ArrayBuffer'
+  ? bytes.buffer : Uint8Array.from(bytes).buffer
 
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
-
-// ---------------------------------------------------------------------------------- 5b Latest and Ring
+// ------------------------------------------------------------------------------------- 8 Latest and Ring
 
 const LATEST = 0x34534c31 // with the version of the layout
 const RING = 0x52494e31
 
-const UNDEFINED = 0
-const NUMBER = 1
-const PACKED = 2
-
 /**
- * Memory of this layout, in words of 4 bytes: what it is, bytes per value, count of values, words of control;
- * then per value its kind, and from an even word on its bytes.
+ * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value, count of values,
+ * words of control; then per value its kind, and from an even word on its bytes.
  */
 const HEADER = 8
 const KIND = 2
 
-/** Values in shared memory, a place for each. */
+// Kinds of values; others than these are encoded, in so many bytes.
+const UNDEFINED = 0
+const NUMBER = 1
+
 class Store {
   /**
    * @param {number} layout LATEST or RING @param {number} count of values @param {number} bytes per value
    * @param {SharedArrayBuffer | undefined} buffer made by another one, which knows the rest
    */
   constructor(layout, count, bytes, buffer) {
-    if (buffer === undefined) {
-      const stride = HEADER / 2 + count * (Math.ceil(bytes / 8) + 1)
-      this.buffer = sharedMemory(stride * 8)
-      this.words = new Int32Array(this.buffer)
-      this.words.set([layout, bytes, count])
-    } else {
-      this.buffer = buffer
-      this.words = new Int32Array(buffer, 0, buffer.byteLength >>> 2)
-      const [kind, size, number] = this.words
-      if (kind !== layout || HEADER * 4 + number * (Math.ceil(size / 8) + 1) * 8 !== buffer.byteLength) {
-        const name = layout === LATEST ? 'Latest' : 'Ring'
-        throw new TypeError(`buffer must be that of a shared ${name}, got one of ${buffer.byteLength} bytes`)
-      }
+    /** Words that a value takes. @param {number} size */
+    const strideOf = size => Math.ceil(size / 8) * 2 + KIND
+    this.buffer = buffer ?? sharedMemory((HEADER + count * strideOf(bytes)) * 4)
+    this.words = new Int32Array(this.buffer, 0, this.buffer.byteLength >>> 2)
+    if (buffer === undefined) this.words.set([layout, bytes, count])
+    const [kind, size, number] = this.words
+    this.bytes = size
+    this.count = number
+    this.stride = strideOf(size)
+    if (kind !== layout || (HEADER + number * this.stride) * 4 !== this.buffer.byteLength) {
+      const name = layout === LATEST ? 'Latest' : 'Ring'
+      throw new TypeError(`buffer must be that of a shared ${name}, got one of ${this.buffer.byteLength} bytes`)
     }
-    this.bytes = this.words[1]
-    this.count = this.words[2]
-    /** Words per value. */
-    this.stride = Math.ceil(this.bytes / 8) * 2 + KIND
     this.octets = new Uint8Array(this.buffer)
     this.doubles = new Float64Array(this.buffer)
   }
@@ -1848,30 +1874,19 @@ class Store {
    */
   put(index, value) {
     const at = HEADER + index * this.stride
-    if (typeof value === 'number' && this.bytes >= 8) {
+    if (typeof value === 'number') {
       this.doubles[(at + KIND) / 2] = value
       this.words[at] = NUMBER
-      return
-    }
-    if (value === undefined) {
+    } else if (value === undefined) {
       this.words[at] = UNDEFINED
-      return
+    } else {
+      const bytes = joined(encoded([value]))
+      if (bytes.length > this.bytes) {
+        throw new RangeError(`value must take at most ${this.bytes} bytes (see options.bytes), got ${bytes.length}`)
+      }
+      this.octets.set(bytes, (at + KIND) * 4)
+      this.words[at] = bytes.length
     }
-    /** @type {Uint8Array[]} */
-    const parts = []
-    const json = encoder.encode(JSON.stringify(pack(value, parts)))
-    const segments = [json, ...parts]
-    const lengths = Uint32Array.from([segments.length, ...segments.map(({ length }) => length)])
-    const needed = segments.reduce((sum, { length }) => sum + length, lengths.byteLength)
-    if (needed > this.bytes) {
-      throw new RangeError(`value must take at most ${this.bytes} bytes (see options.bytes), got ${needed}`)
-    }
-    let offset = (at + KIND) * 4
-    for (const segment of [bytesOf(lengths), ...segments]) {
-      this.octets.set(segment, offset)
-      offset += segment.length
-    }
-    this.words[at] = PACKED
   }
 
   /** @param {number} index @returns {any} */
@@ -1880,14 +1895,9 @@ class Store {
     const kind = this.words[at]
     if (kind === NUMBER) return this.doubles[(at + KIND) / 2]
     if (kind === UNDEFINED) return undefined
-    const count = this.words[at + KIND]
-    let offset = (at + KIND + 1 + count) * 4
-    const [json, ...parts] = Array.from({ length: count }, (_, part) => {
-      const begin = offset
-      offset += this.words[at + KIND + 1 + part]
-      return this.octets.slice(begin, offset)
-    })
-    return unpack(JSON.parse(decoder.decode(json)), parts)
+    const begin = (at + KIND) * 4
+    const found = new Decoder().push(this.octets.slice(begin, begin + kind))
+    return found === null ? undefined : unpacked(found.values[0], found.buffers)
   }
 }
 
@@ -1906,28 +1916,32 @@ function sharedMemory(bytes) {
  *   default false
  * @property {SharedArrayBuffer} [buffer] `.buffer` of the other side: joins it
  * @property {number} [bytes] the most bytes a value may take, an integer >= 8; default 1024. A number takes
- *   8, anything else its JSON in UTF-8, the bytes of its buffers, and 4 for each of them and 8 more
+ *   8, anything else its JSON in UTF-8, the bytes of its buffers, the digits of their lengths, and 10 more
  */
 
+/** @param {string} name @param {unknown} value @param {number} least */
+function checkSize(name, value, least) {
+  if (typeof value !== 'number') throw check.wrongType(name, `an integer >= ${least}`, value)
+  if (!Number.isSafeInteger(value) || value < least || value > 2 ** 28) {
+    throw new RangeError(`${name} must be an integer from ${least} to ${2 ** 28}, got ${value}`)
+  }
+}
+
 /**
- * @param {any} options @param {any} first
- * @returns {{ shared: boolean, buffer?: SharedArrayBuffer, bytes: number }}
+ * @param {number} layout @param {unknown} count of values @param {any} options @param {any} first parameter, which may be
+ *   the buffer
+ * @returns {{ store: Store | null, isMade: boolean }} null unless it is shared; whether it is made here, and not joined
  */
-function sharedOptions(options, first) {
+function storeOf(layout, count, options, first) {
   check.options(options, ['shared', 'buffer', 'bytes'])
   const { shared = options.buffer !== undefined, bytes = 1024 } = options
   const { buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } = options
-  if (typeof shared !== 'boolean') throw new TypeError(`shared must be a boolean, got ${check.describe(shared)}`)
-  if (buffer !== undefined && kindOf(buffer) !== 'SharedArrayBuffer') {
-    throw new TypeError(`buffer must be a SharedArrayBuffer, got ${check.describe(buffer)}`)
-  }
-  if (typeof bytes !== 'number') {
-    throw new TypeError(`bytes must be an integer >= 8, got ${check.describe(bytes)}`)
-  }
-  if (!Number.isSafeInteger(bytes) || bytes < 8 || bytes > 2 ** 28) {
-    throw new RangeError(`bytes must be an integer from 8 to ${2 ** 28}, got ${bytes}`)
-  }
-  return { shared, buffer, bytes }
+  check.flag('shared', shared)
+  if (buffer !== undefined && kindOf(buffer) !== 'SharedArrayBuffer') throw check.wrongType('buffer', 'a SharedArrayBuffer', buffer)
+  checkSize('bytes', bytes, 8)
+  if (buffer === undefined) checkSize('n', count, 1)
+  const isShared = shared || buffer !== undefined
+  return { store: isShared ? new Store(layout, /** @type {number} */ (count), bytes, buffer) : null, isMade: buffer === undefined }
 }
 
 // The words of control of the four slots.
@@ -1955,8 +1969,7 @@ const SLOT = 5
 export class Latest {
   /** @type {T | undefined} */
   #value
-  /** @type {Store | null} */
-  #store = null
+  #store
 
   /**
    * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
@@ -1966,9 +1979,9 @@ export class Latest {
    * @throws {RangeError} when `initial` takes more than `bytes`
    */
   constructor(initial, options = {}) {
-    const { shared, buffer, bytes } = sharedOptions(options, initial)
-    if (shared || buffer) this.#store = new Store(LATEST, 4, bytes, buffer)
-    if (buffer === undefined) this.write(/** @type {T} */ (initial))
+    const { store, isMade } = storeOf(LATEST, 4, options, initial)
+    this.#store = store
+    if (isMade) this.write(/** @type {T} */ (initial))
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
@@ -2022,8 +2035,7 @@ export class Ring {
   #size
   /** @type {(T | undefined)[]} */
   #values = []
-  /** @type {Store | null} */
-  #store = null
+  #store
   #words
 
   /**
@@ -2034,16 +2046,10 @@ export class Ring {
    * @throws {RangeError} when `n` is out of range
    */
   constructor(n, options = {}) {
-    const { shared, buffer, bytes } = sharedOptions(options, n)
-    if (buffer === undefined) {
-      if (typeof n !== 'number') throw new TypeError(`n must be an integer >= 1, got ${check.describe(n)}`)
-      if (!Number.isSafeInteger(n) || n < 1 || n > 2 ** 28) {
-        throw new RangeError(`n must be an integer from 1 to ${2 ** 28}, got ${n}`)
-      }
-    }
-    if (shared || buffer) this.#store = new Store(RING, /** @type {number} */ (n), bytes, buffer)
-    this.#size = this.#store?.count ?? /** @type {number} */ (n)
-    this.#words = this.#store?.words ?? new Int32Array(HEADER)
+    const { store } = storeOf(RING, n, options, n)
+    this.#store = store
+    this.#size = store?.count ?? /** @type {number} */ (n)
+    this.#words = store?.words ?? new Int32Array(HEADER)
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
@@ -2063,13 +2069,7 @@ export class Ring {
 
   /** @param {number} word */
   #advance(word) {
-    const next = this.#words[word] + 1
-    Atomics.store(this.#words, word, next === 2 * this.#size ? 0 : next)
-  }
-  /** @param {number} word */
-  #place(word) {
-    const count = this.#words[word]
-    return count < this.#size ? count : count - this.#size
+    Atomics.store(this.#words, word, (this.#words[word] + 1) % (2 * this.#size))
   }
 
   /**
@@ -2081,8 +2081,9 @@ export class Ring {
   write(value) {
     if (value === undefined) throw new TypeError('value must not be undefined, which says that it is empty')
     if (this.length === this.#size) return false
-    if (this.#store !== null) this.#store.put(this.#place(WRITTEN), value)
-    else this.#values[this.#place(WRITTEN)] = value
+    const place = this.#words[WRITTEN] % this.#size
+    if (this.#store !== null) this.#store.put(place, value)
+    else this.#values[place] = value
     this.#advance(WRITTEN)
     return true
   }
@@ -2090,7 +2091,7 @@ export class Ring {
   /** @returns {T | undefined} the oldest value; undefined when there is none */
   read() {
     if (this.length === 0) return undefined
-    const place = this.#place(READ)
+    const place = this.#words[READ] % this.#size
     let value
     if (this.#store !== null) value = this.#store.get(place)
     else {
@@ -2102,21 +2103,23 @@ export class Ring {
   }
 }
 
-// ---------------------------------------------------------------------------------------- 5c the protocol
+// ------------------------------------------------------------------------------------ 9 external channels
+
+// ------------------------------------------------------------------------------------------ 9a the protocol
 
 /**
  * What two ends of a channel say to each other. Each direction is on its own: what one end sends, receivers
  * at the other end get. A frame is an array; its first three elements, and those of HELLO, are the same in
  * every version:
  *
- *   ['rt.mjs', version, HELLO, to, from, name, life, probe]     to 0: whoever has that name; else an answer
- *   ['rt.mjs', version, DATA, to, number, kept, message, parts] kept: 1 if offered, so never withdrawn
- *   ['rt.mjs', version, DONE, to, number, wanted, problem]      it has been received, or withdrawn
- *   ['rt.mjs', version, WITHDRAW, to, number]                   drop it, if nobody has received it
- *   ['rt.mjs', version, ASK, to]                                from now on say what is wanted
- *   ['rt.mjs', version, WANT, to, wanted]                       whether somebody waits to receive
- *   ['rt.mjs', version, CLOSE, to, from, given, reason, parts]  given: 1 if there is a reason
- *   ['rt.mjs', version, REFUSE, to]                             the name is taken
+ *   ['rt.mjs', version, HELLO, to, from, name, life, probe]  to 0: whoever has that name; else an answer
+ *   ['rt.mjs', version, DATA, to, number, kept, message]     kept: 1 if offered, so never withdrawn
+ *   ['rt.mjs', version, DONE, to, number, wanted, problem]   it has been received, or withdrawn
+ *   ['rt.mjs', version, WITHDRAW, to, number]                drop it, if nobody has received it
+ *   ['rt.mjs', version, ASK, to]                             from now on say what is wanted
+ *   ['rt.mjs', version, WANT, to, wanted]                    whether somebody waits to receive
+ *   ['rt.mjs', version, CLOSE, to, from, given, reason]      given: 1 if there is a reason
+ *   ['rt.mjs', version, REFUSE, to]                          the name is taken
  *
  * `version` is a byte, `to` and `from` are random numbers that ends choose when they are made, `number`
  * counts the messages of one direction from 1. `life` names a Web Lock that the sender's thread holds as long
@@ -2138,11 +2141,9 @@ export class Ring {
  * Frames that do not fit, of another kind, number or addressee than could have come, change nothing;
  * `channel.rejected` counts them. Messages on the same endpoint that are no frames are left to others.
  *
- * As text a frame is its JSON, with the message packed (5a), and `parts` are the lengths of its buffers:
- * their bytes follow as messages of their own. When they are few, frame and bytes are one binary message:
- * 'rt.mjs', the version, a byte that is 0, the length of the text in 4 bytes (the low one first), the text,
- * the bytes. Over emitters and processes, which take no bytes alone, `parts` are the bytes, in base64 if need
- * be.
+ * An endpoint that clones what it carries gets frames as they are. Any other one gets their bytes (7) after 'rt.mjs', the
+ * version, and a byte that is 0: all in one message while they are few, else each buffer in messages of its own; as a text
+ * in base64 where bytes do not survive. Which of these it is shows at the HELLO, which goes out as it is but to sockets.
  */
 const PROTOCOL = 'rt.mjs'
 const VERSION = 1
@@ -2156,41 +2157,50 @@ const WANT = 6
 const CLOSE = 7
 const REFUSE = 8
 
-/** How text that is a frame begins. */
-const TEXT = `["${PROTOCOL}",`
+/** Where a frame that has a message has it. */
+const MESSAGE_AT = 6
+/** Stands for a message that could not be read. */
+const UNREADABLE = Symbol('unreadable')
 
-// How messages travel: as they are; packed, with bytes as they are; packed, with bytes in base64; as text,
-// with
-// bytes in messages that follow.
-const CLONED = 'cloned'
-const PARTS = 'parts'
-const BASE64 = 'base64'
-const FOLLOWING = 'following'
+const PREFIX = Uint8Array.from([...encoder.encode(PROTOCOL), VERSION, 0])
+/** How its first bytes, and so the frame, begin in base64. */
+const TEXT_PREFIX = btoa(PROTOCOL)
+/** Up to this a frame is one message, since a copy costs less than a message; and RTCDataChannels of all browsers take it. */
+const SHORT = 2 ** 16
+
+// How an endpoint treats frames.
+const CLONES = 'clones'
+const TAKES_BYTES = 'takes bytes'
+const TAKES_TEXT = 'takes text'
 
 /** What shows, when it has arrived, how an endpoint treats messages. */
 const probe = () => [new Uint8Array(1), new Map()]
 
 /** @param {any} probed @returns {string} */
-function encodingBy(probed) {
+function treatmentBy(probed) {
   const [bytes, map] = Array.isArray(probed) ? probed : []
-  if (kindOf(map) === 'Map') return CLONED
-  return isBytes(bytes) ? PARTS : BASE64
+  return kindOf(map) === 'Map' ? CLONES : isBytes(bytes) ? TAKES_BYTES : TAKES_TEXT
 }
 
-/** @param {any} value @returns {boolean} */
-const isBytes = value => ArrayBuffer.isView(value) || kindOf(value) === 'ArrayBuffer'
-
-/** @param {Uint8Array} bytes @returns {string} */
+/** @param {Uint8Array} bytes */
 function toBase64(bytes) {
   let binary = ''
-  for (let i = 0; i < bytes.length; i += 0x2000) {
-    binary += String.fromCharCode(...bytes.subarray(i, i + 0x2000))
-  }
+  for (let i = 0; i < bytes.length; i += 0x2000) binary += String.fromCharCode(...bytes.subarray(i, i + 0x2000))
   return btoa(binary)
 }
 
-/** @param {any} encoded @returns {Uint8Array} */
-const fromBase64 = encoded => Uint8Array.from(atob(text(encoded)), character => character.charCodeAt(0))
+/** @param {any[]} frame @param {number} most bytes of a message @returns {Generator<Uint8Array, void>} the messages that carry it */
+function* messagesOf(frame, most) {
+  const parts = [PREFIX, ...encoded(frame)]
+  const isShort = parts.reduce((sum, { length }) => sum + length, 0) <= SHORT
+  const messages = isShort ? [joined(parts)] : [joined(parts.splice(0, 3)), ...parts]
+  for (const message of messages) {
+    for (let at = 0; at < message.length; at += most) yield message.subarray(at, at + most)
+  }
+}
+
+/** @type {any[]} */
+const NONE = []
 
 /** Buffers of this size and more are transferred rather than copied, bytes. */
 const LARGE = 2 ** 16
@@ -2201,37 +2211,21 @@ const ALWAYS_TRANSFERRED = new Set(['MessagePort', 'OffscreenCanvas', 'ImageBitm
 
 /** @param {any} message @returns {any[]} what to transfer: it, or what it has as elements or properties */
 function transferablesIn(message) {
-  if (typeof message !== 'object' || message === null) return NONE
   const own = transferableIn(message)
   if (own !== null) return [own]
-  if (isBytes(message)) return NONE
   const kind = kindOf(message)
-  if (kind !== 'Object' && kind !== 'Array') return NONE
-  /** @type {Set<any> | null} */
-  let found = null
-  for (const key in message) {
-    const part = message[key]
-    if (typeof part !== 'object' || part === null) continue
-    const transferable = transferableIn(part)
-    if (transferable !== null) (found ??= new Set()).add(transferable)
-  }
-  return found === null ? NONE : [...found]
+  const parts = kind === 'Object' || kind === 'Array' ? Object.values(message) : NONE
+  return [...new Set(parts.map(transferableIn).filter(part => part !== null))]
 }
-
-/** @type {any[]} */
-const NONE = []
 
 /** @param {any} value @returns {any} */
 function transferableIn(value) {
-  if (ArrayBuffer.isView(value)) {
-    // Whoever sends a part of a buffer keeps the rest.
-    const { buffer, byteLength } = value
-    const isWhole = byteLength === buffer.byteLength && kindOf(buffer) === 'ArrayBuffer'
-    return isWhole && byteLength >= LARGE ? buffer : null
-  }
-  const kind = platformKindOf(value)
-  if (kind === 'ArrayBuffer') return value.byteLength >= LARGE ? value : null
-  return ALWAYS_TRANSFERRED.has(kind) ? value : null
+  if (typeof value !== 'object' || value === null) return null
+  // Whoever sends a part of a buffer keeps the rest.
+  const whole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength ? value.buffer : value
+  const kind = platformKindOf(whole)
+  if (kind === 'ArrayBuffer') return whole.byteLength >= LARGE ? whole : null
+  return ALWAYS_TRANSFERRED.has(kind) ? whole : null
 }
 
 /** Objects of Node say more by their constructors. @param {any} object @returns {string} */
@@ -2246,21 +2240,7 @@ function randomId() {
   return (high & 0xFFFFF) * 2 ** 32 + low || randomId()
 }
 
-/** @param {unknown} value @returns {value is number} */
-const isNumber = value => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
-
-// ------------------------------------------------------------------------------------------ 5d endpoints
-
-/**
- * What carries frames: anything that has `postMessage`, `send` or `emit`, and `addEventListener` or `on`.
- *
- * @typedef {any} Endpoint
- */
-
-/** RTCDataChannels of all browsers take messages up to this, bytes. */
-const LONGEST_MESSAGE = 2 ** 16
-/** The most bytes of one message that somebody may announce. */
-const MOST_BYTES = 2 ** 31
+// ------------------------------------------------------------------------------------------ 9b endpoints
 
 /** @type {Record<string, number>} */
 const STATES_OF_SOCKETS = { connecting: 0, open: 1, closing: 2, closed: 3 }
@@ -2268,37 +2248,41 @@ const STATES_OF_SOCKETS = { connecting: 0, open: 1, closing: 2, closed: 3 }
 /** Endpoints whose other side can die without an event here, in browsers. */
 const SILENT = new Set(['Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope'])
 
-/** An endpoint, whatever its shape. */
+/**
+ * An endpoint, whatever its shape: anything that has `postMessage`, `send` or `emit`, and `addEventListener` or `on`.
+ */
 class Transport {
-  /** @param {Endpoint} endpoint @throws {TypeError} when it is none */
+  /** @type {(() => void)[]} */
+  endings = []
+  /** @type {(error: Error | null) => void} */
+  sent = () => {}
+
+  /** @param {any} endpoint @throws {TypeError} when it is none */
   constructor(endpoint) {
     const has = (/** @type {string} */ method) => typeof endpoint?.[method] === 'function'
     const way = ['postMessage', 'send', 'emit'].find(has)
+    const refuse = (/** @type {string} */ wanted) => { throw check.wrongType('endpoint', wanted, endpoint) }
     if (way === undefined || !has('addEventListener') && !has('on')) {
-      const wanted = 'an object with postMessage, send or emit, and with addEventListener or on'
-      throw check.wrongType('endpoint', wanted, endpoint)
+      refuse('an object with postMessage, send or emit, and with addEventListener or on')
     }
-    if (endpoint.window === endpoint) {
-      throw check.wrongType('endpoint', 'no window (send it a MessagePort, and take the other one)', endpoint)
-    }
-    if (endpoint.ordered === false || [endpoint.maxRetransmits, endpoint.maxPacketLifeTime].some(isLimit)) {
-      throw check.wrongType('endpoint', 'ordered and reliable', endpoint)
+    if (endpoint.window === endpoint) refuse('no window (send it a MessagePort, and take the other one)')
+    // An RTCDataChannel has null or undefined where it has no limit.
+    if (endpoint.ordered === false || typeof (endpoint.maxRetransmits ?? endpoint.maxPacketLifeTime) === 'number') {
+      refuse('ordered and reliable')
     }
     this.endpoint = endpoint
     this.way = way
     this.kind = platformKindOf(endpoint)
-    this.isSocket = this.way === 'send' && ('binaryType' in endpoint || 'readyState' in endpoint)
+    this.isEventTarget = has('addEventListener')
+    this.isSocket = way === 'send' && ('binaryType' in endpoint || 'readyState' in endpoint)
     this.isBroadcast = this.kind === 'BroadcastChannel'
     /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
-    this.isProcess = this.way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
+    this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
     /** Whether nobody tells when the other side has died, so that a lock must. */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !!globalThis.navigator?.locks
-    this.transfers = this.way === 'postMessage' && !this.isBroadcast
-    this.chunk = 'maxPacketLifeTime' in endpoint ? LONGEST_MESSAGE : Infinity
-    /** @type {(() => void)[]} */
-    this.endings = []
-    /** @type {(error: Error | null) => void} */
-    this.sent = () => {}
+    this.transfers = way === 'postMessage' && !this.isBroadcast
+    /** The most bytes of a message. */
+    this.most = 'maxPacketLifeTime' in endpoint ? SHORT : Infinity
   }
 
   /** 0 while it connects, 1 when it is open, more when it is not any more. */
@@ -2308,29 +2292,23 @@ class Transport {
     return typeof readyState === 'number' ? readyState : STATES_OF_SOCKETS[readyState] ?? 1
   }
 
-  /**
-   * @param {(message: any) => void} receive @param {() => void} opened @param {() => void} unreadable
-   * @param {(why: string, reason?: unknown) => void} gone
-   */
-  listen(receive, opened, unreadable, gone) {
-    const { endpoint, kind } = this
-    this.sent = error => { if (error) gone('nothing can be sent', error) }
-    // A Blob could only be read later, behind frames that come after it.
+  /** @param {Link} link */
+  listen(link) {
+    const { endpoint, isEventTarget } = this
+    const gone = (/** @type {string} */ why) => link.gone(why)
+    this.sent = error => { if (error) link.gone('nothing can be sent', error) }
+    // A Blob could only be read later, after frames that come after it.
     if (this.isSocket && 'binaryType' in endpoint) endpoint.binaryType = 'arraybuffer'
-    if (typeof endpoint.addEventListener === 'function') {
-      this.#add('message', event => receive(event?.data))
-      this.#add('messageerror', unreadable)
-      this.#add('open', opened)
-      this.#add('close', () => gone('closed'))
+    this.#add('message', event => link.receive(isEventTarget ? event?.data : event))
+    this.#add('messageerror', () => link.closeUnreadable())
+    this.#add('open', () => link.open())
+    this.#add('close', () => gone('closed'))
+    if (isEventTarget) {
       // An error without a message: its script could not be loaded. Other errors do not end a worker.
-      if (kind === 'Worker') this.#add('error', event => event.message === undefined && gone('did not load'))
+      if (this.kind === 'Worker') this.#add('error', event => event.message === undefined && gone('did not load'))
       endpoint.start?.()
       return
     }
-    this.#add('message', receive)
-    this.#add('messageerror', unreadable)
-    this.#add('open', opened)
-    this.#add('close', () => gone('closed'))
     this.#add('disconnect', () => gone('disconnected'))
     if (endpoint !== /** @type {any} */ (globalThis).process) {
       this.#add('exit', code => gone(typeof code === 'number' ? `ended with exit code ${code}` : 'ended'))
@@ -2340,7 +2318,7 @@ class Transport {
   /** @param {string} type @param {(event: any) => unknown} listener */
   #add(type, listener) {
     const { endpoint } = this
-    if (typeof endpoint.addEventListener === 'function') {
+    if (this.isEventTarget) {
       endpoint.addEventListener(type, listener)
       this.endings.push(() => endpoint.removeEventListener?.(type, listener))
     } else {
@@ -2350,24 +2328,18 @@ class Transport {
   }
 
   unlisten() {
-    for (const end of this.endings) end()
-    this.endings.length = 0
+    for (const end of this.endings.splice(0)) end()
   }
 
   /** @param {any} message @param {any[]} transfer */
-  post(message, transfer) {
+  post(message, transfer = NONE) {
     const { endpoint } = this
-    if (this.way === 'postMessage') {
-      if (transfer.length > 0) endpoint.postMessage(message, transfer)
-      else endpoint.postMessage(message)
-    } else if (this.way === 'emit') endpoint.emit('message', message)
+    if (transfer.length > 0) endpoint.postMessage(message, transfer)
+    else if (this.way === 'emit') endpoint.emit('message', message)
     else if (this.isProcess) endpoint.send(message, this.sent)
-    else endpoint.send(message)
+    else endpoint[/** @type {string} */ (this.way)](message)
   }
 }
-
-/** @param {unknown} limit to the repetitions of an RTCDataChannel; null or undefined when there is none */
-const isLimit = limit => typeof limit === 'number'
 
 /**
  * The lock that this thread holds while it lives, so that others see its end: a worker that is terminated
@@ -2398,12 +2370,6 @@ const LONGEST_NAME = 1000
 /** Whether a frame is being posted: what endpoints without delay bring in the midst of that has to wait. */
 let posting = false
 
-/**
- * An end at the other side.
- *
- * @typedef {{ from: number, life: string }} Caller
- */
-
 /** Carries the channels of one endpoint. */
 class Link {
   /** @type {Map<string, Wire>} */
@@ -2414,42 +2380,30 @@ class Link {
   outbox = []
   /** What arrived while a frame was posted. @type {any[]} */
   inbox = []
-  /**
-   * A frame whose bytes are still to follow.
-   *
-   * @type {{ frame: any[], lengths: number[], parts: Uint8Array[], chunks: Uint8Array[], missing: number } |
-   *   null}
-   */
-  incomplete = null
+  /** Has a frame whose bytes are still to follow. @type {Decoder | null} */
+  decoder = null
   /** What ends the watch on a life. @type {Map<string, AbortController>} */
   watches = new Map()
   isOpen = false
   isOver = false
   /** The life of this thread; null until that is known. @type {string | null} */
   life = null
-  /** How messages travel; null until the other side has been heard. @type {string | null} */
-  encoding = null
+  /** How the endpoint treats frames; null until the other side has been heard. @type {string | null} */
+  treatment = null
   rejected = 0
 
-  /** @param {Endpoint} endpoint */
+  /** @param {any} endpoint */
   constructor(endpoint) {
     const transport = this.transport = new Transport(endpoint)
-    if (transport.isSocket) this.encoding = FOLLOWING
-    transport.listen(
-      message => this.receive(message),
-      () => this.open(),
-      () => this.closeUnreadable(),
-      (why, reason) => this.gone(why, reason))
-    if (transport.state > 1) this.gone('closed')
-    else if (transport.isSilent) {
-      lifeOfThread().then(name => {
-        this.life = name
-        this.open()
-      })
-    } else {
-      this.life = ''
+    if (transport.isSocket) this.treatment = TAKES_BYTES
+    transport.listen(this)
+    const open = (/** @type {string} */ name) => {
+      this.life = name
       this.open()
     }
+    if (transport.state > 1) this.gone('closed')
+    else if (transport.isSilent) lifeOfThread().then(open)
+    else open('')
   }
 
   open() {
@@ -2515,11 +2469,7 @@ class Link {
     return this.isOver && way !== 'emit' && endpoint.connected !== true
   }
 
-  /**
-   * Fails the channels whose other ends live as long as a lock is held.
-   *
-   * @param {string} life
-   */
+  /** Fails the channels whose other ends live as long as a lock is held. @param {string} life */
   watch(life) {
     const locks = globalThis.navigator?.locks
     if (life === '' || life === this.life || this.watches.has(life) || locks === undefined) return
@@ -2539,74 +2489,55 @@ class Link {
     watched.catch(() => {})
   }
 
+  // --- out
+
   /** @param {any[]} frame without a message */
   send(frame) {
     if (this.isOver) return
     if (!this.isOpen) return void this.outbox.push(frame)
-    if (this.transport.state > 1) return this.gone('closed')
     try {
-      this.#post(this.encoding === FOLLOWING ? JSON.stringify(frame) : frame, NONE)
+      this.post(frame)
     } catch (error) {
       this.gone('nothing can be sent', error)
     }
   }
 
   /**
-   * @param {any[]} frame up to its message
-   * @param {any} message
-   * @param {any[] | undefined} [transfer] by default what is large
+   * @param {any[]} frame with a message
+   * @param {any[]} [transfer] by default what is large
    * @throws {DOMException | Error} what the endpoint says to it, as that it cannot be cloned; nothing is sent
    *   then
    */
-  sendMessage(frame, message, transfer) {
-    // It may say so itself only later, and complain to the console of what is sent meanwhile.
-    if (this.transport.state > 1) return this.gone('closed')
-    if (this.encoding === CLONED) {
-      frame.push(message)
-      const { transfers } = this.transport
-      if (!transfers) return this.#post(frame, NONE)
-      const chosen = transfer ?? transferablesIn(message)
-      try {
-        this.#post(frame, chosen)
-      } catch (error) {
-        // Some buffers cannot be transferred, as that of a WebAssembly.Memory.
-        if (transfer !== undefined || chosen.length === 0) throw error
-        this.#post(frame, NONE)
-      }
-      return
-    }
-    /** @type {Uint8Array[]} */
-    const parts = []
-    const json = pack(message, parts)
-    if (this.encoding === PARTS) return this.#post([...frame, json, parts], NONE)
-    if (this.encoding === BASE64) return this.#post([...frame, json, parts.map(toBase64)], NONE)
-    const lengths = () => parts.map(({ length }) => length)
-    let header = JSON.stringify([...frame, json, lengths()])
-    const { chunk } = this.transport
-    if (header.length * 3 > chunk) {
-      parts.push(encoder.encode(JSON.stringify(json)))
-      header = JSON.stringify([...frame, { [ESCAPE]: ['JSON', parts.length - 1] }, lengths()])
-    }
-    const sum = parts.reduce((total, { length }) => total + length, header.length * 3 + TEXT_AT)
-    if (parts.length > 0 && sum <= SHORT) return this.#post(enveloped(header, parts), NONE)
-    this.#post(header, NONE)
-    for (const part of parts) {
-      for (let begin = 0; begin < part.length; begin += chunk) {
-        this.#post(chunk === Infinity ? part : part.subarray(begin, begin + chunk), NONE)
-      }
+  sendMessage(frame, transfer) {
+    const mayTransfer = this.treatment === CLONES && this.transport.transfers
+    const chosen = mayTransfer ? transfer ?? transferablesIn(frame[MESSAGE_AT]) : NONE
+    try {
+      this.post(frame, chosen)
+    } catch (error) {
+      // Some buffers cannot be transferred, as that of a WebAssembly.Memory.
+      if (transfer !== undefined || chosen.length === 0) throw error
+      this.post(frame)
     }
   }
 
-  /** @param {any} message @param {any[]} transfer */
-  #post(message, transfer) {
+  /** @param {any[]} frame @param {any[]} [transfer] */
+  post(frame, transfer) {
+    const { transport, treatment } = this
+    // It may say so itself only later, and complain to the console of what is sent meanwhile.
+    if (transport.state > 1) return this.gone('closed')
+    const asItIs = treatment === null || treatment === CLONES || frame[2] === HELLO && !transport.isSocket
     const outer = posting
     posting = true
     try {
-      this.transport.post(message, transfer)
+      if (asItIs) transport.post(frame, transfer)
+      else if (treatment === TAKES_TEXT) transport.post(toBase64(joined([...messagesOf(frame, Infinity)])))
+      else for (const message of messagesOf(frame, transport.most)) transport.post(message)
     } finally {
       posting = outer
     }
   }
+
+  // --- in
 
   /** @param {any} message */
   receive(message) {
@@ -2621,95 +2552,46 @@ class Link {
   /** @param {any} message */
   #take(message) {
     if (this.isOver) return
-    if (isBytes(message)) {
-      const bytes = bytesOf(message)
-      if (this.incomplete !== null) this.#follow(bytes)
-      else if (isEnvelope(bytes)) this.#takeText(textIn(bytes), bytesBehind(bytes))
-    } else if (typeof message === 'string') {
-      if (message.startsWith(TEXT)) this.#takeText(message, null)
-    } else if (Array.isArray(message) && message[0] === PROTOCOL) {
-      if (!this.#handle(message, message[PARTS_AT])) this.rejected++
+    const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
+    const bytes = isBytes(message) ? bytesOf(message) : null
+    let frame = null
+    if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
+    else if (isText || bytes !== null && (this.decoder !== null || startsFrame(bytes))) {
+      try {
+        frame = this.#decode(bytes ?? Uint8Array.from(atob(message), character => character.charCodeAt(0)))
+      } catch {
+        this.decoder = null
+        this.rejected++
+      }
     }
+    if (frame !== null && !this.#handle(frame)) this.rejected++
   }
 
-  /** @param {string} text @param {Uint8Array | null} bytes those that came with it */
-  #takeText(text, bytes) {
-    if (this.incomplete !== null) {
-      this.incomplete = null
-      this.rejected++
-    }
-    let frame
+  /** @param {Uint8Array} bytes @returns {any[] | null} null as long as bytes are missing @throws {Error} when it is none */
+  #decode(bytes) {
+    const isFirst = this.decoder === null
+    this.decoder ??= new Decoder()
+    const found = this.decoder.push(isFirst ? bytes.subarray(PREFIX.length) : bytes)
+    if (found === null) return null
+    this.decoder = null
+    const { values: frame, buffers } = found
     try {
-      frame = JSON.parse(text)
-    } catch {} // it is none
-    if (!Array.isArray(frame) || !this.#open(frame, bytes)) this.rejected++
-  }
-
-  /** @param {any[]} frame @param {Uint8Array | null} bytes @returns {boolean} */
-  #open(frame, bytes) {
-    if (!hasMessage(frame)) return this.#handle(frame, NONE)
-    const lengths = frame[PARTS_AT]
-    if (!Array.isArray(lengths) || !lengths.every(isNumber)) return false
-    const sum = lengths.reduce((total, length) => total + length, 0)
-    if (bytes !== null) return sum === bytes.length && this.#handle(frame, cut(bytes, lengths))
-    if (sum > MOST_BYTES) return false
-    this.incomplete = { frame, lengths, parts: [], chunks: [], missing: 0 }
-    this.#nextPart(this.incomplete)
-    return true
-  }
-
-  /** Goes on to the next part that is not empty. @param {NonNullable<Link['incomplete']>} incomplete */
-  #nextPart(incomplete) {
-    const { frame, lengths, parts } = incomplete
-    while (lengths[parts.length] === 0) parts.push(new Uint8Array())
-    incomplete.missing = lengths[parts.length]
-    if (parts.length < lengths.length) return
-    this.incomplete = null
-    if (!this.#handle(frame, parts)) this.rejected++
-  }
-
-  /** @param {Uint8Array} chunk */
-  #follow(chunk) {
-    const incomplete = /** @type {NonNullable<Link['incomplete']>} */ (this.incomplete)
-    incomplete.missing -= chunk.length
-    if (incomplete.missing < 0 || chunk.length === 0) {
-      this.incomplete = null
-      this.rejected++
-      return
+      frame[MESSAGE_AT] = unpacked(frame[MESSAGE_AT], buffers)
+    } catch {
+      frame[MESSAGE_AT] = UNREADABLE
     }
-    incomplete.chunks.push(chunk)
-    if (incomplete.missing > 0) return
-    const chunks = incomplete.chunks.splice(0)
-    incomplete.parts.push(chunks.length === 1 ? chunk : joined(chunks))
-    this.#nextPart(incomplete)
+    return frame
   }
 
-  /**
-   * @param {any[]} frame
-   * @param {any} parts
-   * @returns {boolean} whether it was one that could come
-   */
-  #handle(frame, parts) {
-    const [, version, kind, to] = frame
+  /** @param {any[]} frame @returns {boolean} whether it was one that could come */
+  #handle(frame) {
+    const [, version, kind, to, from] = frame
     if (!isNumber(to)) return false
     if (version !== VERSION) return this.#refuseVersion(frame)
     if (kind === HELLO) return this.#hello(frame)
-    const wire = to === 0 && kind === CLOSE ? this.#wireTo(frame[4]) : this.byId.get(to)
+    const wire = to === 0 && kind === CLOSE ? [...this.byName.values()].find(({ peer }) => peer === from) : this.byId.get(to)
     // It may have ended meanwhile.
-    return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame, parts)
-  }
-
-  /** @param {unknown} peer */
-  #wireTo(peer) {
-    for (const wire of this.byName.values()) if (wire.peer === peer) return wire
-  }
-
-  /** @param {any[]} frame @param {any} parts @returns {any} @throws {Error} when it cannot be read */
-  messageOf(frame, parts) {
-    const message = frame[MESSAGE_AT]
-    if (this.encoding === CLONED) return message
-    const isEncoded = this.encoding === BASE64
-    return unpack(message, isEncoded ? list(parts).map(fromBase64) : list(parts))
+    return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame)
   }
 
   /** @param {any[]} frame @returns {boolean} */
@@ -2718,17 +2600,21 @@ class Link {
     if (life !== '' && !LIFE.test(life)) return false
     // An emitter may say to us what we say to it.
     if (this.byId.has(from)) return true
-    this.encoding ??= encodingBy(probed)
-    const wire = to === 0 ? this.byName.get(name) : this.byId.get(to)
+    this.treatment ??= treatmentBy(probed)
     // Who is not here yet says hello when it comes.
-    if (wire !== undefined) wire.meet({ from, life }, to !== 0)
+    this.#addressee(to, name)?.meet(from, life, to !== 0)
     return true
+  }
+
+  /** @param {number} to @param {string} name @returns {Wire | undefined} */
+  #addressee(to, name) {
+    return to === 0 ? this.byName.get(name) : this.byId.get(to)
   }
 
   /** @param {any[]} frame @returns {boolean} */
   #refuseVersion([, version, kind, to, from, name]) {
     if (kind !== HELLO || !isNumber(version) || version > 255 || !isNumber(from)) return false
-    const wire = to === 0 ? this.byName.get(name) : this.byId.get(to)
+    const wire = this.#addressee(to, name)
     if (wire === undefined || wire.peer !== 0) return false
     if (to === 0) wire.hello(from)
     wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
@@ -2736,63 +2622,12 @@ class Link {
   }
 }
 
-/** Up to this the bytes of a message come with their frame, for a copy costs less than a message. */
-const SHORT = 2 ** 16
-const PREFIX = Uint8Array.from([...encoder.encode(PROTOCOL), VERSION, 0])
-const TEXT_AT = PREFIX.length + 4
+/** @param {Uint8Array} bytes @returns {boolean} of whatever version */
+const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].every((_, i) => bytes[i] === PREFIX[i])
 
-/** @param {string} header @param {Uint8Array[]} parts */
-function enveloped(header, parts) {
-  const text = encoder.encode(header)
-  const { length } = text
-  return joined([PREFIX, Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...parts])
-}
-/** @param {Uint8Array} bytes */
-const isEnvelope = bytes => bytes.length >= TEXT_AT && PREFIX.every((byte, i) => byte === bytes[i])
-/** @param {Uint8Array} bytes */
-function endOfText(bytes) {
-  const [b0, b1, b2, b3] = bytes.subarray(PREFIX.length)
-  return TEXT_AT + ((b0 | b1 << 8 | b2 << 16 | b3 << 24) >>> 0)
-}
-/** @param {Uint8Array} bytes */
-const textIn = bytes => decoder.decode(bytes.subarray(TEXT_AT, endOfText(bytes)))
-/** @param {Uint8Array} bytes */
-const bytesBehind = bytes => bytes.subarray(endOfText(bytes))
+// --------------------------------------------------------------------------------- 9c channels over them
 
-/** @param {Uint8Array} bytes @param {number[]} lengths */
-function cut(bytes, lengths) {
-  let end = 0
-  return lengths.map(length => bytes.subarray(end, end += length))
-}
-
-/** Where a frame that has a message has it, and its parts. */
-const MESSAGE_AT = 6
-const PARTS_AT = 7
-
-/** @param {any[]} frame */
-const hasMessage = ([, version, kind]) => version === VERSION && (kind === DATA || kind === CLOSE)
-
-/** @param {Uint8Array[]} chunks */
-function joined(chunks) {
-  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
-  let offset = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, offset)
-    offset += chunk.length
-  }
-  return whole
-}
-
-// --------------------------------------------------------------------------------- 5e channels over them
-
-/** A send that says what to transfer. */
-class Transferring extends End {
-  /** @param {Exchange} exchange @param {any} message @param {any[] | undefined} transfer */
-  constructor(exchange, message, transfer) {
-    super(exchange, true, message)
-    this.transfer = transfer
-  }
-}
+/** @typedef {{ number: number, send: any }} Flight a message that is out; `send` is null when nobody waits for the answer */
 
 /** One end of an external channel. */
 class Wire extends Exchange {
@@ -2803,13 +2638,15 @@ class Wire extends Exchange {
   life = ''
   /** Whether the other end has been heard since. */
   isAnswered = false
+  /** What users have. @type {any} */
+  channel = null
 
   // Out:
   /** Sends of choices, which must not go out before they are decided. */
   guards = new Queue()
   /** Whether a guard was the last to go. */
   wasGuard = false
-  /** The message that is out; `send` is null when nobody waits for the answer. @type {Flight | null} */
+  /** @type {Flight | null} */
   flight = null
   sent = 0
   isAsking = false
@@ -2841,9 +2678,7 @@ class Wire extends Exchange {
   hello(to) {
     const { link } = this
     // As soon as it is open, all of its ends say hello.
-    if (!link.isOpen) return
-    const frame = [PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life]
-    link.send(link.encoding === FOLLOWING ? frame : [...frame, probe()])
+    if (link.isOpen) link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe()])
   }
 
   /** @param {number} kind @param {...any} rest */
@@ -2851,41 +2686,36 @@ class Wire extends Exchange {
     this.link.send([PROTOCOL, VERSION, kind, this.peer, ...rest])
   }
 
-  /** An end of this name is there. @param {Caller} caller @param {boolean} isAnswer to our own hello */
-  meet(caller, isAnswer) {
+  /** An end of this name is there. @param {number} from @param {string} life @param {boolean} isAnswer to our own hello */
+  meet(from, life, isAnswer) {
     const { link } = this
-    if (this.peer === caller.from) {
+    if (this.peer === from) {
       this.isAnswered = true
     } else if (this.peer === 0) {
-      this.peer = caller.from
-      this.life = caller.life
+      this.peer = from
+      this.life = life
       this.isAnswered = isAnswer
-      if (!isAnswer) this.hello(this.peer)
-      link.watch(this.life)
+      if (!isAnswer) this.hello(from)
+      link.watch(life)
       this.pump()
     } else if (link.transport.isBroadcast) {
-      link.send([PROTOCOL, VERSION, REFUSE, caller.from])
+      link.send([PROTOCOL, VERSION, REFUSE, from])
     } else {
       this.lose('the other side has connected anew')
     }
   }
 
-  /**
-   * @param {any[]} frame addressed to it
-   * @param {any} parts
-   * @returns {boolean} whether it was one that could come
-   */
-  handle(frame, parts) {
-    const [, , kind, , number, flag] = frame
+  /** @param {any[]} frame addressed to it @returns {boolean} whether it was one that could come */
+  handle([, , kind, , number, flag, content]) {
     if (kind === REFUSE) return this.#refused()
     if (this.peer === 0) return false
     switch (kind) {
       case DATA:
         return number === this.received + 1 && this.held === null && (flag === 0 || flag === 1) &&
-          this.#arrive(frame, parts)
+          this.#arrive(number, flag === 1, content)
       case DONE:
         return this.flight !== null && number === this.flight.number && typeof flag === 'boolean' &&
-          this.#done(this.flight, flag, frame[MESSAGE_AT])
+          this.#done(this.flight, flag, content)
       case WITHDRAW:
         if (this.held?.number !== number) return isNumber(number) && number <= this.received
         this.held = null
@@ -2902,7 +2732,8 @@ class Wire extends Exchange {
         this.pump()
         return true
       case CLOSE:
-        return number === this.peer && (flag === 0 || flag === 1) && this.#closed(frame, parts)
+        return number === this.peer && (flag === 0 || flag === 1) &&
+          this.#closed(flag === 0 || content === UNREADABLE ? undefined : content)
     }
     return false
   }
@@ -2914,7 +2745,7 @@ class Wire extends Exchange {
     while (this.isConnected && this.flight === null) {
       const mayGuard = this.isWanted && this.guards.size > 0
       const isGuard = mayGuard && (this.senders.size === 0 || !this.wasGuard)
-      const send = /** @type {End | null} */ (take(isGuard ? this.guards : this.senders))
+      const send = take(isGuard ? this.guards : this.senders)
       if (send === null) break
       if (isGuard) send.decide()
       this.wasGuard = isGuard
@@ -2941,13 +2772,13 @@ class Wire extends Exchange {
 
   /** @param {any} message @param {End | null} send @param {any[]} [transfer] */
   #post(message, send, transfer) {
-    const flight = this.flight = { number: ++this.sent, send }
+    const number = this.sent + 1
+    this.flight = { number, send }
     try {
-      this.link.sendMessage(
-        [PROTOCOL, VERSION, DATA, this.peer, flight.number, send === null ? 1 : 0], message, transfer)
+      this.link.sendMessage([PROTOCOL, VERSION, DATA, this.peer, number, send === null ? 1 : 0, message], transfer)
+      this.sent = number
     } catch (error) {
       this.flight = null
-      this.sent--
       throw error
     }
   }
@@ -2991,20 +2822,16 @@ class Wire extends Exchange {
 
   // --- in
 
-  /** @param {any[]} frame @param {any} parts @returns {boolean} */
-  #arrive(frame, parts) {
-    const [, , , , number, kept] = frame
+  /** @param {number} number @param {boolean} kept @param {any} message @returns {boolean} */
+  #arrive(number, kept, message) {
     this.received = number
-    let message
-    try {
-      message = this.link.messageOf(frame, parts)
-    } catch {
+    if (message === UNREADABLE) {
       this.#finish(number, 'unreadable')
       return false
     }
     const receive = take(this.receivers)
     if (receive === null) {
-      this.held = { message, number, kept: kept === 1 }
+      this.held = { message, number, kept }
       return true
     }
     // First of all the answer, which somebody waits for.
@@ -3014,11 +2841,10 @@ class Wire extends Exchange {
     return true
   }
 
-  /** Says that a message is over. @param {number} number @param {string} [problem] */
-  #finish(number, problem) {
+  /** Says that a message is over. @param {number} number @param {...string} problem */
+  #finish(number, ...problem) {
     this.saidWanted = this.receivers.size > 0
-    if (problem === undefined) this.#tell(DONE, number, this.saidWanted)
-    else this.#tell(DONE, number, this.saidWanted, problem)
+    this.#tell(DONE, number, this.saidWanted, ...problem)
   }
 
   /** Says whether somebody waits to receive, to an end that asks and does not know. */
@@ -3047,7 +2873,7 @@ class Wire extends Exchange {
 
   poll() {
     if (this.held !== null) return this.#take()
-    // Who polls will do so again: a choice at the other end may send to him.
+    // Who polls will do so again: a choice at the other end may send to it.
     if (this.isAsked && !this.saidWanted && this.closed === null) {
       this.saidWanted = true
       this.#tell(WANT, true)
@@ -3073,7 +2899,7 @@ class Wire extends Exchange {
     const release = this.holds.get(end)
     if (release !== undefined) queueMicrotask(release)
     this.holds.delete(end)
-    end.queue?.remove(end)
+    super.withdraw(end)
     if (this.flight !== null && this.flight.send === end) {
       this.flight.send = null
       this.#tell(WITHDRAW, this.flight.number)
@@ -3095,29 +2921,22 @@ class Wire extends Exchange {
   /** @param {unknown} reason @returns {boolean} */
   close(reason) {
     if (this.closed !== null) return false
-    const error = reason instanceof ChannelError ? reason : this.#errorOf('is closed', reason)
     const { link } = this
-    const frame = (/** @type {number} */ given) => [PROTOCOL, VERSION, CLOSE, this.peer, this.id, given]
     // To 0 before it is connected: its hello may have been heard.
-    if (reason === undefined || !this.isConnected) link.send([...frame(0), null, NONE])
-    else {
-      try {
-        link.sendMessage(frame(1), reason)
-      } catch {
-        link.send([...frame(0), null, NONE])
-      }
+    const frame = [PROTOCOL, VERSION, CLOSE, this.peer, this.id]
+    try {
+      if (reason === undefined || !this.isConnected) link.send([...frame, 0])
+      else link.sendMessage([...frame, 1, reason])
+    } catch {
+      link.send([...frame, 0])
     }
-    this.end(error, reason instanceof Error)
+    this.end(errorOf(this.name, 'is closed', reason), reason instanceof Error)
     return true
   }
 
-  /** @param {any[]} frame @param {any} parts @returns {boolean} */
-  #closed(frame, parts) {
-    let reason
-    try {
-      if (frame[5] === 1) reason = this.link.messageOf(frame, parts)
-    } catch {} // closed it is all the same
-    this.end(this.#errorOf('was closed by the other side', reason), reason instanceof Error)
+  /** @param {unknown} reason @returns {true} */
+  #closed(reason) {
+    this.end(errorOf(this.name, 'was closed by the other side', reason), reason instanceof Error)
     return true
   }
 
@@ -3125,12 +2944,6 @@ class Wire extends Exchange {
     if (!this.link.transport.isBroadcast || this.isAnswered) return false
     this.lose('the name is taken: over a BroadcastChannel a channel has two ends')
     return true
-  }
-
-  /** @param {string} what @param {unknown} reason */
-  #errorOf(what, reason) {
-    const why = reason === undefined ? '' : `: ${String(reason)}`
-    return new ChannelError(`${this.name} ${what}${why}`, reason)
   }
 
   /** @param {string} why @param {unknown} [reason] */
@@ -3142,20 +2955,18 @@ class Wire extends Exchange {
   end(error, failed) {
     if (this.closed !== null) return
     this.closed = error
-    this.failed = failed
     const send = this.flight?.send
     this.flight = null
     // The sender learns that it failed, unless it was an offer.
     if (this.held !== null && !this.held.kept) this.held = null
     this.link.forget(this)
-    if (send) send.fail(error)
-    for (const queue of [this.senders, this.guards, this.receivers]) this.failAll(queue)
+    send?.fail(error)
+    this.failAll(this.guards)
+    super.end(error, failed)
     for (const release of this.holds.values()) release()
     this.holds.clear()
   }
 }
-
-/** @typedef {{ number: number, send: any }} Flight a Send, or null; named, it would be declared to users */
 
 /**
  * One end of a channel between threads, processes or machines. It is used like any other channel, with these
@@ -3190,14 +3001,11 @@ class ExternalChannel extends Channel {
   send(message, options = {}) {
     const { transfer } = check.options(options, TRANSFER)
     if (transfer !== undefined && !Array.isArray(transfer)) throw check.wrongType('transfer', 'an array', transfer)
-    return new Transferring(this.#wire, message, transfer)
+    return Object.assign(new End(this.#wire, true, message), { transfer })
   }
 }
 
 const TRANSFER = ['transfer']
-
-/** @type {WeakMap<Wire, ExternalChannel>} */
-const channels = new WeakMap()
 
 /**
  * A channel to another thread, process or machine: both sides connect the same name over their ends of one
@@ -3239,7 +3047,5 @@ export function connect(endpoint, name) {
   let link = links.get(endpoint)
   if (link === undefined || link.isOver && !link.isDead) links.set(endpoint, link = new Link(endpoint))
   const wire = link.connect(name)
-  let channel = channels.get(wire)
-  if (channel === undefined) channels.set(wire, channel = new ExternalChannel(wire))
-  return channel
+  return wire.channel ??= new ExternalChannel(wire)
 }

@@ -181,7 +181,7 @@ latest('what does not fit or cannot be cloned is refused, and the value before s
   const cycle = []
   cycle.push(cycle)
   for (const [value, error, text] of [
-    ['x'.repeat(100), RangeError, 'value must take at most 64 bytes (see options.bytes), got 110'],
+    ['x'.repeat(100), RangeError, 'value must take at most 64 bytes (see options.bytes), got 111'],
     [new Uint8Array(60), RangeError, 'at most 64 bytes'],
     [() => {}, DOMException, 'could not be cloned'],
     [{ inside: Symbol('s') }, DOMException, 'Symbol(s) could not be cloned'],
