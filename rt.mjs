@@ -87,9 +87,7 @@ function makeHost(platform) {
     : isPage() ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)
   /** @type {Host['after'] | undefined} */
   let wait
-  // Not by background tasks: Firefox takes the longer for one the more there were with its signal.
-  const waiter = () => platform.setImmediate ? timerAfter(platform)
-    : preciseAfter(platform, now, hidden, isPage() ? pacedPost(platform, undefined, now, hidden) : channelPost(platform))
+  const waiter = () => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden)
   const isPage = () => document && platform.requestAnimationFrame
   /** @type {Host['post']} */
   const post = (fn, goesOn) => (send ??= sender())(fn, goesOn)
@@ -129,42 +127,43 @@ const timerAfter = platform => (ms, fn, { ref }) => {
 
 /** Delays below this, in ms, are lengthened to it by browsers when timers set each other. */
 const CLAMP = 4
-/** How much earlier than wanted a timer is set, ms, since it comes late. */
-const LEAD = 1
-/** No millisecond of a clock that goes lasts as many. */
+/** How late a timer may come, ms: it is set as much earlier than wanted. */
+const LEAD = 0.5
+/** Turns from one timer to the next. Firefox draws no frames while they follow each other, and a clock may stand. */
 const MOST_TURNS = 1000
 
 /**
- * Timers of browsers come up to a millisecond late, and those that timers set not before 4 ms. So a timer is set for
- * a millisecond less than is wanted, by a message if that is soon, and what is left passes in turns of the event loop. They
- * cost one to two milliseconds of processor time each time, and alarms of every millisecond the whole of it, in turns that
- * anything else goes between. Timers of hidden pages come once in a second, after five minutes in Chromium once in a minute;
- * no turns are spent on them.
+ * Timers of browsers take whole ms, come up to half of one late, and last at least 4 ms if timers set them. So short ones are
+ * set by messages, and the end of a wait passes in turns of the event loop: a fifth of the wait, but at least what no timer
+ * can halve, and at most a ms. Alarms of every ms are up to half a ms late by that, and take a quarter of the processor; in turns
+ * alone they would take all of it. Timers of hidden pages come once in a second, after five minutes in Chromium once in a
+ * minute; no turns are spent on them.
  *
- * @param {any} platform @param {() => number} now @param {() => boolean} hidden @param {Host['post']} post
+ * @param {any} platform @param {() => number} now @param {() => boolean} hidden
  * @returns {Host['after']}
  */
-function preciseAfter(platform, now, hidden, post) {
+function preciseAfter(platform, now, hidden) {
+  const post = channelPost(platform)
+  let turns = 0
   return (ms, fn) => {
     const due = now() + ms
+    const inTurns = Math.min(Math.max(LEAD, ms / 5), 1)
     let isOver = false
     /** @type {any} */
     let timer
-    let turns = MOST_TURNS
     const wait = () => {
       if (isOver) return
       const left = due - now()
-      if (left <= 0) {
-        isOver = true
-        fn()
-      } else if (left < LEAD + 1 && !hidden() && turns-- > 0) {
-        post(wait)
-      } else {
-        timer = platform.setTimeout(wait, Math.min(Math.max(1, Math.floor(left - LEAD)), LONGEST_DELAY))
-      }
+      if (left <= 0) fn()
+      else if (left <= inTurns && !hidden() && turns++ < MOST_TURNS) post(wait)
+      else timer = platform.setTimeout(onTimer, Math.min(Math.max(1, Math.floor(left - LEAD)), LONGEST_DELAY))
     }
-    if (ms >= CLAMP + LEAD || hidden()) wait()
-    else post(wait)
+    const onTimer = () => {
+      turns = 0
+      start()
+    }
+    const start = () => due - now() >= CLAMP + LEAD || hidden() ? wait() : post(wait)
+    start()
     return () => {
       isOver = true
       platform.clearTimeout(timer)

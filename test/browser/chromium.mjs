@@ -91,6 +91,7 @@ export async function chromium({ path = findBrowser('chromium'), patience = 30_0
 
     return {
       kind: 'chromium',
+      pid: browser.child.pid,
       name: `Chromium ${product.replace(/^.*\/|\..*/g, '')}`,
       async open(url) {
         let loaderId

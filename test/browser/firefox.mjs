@@ -68,6 +68,7 @@ export async function firefox({ path = findBrowser('firefox'), patience = 30_000
 
     return {
       kind: 'firefox',
+      pid: browser.child.pid,
       name: `Firefox ${capabilities.browserVersion.replace(/\..*/, '')}`,
       async open(url) {
         await send('WebDriver:Navigate', { url })

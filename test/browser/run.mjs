@@ -13,6 +13,7 @@ import { serveTests } from './results.mjs'
  * @typedef {object} Browser
  * @property {'chromium' | 'firefox'} kind
  * @property {string} name with its version
+ * @property {number} pid of its first process; the others are of its group
  * @property {(url: string) => Promise<void>} open resolves when the page has loaded
  * @property {(script: string | Function, ...args: unknown[]) => Promise<any>} evaluate an expression, or a
  *   function called with `args`, in the page; waits for a promise
