@@ -3648,13 +3648,15 @@ class Dispatcher {
     do {
       const a = this.pick()
       if (a === null) return false
-      if (this.spend(a) === ASYNC || hasAudience(a)) return true
+      if (this.runBudget(a) === ASYNC || hasAudience(a)) return true
     } while (!this.isRoundOver())
     return false
   }
 
   isRoundOver() {
     if (this.time >= this.roundEnds || this.paused) return true
+    // In the middle of a slice the host is not asked.
+    if (this.running !== null && this.running.pace !== null && this.running.pace.turn !== this.running.cost) return false
     try {
       return this.host.inputPending?.() ?? false
     } catch (error) {
@@ -3753,15 +3755,17 @@ class Dispatcher {
 
   /** Dispatches the job that is to run. @returns {Activation | null} */
   pick() {
-    for (let tries = 0; ; tries++) {
+    // Observers may change who is to run, but not for ever.
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
       this.changed = false
       const next = this.paused ? null : this.choose()
       if (next === null) return null
-      if (next !== this.running) this.dispatch(next, this.running)
-      if (this.observers !== null || this.key === null) this.watch()
-      // Observers may change who is to run, but not for ever.
-      if (!this.changed || tries === MOST_TRIES) return next
+      const isSwitch = next !== this.running
+      if (isSwitch) this.dispatch(next)
+      if (this.key === null || isSwitch && this.observers !== null) this.watch()
+      if (!this.changed) break
     }
+    return this.running
   }
 
   /**
@@ -3806,52 +3810,41 @@ class Dispatcher {
     this.stall(null, ms, this.key !== null ? 'observer' : this.observers === null ? 'policy' : 'observer or policy')
   }
 
-  /** @param {Activation} next @param {Activation | null} last */
-  dispatch(next, last) {
-    const type = next.started === undefined ? 'start' : 'resume'
+  /** @param {Activation} next */
+  dispatch(next) {
+    const last = this.running
+    const isFirst = next.started === undefined
     this.extract(next)
-    if (last !== null) this.preempt(last)
-    this.run(next)
+    if (last !== null) {
+      last.preemptions++
+      if (last.pace === null || last.pace.turn !== last.cost) this.stats.slices++
+      this.insert(last)
+    }
+    next.state = RUNNING
+    this.running = next
+    if (isFirst) next.started = this.time
     if (last !== null) this.regroup(last)
     this.regroup(next)
     if (this.observers === null) return
     if (last !== null) this.emit('preempt', last, { by: next.job })
-    this.emit(type, next)
+    this.emit(isFirst ? 'start' : 'resume', next)
   }
 
-  /** @param {Activation} a */
-  preempt(a) {
-    a.preemptions++
-    if (a.pace === null || a.pace.turn !== a.cost) this.stats.slices++
-    this.insert(a)
-  }
-
-  /** @param {Activation} a in no queue */
-  run(a) {
-    a.state = RUNNING
-    this.running = a
-    if (a.started === undefined) a.started = this.time
-  }
-
-  /** Resumes a job, budget after budget, until there is something to decide. @param {Activation} a @returns {number} */
-  spend(a) {
+  /** Resumes the running job for one budget. @param {Activation} a @returns {number} */
+  runBudget(a) {
     this.ran = true
     this.mark = this.time
-    for (;;) {
-      // A job that is cancelled but must be given what woke it gets as far as its next point.
-      this.granted = allowance.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit
-        : a.pace === null ? 1 : a.pace.points
-      this.cut = false
-      this.current = dispatched = a
-      this.standing = a.standing
-      const outcome = drive(a)
-      if (outcome === ASYNC) return outcome
-      this.current = dispatched = null
-      this.charge(a, outcome)
-      if (outcome === POINT && !this.changed && this.goesOn(a)) continue
-      this.account(a, outcome)
-      return outcome
-    }
+    // A job that is cancelled but must be given what woke it gets as far as its next point.
+    this.granted = allowance.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
+    this.cut = false
+    this.current = dispatched = a
+    this.standing = a.standing
+    const outcome = drive(a)
+    if (outcome === ASYNC) return outcome
+    this.current = dispatched = null
+    this.charge(a, outcome)
+    this.account(a, outcome)
+    return outcome
   }
 
   /**
@@ -3889,14 +3882,6 @@ class Dispatcher {
     if (this.observers === null) return
     this.watch()
     this.mark = this.time
-  }
-
-  /** Whether there is nothing to decide at a point of the running job. @param {Activation} a */
-  goesOn(a) {
-    const { time } = this
-    return time < this.timeline.due && a.cost - /** @type {Pace} */ (a.pace).turn < this.slice && time < this.roundEnds &&
-      this.elapsed <= this.slice && !this.paused &&
-      !isDoomed(a) && (a.extras.overran || a.cost - a.extras.costBefore <= a.extras.wcet)
   }
 
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
