@@ -2751,7 +2751,179 @@ class EventLoop {
   }
 }
 
-// --------------------------------------------------------------------------------------------- 5c dispatching
+// ------------------------------------------------------------------------------------------------- 5c accounts
+
+/** What the clock says, to whom it is charged, and who is told what. */
+class Accounts {
+  /** The latest reading of the clock. */
+  time = -Infinity
+  /** From when time is charged to the running job. */
+  mark = 0
+  /** ms that the last budget took. */
+  elapsed = 0
+  /** The smallest step of the clock seen. */
+  resolution = Infinity
+  inRound = false
+  /** When the round has to be over. */
+  roundEnds = 0
+  /** The job whose code runs right now. @type {Activation | null} */
+  current = null
+  /** @type {((record: TraceRecord) => void)[] | null} */
+  observers = null
+  stats = {
+    jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
+    misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
+  }
+
+  /** @param {any} settings */
+  constructor(settings) {
+    /** @type {Host} */
+    this.host = settings.host
+    /** The key of KEYS; null where to compare runs code of users. */
+    this.key = settings.key
+    this.slice = settings.slice
+    this.onOverrun = settings.onOverrun
+    this.onStall = settings.onStall
+    this.onError = settings.onError
+  }
+
+  /** @returns {number} the clock, which never runs backwards here */
+  read() {
+    let { time } = this
+    try {
+      time = this.host.now()
+    } catch (error) {
+      if (time === -Infinity) throw error // there is nothing yet to be lost
+      this.suffer(error)
+    }
+    return this.time = time > this.time ? time : this.time
+  }
+
+  /** Reads the clock after a budget, and charges the job what it took. @param {Activation} a */
+  charge(a) {
+    const time = this.read()
+    const elapsed = Math.max(0, time - this.mark)
+    const { stats } = this
+    this.mark = time
+    this.elapsed = elapsed
+    a.cost += elapsed
+    stats.busy += elapsed
+    stats.yields += received
+    received = 0
+    if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
+    if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
+  }
+
+  /** Notices stalls and overruns. @param {Activation} a */
+  inspect(a) {
+    const { elapsed } = this
+    if (elapsed > this.slice) this.stall(a, elapsed)
+    if (!a.extras.overran && a.cost - a.extras.costBefore > a.extras.wcet) {
+      a.extras.overran = true
+      this.stats.overruns++
+      if (this.observers !== null) this.emit('overrun', a)
+      this.call('onOverrun', a.extras.onOverrun, a.job)
+      this.call('onOverrun', this.onOverrun, a.job)
+    }
+  }
+
+  /**
+   * What observers and a policy of users took is charged to no job. Without them, to read the clock for every switch would
+   * cost more than the switch does.
+   */
+  watch() {
+    const { time } = this
+    const ms = this.read() - time
+    if (ms <= this.slice) return
+    this.stall(null, ms, this.key !== null ? 'observer' : this.observers === null ? 'policy' : 'observer or policy')
+  }
+
+  /**
+   * Calls code of users that is no job's. What it takes in a round is charged, to the job that is running if there is
+   * one; what keeps the thread for longer than a slice is named.
+   *
+   * @param {string} kind @param {((...args: any[]) => void) | undefined} callback @param {any[]} args
+   */
+  call(kind, callback, ...args) {
+    if (callback === undefined) return
+    if (!this.inRound) this.read()
+    else if (this.observers !== null) this.watch()
+    const began = this.time
+    try {
+      callback(...args)
+    } catch (error) {
+      this.report(error, null)
+    }
+    if (this.current !== null) return
+    const ms = this.read() - began
+    if (this.inRound) this.stats.busy += ms
+    if (ms > this.slice) this.stall(null, ms, kind, callback)
+  }
+
+  /**
+   * Something kept the thread for longer than a slice.
+   *
+   * @param {Activation | null} a @param {number} ms @param {string} [kind] of the callback, where it was no job
+   * @param {Function} [callback]
+   */
+  stall(a, ms, kind, callback) {
+    this.stats.stalls++
+    const by = kind === undefined ? [] : [callback?.name && callback.name !== kind ? `${kind} ${callback.name}` : kind]
+    if (this.observers !== null) this.emit('stall', a, by.length === 0 ? { ms } : { ms, by: by[0] })
+    if (kind !== 'onStall') this.call('onStall', this.onStall, a && a.job, ms, ...by)
+  }
+
+  /** The host or the policy threw. It is told once a round, which ends; nothing else does. @param {unknown} error */
+  suffer(error) {
+    if (this.roundEnds === -Infinity) return
+    this.roundEnds = -Infinity
+    this.report(error, null)
+  }
+
+  /** @param {unknown} error @param {Job | null} job */
+  report(error, job) {
+    try {
+      if (this.onError !== undefined) return void this.onError(error, job)
+    } catch (another) {
+      error = another
+    }
+    try {
+      (this.host.report ?? reportToPlatform)(error)
+    } catch (another) {
+      reportToPlatform(another)
+    }
+  }
+
+  // The trace
+
+  /** @param {(record: TraceRecord) => void} fn */
+  observe(fn) {
+    this.observers = [...this.observers ?? [], fn]
+    let observing = true
+    return () => {
+      if (!observing) return
+      observing = false
+      const { observers } = this
+      const rest = /** @type {any[]} */ (observers).slice()
+      rest.splice(rest.indexOf(fn), 1)
+      this.observers = rest.length === 0 ? null : rest
+    }
+  }
+
+  /** @param {string} type @param {Activation | null} a @param {object} [more] */
+  emit(type, a, more) {
+    const record = { type, time: this.time, job: a && a.job, ...more }
+    for (const observer of /** @type {any[]} */ (this.observers)) {
+      try {
+        observer(record)
+      } catch (error) {
+        this.report(error, null)
+      }
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------- 5d dispatching
 
 const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infinity, priority: -Infinity } })
 
@@ -2871,25 +3043,18 @@ class Pool {
 }
 
 /** What schedules. `Scheduler` is the handle that users hold. */
-class Dispatcher {
+class Dispatcher extends Accounts {
   /** @param {Scheduler} scheduler @param {any} settings */
   constructor(scheduler, settings) {
+    super(settings)
     this.scheduler = scheduler
-    /** @type {Host} */
-    this.host = settings.host
     /** @type {Policy} */
     this.policy = settings.policy
-    /** The key of KEYS; null where to compare runs code of users. */
-    this.key = settings.key
-    this.slice = settings.slice
     this.round = settings.round
     this.limit = settings.limit
     this.closed = settings.closed
     this.paused = settings.paused
     this.onMiss = settings.onMiss
-    this.onOverrun = settings.onOverrun
-    this.onStall = settings.onStall
-    this.onError = settings.onError
 
     /** @type {Heap<Activation>} */
     this.ready = new Heap(a => this.keyOf(a.standing), (a, b) => this.compare(a, b))
@@ -2899,39 +3064,27 @@ class Dispatcher {
 
     /** The job that holds the processor, across budgets and rounds. @type {Activation | null} */
     this.running = null
-    /** The job whose code runs right now. @type {Activation | null} */
-    this.current = null
     /** By which it was resumed. A section that it ends, or a lock that it gives back, changes its own. */
     this.standing = SPENT
     /** Whether anything happened that may change who runs. */
     this.changed = false
     /** Whether the present budget was cut short; it teaches nothing about the price of points. */
     this.cut = false
-    /** Points of the present budget, and ms that the last one took. */
+    /** Points of the present budget. */
     this.granted = 0
-    this.elapsed = 0
     /** @type {Gate[]} the ceiling stack */
     this.gates = []
     this.rotation = 0
     /** Stamps of continuations, in order, and ahead of all equals that are none. */
     this.continuation = Number.MIN_SAFE_INTEGER
 
-    this.inRound = false
     this.loop = new EventLoop(this)
-
-    /** The latest reading of the clock. */
-    this.time = -Infinity
-    /** From when time is charged to the running job. */
-    this.mark = 0
     this.roundBegan = 0
-    this.roundEnds = 0
     this.busyBefore = 0
     /** Whether a job ran in this round. */
     this.ran = false
     /** Whether the present deadlock has been reported. */
     this.deadlocked = false
-    /** The smallest step of the clock seen. */
-    this.resolution = Infinity
     /** From when on what is due happens. */
     this.settleFrom = -Infinity
     /** ms that a budget may cost at most */
@@ -2948,24 +3101,6 @@ class Dispatcher {
     this.failures = []
     /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
     this.idlers = []
-    /** @type {((record: TraceRecord) => void)[] | null} */
-    this.observers = null
-    this.stats = {
-      jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
-      misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
-    }
-  }
-
-  /** @returns {number} the clock, which never runs backwards here */
-  read() {
-    let { time } = this
-    try {
-      time = this.host.now()
-    } catch (error) {
-      if (time === -Infinity) throw error // there is nothing yet to be lost
-      this.suffer(error)
-    }
-    return this.time = time > this.time ? time : this.time
   }
 
   // Order
@@ -3511,55 +3646,6 @@ class Dispatcher {
     }
   }
 
-  /** @param {unknown} error @param {Job | null} job */
-  report(error, job) {
-    try {
-      if (this.onError !== undefined) return void this.onError(error, job)
-    } catch (another) {
-      error = another
-    }
-    try {
-      (this.host.report ?? reportToPlatform)(error)
-    } catch (another) {
-      reportToPlatform(another)
-    }
-  }
-
-  /**
-   * Calls code of users that is no job's. What it takes in a round is charged, to the job that is running if there is
-   * one; what keeps the thread for longer than a slice is named.
-   *
-   * @param {string} kind @param {((...args: any[]) => void) | undefined} callback @param {any[]} args
-   */
-  call(kind, callback, ...args) {
-    if (callback === undefined) return
-    if (!this.inRound) this.read()
-    else if (this.observers !== null) this.watch()
-    const began = this.time
-    try {
-      callback(...args)
-    } catch (error) {
-      this.report(error, null)
-    }
-    if (this.current !== null) return
-    const ms = this.read() - began
-    if (this.inRound) this.stats.busy += ms
-    if (ms > this.slice) this.stall(null, ms, kind, callback)
-  }
-
-  /**
-   * Something kept the thread for longer than a slice.
-   *
-   * @param {Activation | null} a @param {number} ms @param {string} [kind] of the callback, where it was no job
-   * @param {Function} [callback]
-   */
-  stall(a, ms, kind, callback) {
-    this.stats.stalls++
-    const by = kind === undefined ? [] : [callback?.name && callback.name !== kind ? `${kind} ${callback.name}` : kind]
-    if (this.observers !== null) this.emit('stall', a, by.length === 0 ? { ms } : { ms, by: by[0] })
-    if (kind !== 'onStall') this.call('onStall', this.onStall, a && a.job, ms, ...by)
-  }
-
   // What is due
 
   /** Whether a turn is needed now. */
@@ -3630,13 +3716,6 @@ class Dispatcher {
     else this.endRound()
   }
 
-  /** The host or the policy threw. It is told once a round, which ends; nothing else does. @param {unknown} error */
-  suffer(error) {
-    if (this.roundEnds === -Infinity) return
-    this.roundEnds = -Infinity
-    this.report(error, null)
-  }
-
   /** What must not happen has: one round is lost, not the scheduler. @param {unknown} error */
   survive(error) {
     this.current = dispatched = null
@@ -3684,7 +3763,7 @@ class Dispatcher {
           }
           this.current = dispatched = null
           const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
-          this.charge(a, outcome)
+          this.endBudget(a, outcome)
           this.account(a, outcome)
           if (!hasAudience(a)) continue
         }
@@ -3799,17 +3878,6 @@ class Dispatcher {
     }
   }
 
-  /**
-   * What observers and a policy of users took is charged to no job. Without them, to read the clock for every switch would
-   * cost more than the switch does.
-   */
-  watch() {
-    const { time } = this
-    const ms = this.read() - time
-    if (ms <= this.slice) return
-    this.stall(null, ms, this.key !== null ? 'observer' : this.observers === null ? 'policy' : 'observer or policy')
-  }
-
   /** @param {Activation} next */
   dispatch(next) {
     const last = this.running
@@ -3842,34 +3910,24 @@ class Dispatcher {
     const outcome = drive(a)
     if (outcome === ASYNC) return outcome
     this.current = dispatched = null
-    this.charge(a, outcome)
+    this.endBudget(a, outcome)
     this.account(a, outcome)
     return outcome
   }
 
   /**
-   * Reads the clock after a budget and charges the job. One that waits is waiting before its reservation is charged: what
-   * it waits for follows its standing.
+   * Charges a job its budget. One that waits is waiting before its reservation is charged: what it waits for follows its
+   * standing.
    *
    * @param {Activation} a @param {number} outcome
    */
-  charge(a, outcome) {
-    const time = this.read()
-    const elapsed = Math.max(0, time - this.mark)
-    const { stats } = this
-    this.mark = time
-    this.elapsed = elapsed
-    a.cost += elapsed
-    stats.busy += elapsed
-    stats.yields += received
-    received = 0
-    if (elapsed > stats.longestBudget) stats.longestBudget = elapsed
-    if (elapsed > 0 && elapsed < this.resolution) this.resolution = elapsed
+  endBudget(a, outcome) {
+    this.charge(a)
     if (outcome < DONE) {
       a.pace ??= new Pace()
       if (a.limit === AUTO && !this.cut) {
         const passed = this.pointsPassed()
-        if (passed > 0) a.pace.learn(passed, elapsed, this.resolution, this.budgetCeiling)
+        if (passed > 0) a.pace.learn(passed, this.elapsed, this.resolution, this.budgetCeiling)
       }
       if (outcome === BLOCKED || outcome === AWAY) {
         this.running = null
@@ -3878,7 +3936,7 @@ class Dispatcher {
       }
     }
     if (this.standing === a) return
-    this.bill(a, elapsed, time)
+    this.bill(a, this.elapsed, this.time)
     if (this.observers === null) return
     this.watch()
     this.mark = this.time
@@ -3936,19 +3994,6 @@ class Dispatcher {
     if (this.running !== a || a.cost - (a.pace?.turn ?? 0) < this.slice) return
     this.rotate(a)
     this.stats.slices++
-  }
-
-  /** Notices stalls and overruns. @param {Activation} a */
-  inspect(a) {
-    const { elapsed } = this
-    if (elapsed > this.slice) this.stall(a, elapsed)
-    if (!a.extras.overran && a.cost - a.extras.costBefore > a.extras.wcet) {
-      a.extras.overran = true
-      this.stats.overruns++
-      if (this.observers !== null) this.emit('overrun', a)
-      this.call('onOverrun', a.extras.onOverrun, a.job)
-      this.call('onOverrun', this.onOverrun, a.job)
-    }
   }
 
   // The async shim
@@ -4113,20 +4158,6 @@ class Dispatcher {
     return promise
   }
 
-  /** @param {(record: TraceRecord) => void} fn */
-  observe(fn) {
-    this.observers = [...this.observers ?? [], fn]
-    let observing = true
-    return () => {
-      if (!observing) return
-      observing = false
-      const { observers } = this
-      const rest = /** @type {any[]} */ (observers).slice()
-      rest.splice(rest.indexOf(fn), 1)
-      this.observers = rest.length === 0 ? null : rest
-    }
-  }
-
   /** The ceiling of a gate is the highest from the bottom of the stack up to it. */
   raiseCeilings() {
     let ceiling = -Infinity
@@ -4140,17 +4171,6 @@ class Dispatcher {
     if (this.running !== null && first !== null && this.compare(first, this.running) < 0) this.interrupt()
   }
 
-  /** @param {string} type @param {Activation | null} a @param {object} [more] */
-  emit(type, a, more) {
-    const record = { type, time: this.time, job: a && a.job, ...more }
-    for (const observer of /** @type {any[]} */ (this.observers)) {
-      try {
-        observer(record)
-      } catch (error) {
-        this.report(error, null)
-      }
-    }
-  }
 }
 
 /** @type {(scheduler: Scheduler) => Dispatcher} */
