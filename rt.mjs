@@ -1263,6 +1263,8 @@ class Activation {
     /** A Task, a function, or the iterator itself. */
     this.work = work
     this.args = args
+    /** Whether it was posted as a task of the platform's kind. */
+    this.posted = false
     this.state = PENDING
 
     this.release = 0
@@ -1468,15 +1470,11 @@ class Extras {
   level = undefined
   /** Of a function that goes on in microtasks. @type {AsyncDriver | null} */
   driver = null
-  /** Whether it was posted as a task of the platform's kind, and the signal that was given for it. */
-  posted = false
-  /** @type {AbortSignal | null} */
+  /** What it listens to. @type {AbortSignal | null} */
   signal = null
   /** The entry at a release in the future. @type {Entry | null} */
   pending = null
   abort = false
-  /** Ends the listening to a signal. @type {(() => void) | null} */
-  unlisten = null
   /** NOT_CANCELLED, or the reason. @type {unknown} */
   reason = NOT_CANCELLED
   delivered = false
@@ -1543,8 +1541,9 @@ export class Job {
   get id() { return this.#activation.id }
   /** @returns {string} the name given, else the task's, else the function's */
   get name() {
-    const { extras, work, id } = this.#activation
-    return extras.name || (typeof work === 'function' || work instanceof Task ? work.name : '') || `job ${id}`
+    const { extras, work, id, posted } = this.#activation
+    return extras.name || (typeof work === 'function' || work instanceof Task ? work.name : '') ||
+      (posted ? 'task' : `job ${id}`)
   }
   /** @returns {Task | null} */
   get task() {
@@ -2417,10 +2416,14 @@ function begin(a) {
     const run = isFunction ? work : work.run
     const self = isFunction ? undefined : work
     const isAsync = run[Symbol.toStringTag] === 'AsyncFunction'
-    const result = isAsync ? driverOf(a).begin(() => Reflect.apply(run, self, [a.job, ...args]))
-      : args.length === 0 ? run.call(self) : Reflect.apply(run, self, args)
+    const given = isAsync && !a.posted ? [a.job, ...args] : args
+    const context = contextual === undefined ? contextual = engineContext() : contextual
+    const result = context !== null ? context.run(a, () => Reflect.apply(run, self, given))
+      : given.length === 0 ? run.call(self) : Reflect.apply(run, self, given)
     if (typeof result !== 'object' && typeof result !== 'function' || result === null) return end(a, result)
-    const callee = isJob(result) ? null : calleeOf(a, result)
+    // A generator is work; other iterators that a task returns are results, as the platform has it.
+    const isResult = a.posted && isIterator(result) && !generatorPrototype.isPrototypeOf(result)
+    const callee = isResult || isJob(result) ? null : calleeOf(a, result)
     if (callee !== null) {
       a.leaf = callee
       return POINT
@@ -3194,21 +3197,28 @@ class Dispatcher extends Accounts {
     if (name !== undefined) extrasOf(a).name = name
     if (parameters.abort) extrasOf(a).abort = true
     if (signal?.aborted) {
-      extrasOf(a).reason = signal.reason
-      this.admit(a)
-      this.finish(a, CANCELLED, signal.reason)
+      this.refuse(a, signal.reason)
       return a
     }
-    if (signal !== undefined) this.listen(a, signal)
+    if (signal !== undefined) listen(a, signal, 'abort')
     this.attach(a, parameters.uses, parameters.reservation)
-    this.admit(a)
-    if (a.release > now) {
-      extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
-      this.loop.rest()
-    } else {
-      this.arrive(a)
-    }
+    this.launch(a, now)
     return a
+  }
+
+  /** Its signal has been aborted before. @param {Activation} a @param {unknown} reason */
+  refuse(a, reason) {
+    extrasOf(a).reason = reason
+    this.admit(a)
+    this.finish(a, CANCELLED, reason)
+  }
+
+  /** @param {Activation} a @param {number} now */
+  launch(a, now) {
+    this.admit(a)
+    if (a.release <= now) return this.arrive(a)
+    extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
+    this.loop.rest()
   }
 
   /** @param {Activation} a @param {JobHook[] | null} uses @param {JobHook | null} reservation */
@@ -3221,17 +3231,12 @@ class Dispatcher extends Accounts {
       for (; attached < hooks.length; attached++) hooks[attached].attach(a.job, this.scheduler)
     } catch (error) {
       for (const hook of hooks.slice(0, attached)) hook.detach(a.job)
-      a.extras.unlisten?.()
+      unlisten(a)
       throw error
     }
     extrasOf(a).uses = uses
     extrasOf(a).server = reservation
     a.standing = this.standingOf(a)
-  }
-
-  /** @param {Activation} a @param {AbortSignal} signal */
-  listen(a, signal) {
-    extrasOf(a).unlisten = listenTo(signal, 'abort', () => { this.cancel(a, signal.reason) })
   }
 
   /** @param {Activation} a */
@@ -3579,7 +3584,7 @@ class Dispatcher extends Accounts {
     const { extras } = a
     if (extras.reason !== NOT_CANCELLED) {
       // Asked to stop and ended without having been told, or by passing on what it was told.
-      if (state === DONE && !extras.delivered) outcome = extras.reason
+      if ((state === DONE || a.posted) && !extras.delivered) outcome = extras.reason
       if (Object.is(outcome, extras.reason) && !(state === DONE && extras.delivered)) state = CANCELLED
     }
     a.state = state
@@ -3613,8 +3618,7 @@ class Dispatcher extends Accounts {
   tidy(a, extras) {
     if (extras.driver !== null && extras.driver.promise !== null) extras.driver.resume(a.state !== DONE, a.outcome)
     extras.pending = null
-    if (extras.unlisten !== null) this.call('signal', extras.unlisten)
-    extras.unlisten = null
+    if (extras.signal !== null) this.call('signal', unlisten, a)
     if (extras.gates > 0) {
       this.gates = this.gates.filter(gate => gate.activation !== a)
       this.raiseCeilings()
@@ -4009,16 +4013,15 @@ class Dispatcher extends Accounts {
   /** @param {any} options @returns {Promise<void>} */
   yieldAsync(options) {
     const asker = this.caller()
-    const isBare = options === undefined
+    const isBare = options === undefined || options === null
     if (isBare && asker !== null && asker.leaf === null && asker.state < DONE) return yieldIn(asker)
     // A continuation that inherits nothing may be the rest of any code that inherits nothing.
     if (isBare && asker === null && this.current?.extras.driver?.isPlain) return yieldIn(this.current)
-    const given = isBare ? { signal: 'inherit' } : optionsOf(options, YIELD_OPTIONS)
-    const signal = given.signal !== 'inherit' ? given.signal : asker?.extras.signal ?? undefined
+    const given = isBare ? NO_OPTIONS : optionsOf(options, YIELD_OPTIONS)
+    const inherits = given.signal === 'inherit' || isBare
+    const signal = !inherits ? given.signal : asker === null ? undefined : signalOf(asker) ?? undefined
     const now = this.read()
-    const a = new Activation(this, this.stats.jobs + 1, 'continuation', null, NO_ARGUMENTS)
-    a.limit = this.limit
-    a.release = now
+    const a = this.activate('continuation', null, now)
     if (asker !== null) {
       a.deadline = asker.absoluteDeadline - now
       a.priority = asker.priority
@@ -4032,12 +4035,8 @@ class Dispatcher extends Accounts {
     driver.isPlain = isBare && asker === null
     driver.owner = driver.isPlain ? null : asker?.extras.driver ? asker.extras.driver.owner : a
     const promise = driver.stop()
-    if (signal !== undefined) {
-      extrasOf(a).signal = signal
-      this.listen(a, signal)
-    }
-    this.admit(a)
-    this.arrive(a)
+    if (signal !== undefined) listen(a, signal, 'abort')
+    this.launch(a, now)
     this.goFirst(a)
     return promise
   }
@@ -4064,56 +4063,57 @@ class Dispatcher extends Accounts {
    */
   hasPeer(a) {
     const { first } = this.ready
-    return first !== null && first.stamp >= 0 && !(first.started === undefined && first.extras.posted) &&
+    return first !== null && first.stamp >= 0 && !(first.started === undefined && first.posted) &&
       this.compareStandings(first.standing, a.standing) === 0
+  }
+
+  /** @param {any} work @param {any} leaf @param {number} release @returns {Activation} of the shim */
+  activate(work, leaf, release) {
+    const a = new Activation(this, this.stats.jobs + 1, work, leaf, NO_ARGUMENTS)
+    a.limit = this.limit
+    a.release = release
+    return a
   }
 
   /** @param {any} fn @param {any} options @returns {Job} */
   postTask(fn, options) {
     refuseAsyncGenerator('fn', callable('fn', fn), fn)
-    const { priority, signal, delay = 0, deadline } = optionsOf(options, POST_OPTIONS)
+    const { priority, signal, delay = 0, deadline = Infinity } = optionsOf(options ?? NO_OPTIONS, POST_OPTIONS)
     if (signal !== undefined) abortSignal(signal)
     finite('delay', notNegative('delay', delay))
+    positive('deadline', deadline)
     const follows = priority === undefined && signal?.priority !== undefined
-    const isAsync = fn[Symbol.toStringTag] === 'AsyncFunction'
-    const run = () => {
-      const result = isAsync ? driverOf(a).begin(fn) : fn()
-      // A generator is work; other iterators are results, as the platform has it.
-      return isIterator(result) && !generatorPrototype.isPrototypeOf(result) ? Promise.resolve(result) : result
+    const own = priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible'))
+
+    const now = this.read()
+    const a = this.activate(fn, UNSTARTED, now + delay)
+    a.posted = true
+    a.deadline = deadline
+    a.priority = this.policy.priority === undefined ? own : this.policy.priority({ ...DEFAULTS, deadline, priority: own })
+    if (signal?.aborted) {
+      this.refuse(a, signal.reason)
+      return a.job
     }
-    const a = this.spawnWith(run, UNSTARTED, {
-      name: fn.name || 'task',
-      deadline,
-      signal: signal?.aborted ? signal : undefined,
-      priority: priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible')),
-      release: delay > 0 ? this.read() + delay : undefined
-    }, NO_ARGUMENTS)
-    extrasOf(a).posted = true
-    if (signal === undefined || a.state >= DONE) return a.job
-    extrasOf(a).signal = signal
-    const unlisten = listenTo(signal, 'abort', () => this.abort(a, signal.reason))
-    const unfollow = follows
-      ? listenTo(signal, 'prioritychange', () => this.setPriority(a, priorityOf(signal.priority))) : undefined
-    extrasOf(a).unlisten = () => {
-      unlisten()
-      unfollow?.()
-    }
+    if (signal !== undefined) listen(a, signal, 'abort')
+    if (follows) listen(a, signal, 'prioritychange')
+    this.launch(a, now)
     return a.job
   }
 
   /**
-   * The signal of a task aborts it until its function has returned; after that only the yields of its async code.
+   * The signal of a task aborts it until its function has returned; after that only the yields of its async code. That of
+   * any other job cancels it.
    *
    * @param {Activation} a @param {unknown} reason
    */
   abort(a, reason) {
     const { driver } = a.extras
-    if (driver !== null && driver.isAsync) {
-      if (driver.promise === null) return
+    const hasReturned = driver !== null && driver.isAsync || a.leaf === null && this.current !== a
+    if (!a.posted || !hasReturned) {
+      this.cancel(a, reason)
+    } else if (driver !== null && driver.promise !== null) {
       a.input = reason
       a.throwing = true
-    } else if (a.leaf !== null || this.current === a) {
-      this.cancel(a, reason)
     }
   }
 
@@ -4177,6 +4177,8 @@ class Dispatcher extends Accounts {
 let dispatcherOf
 
 const YIELD_OPTIONS = ['priority', 'signal', 'deadline']
+/** @type {any} */
+const NO_OPTIONS = Object.freeze({})
 const POST_OPTIONS = [...YIELD_OPTIONS, 'delay']
 const SETTINGS = ['policy', 'slice', 'round', 'budget', 'host', 'paused', 'closed', 'onMiss', 'onOverrun', 'onStall', 'onError']
 
@@ -4356,7 +4358,7 @@ export class Scheduler {
    *   After that the yields of its async code reject
    * @throws {TypeError | RangeError} naming the option
    */
-  postTask(fn, options = {}) {
+  postTask(fn, options) {
     return this.#dispatcher.postTask(fn, options)
   }
 }
@@ -4592,15 +4594,7 @@ class AsyncDriver {
     /** Whether it is one that inherits nothing. */
     this.isPlain = false
     /** Whose code goes on after a yield; null if nobody's, or if the engine tells. @type {Activation | null} */
-    this.owner = activation
-  }
-
-  /** @param {() => any} fn async */
-  begin(fn) {
-    const context = contextual === undefined ? contextual = engineContext() : contextual
-    if (context === null) return fn()
-    this.owner = null
-    return context.run(this.activation, fn)
+    this.owner = contextual ? null : activation
   }
 
   /** @param {PromiseLike<any>} thenable */
@@ -4625,7 +4619,7 @@ class AsyncDriver {
     const a = this.activation
     if (a.state >= DONE || this.ended !== 0) return
     const extras = extrasOf(a)
-    const { signal } = extras
+    const signal = signalOf(a)
     // It passes on what its signal told it.
     if (state === FAILED && signal?.aborted && extras.reason === NOT_CANCELLED) extras.reason = signal.reason
     this.ended = state
@@ -4679,10 +4673,10 @@ class AsyncDriver {
 const driverOf = a => extrasOf(a).driver ??= new AsyncDriver(a)
 
 /** Whether it was a task, and somebody has asked for its outcome. @param {Activation} a */
-const hasAudience = a => a.state >= DONE && a.deferred !== null && a.extras.posted
+const hasAudience = a => a.state >= DONE && a.deferred !== null && a.posted
 
 /** Whether it goes on before tasks of equal standing. @param {Activation} a */
-const isContinuation = a => a.extras.driver !== null && (a.extras.posted || a.extras.driver.isFree)
+const isContinuation = a => a.extras.driver !== null && (a.posted || a.extras.driver.isFree)
 
 /** @param {Activation} a @returns {Promise<void>} */
 function yieldIn(a) {
@@ -4692,7 +4686,7 @@ function yieldIn(a) {
     throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
   }
   const driver = driverOf(a)
-  const { signal } = a.extras
+  const signal = signalOf(a)
   if (a.state >= DONE) {
     return Promise.reject(a.state === CANCELLED ? a.outcome : new TypeError(`${a.job.name} has ended`))
   }
@@ -4717,26 +4711,43 @@ function yieldIn(a) {
   return promise
 }
 
-/** Who is told of a signal's events. @type {Record<string, WeakMap<AbortSignal, { told: Set<() => void>, tell: () => void }>>} */
-const listening = { abort: new WeakMap(), prioritychange: new WeakMap() }
+/** The signal that the yields of a task heed, each time; that of any other job cancels it, once. @param {Activation} a */
+const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : null
+
+/** @typedef {'abort' | 'prioritychange'} SignalEvent */
+
+/** @type {Record<SignalEvent, (a: Activation, signal: any) => void>} */
+const HEED = {
+  abort: (a, signal) => a.dispatcher.abort(a, signal.reason),
+  prioritychange: (a, signal) => a.dispatcher.setPriority(a, priorityOf(signal.priority))
+}
 
 /**
- * One listener of ours serves all who follow a signal: a signal's listeners are searched one by one.
+ * One listener of ours serves all jobs that follow a signal: a signal's listeners are searched one by one.
  *
- * @param {AbortSignal} signal @param {'abort' | 'prioritychange'} type @param {() => void} fn
- * @returns {() => void} ends it
+ * @type {Record<SignalEvent, WeakMap<AbortSignal, { jobs: Set<Activation>, tell: () => void }>>}
  */
-function listenTo(signal, type, fn) {
+const listening = { abort: new WeakMap(), prioritychange: new WeakMap() }
+
+/** @param {Activation} a @param {AbortSignal} signal @param {SignalEvent} type */
+function listen(a, signal, type) {
   let group = listening[type].get(signal)
   if (group === undefined) {
-    const told = new Set()
-    listening[type].set(signal, group = { told, tell: () => { for (const fn of told) fn() } })
+    const jobs = new Set()
+    listening[type].set(signal, group = { jobs, tell: () => { for (const a of jobs) HEED[type](a, signal) } })
   }
-  const { told, tell } = group
-  if (told.size === 0) signal.addEventListener(type, tell)
-  told.add(fn)
-  return () => {
-    if (told.delete(fn) && told.size === 0) signal.removeEventListener(type, tell)
+  if (group.jobs.size === 0) signal.addEventListener(type, group.tell)
+  group.jobs.add(a)
+  extrasOf(a).signal = signal
+}
+
+/** @param {Activation} a */
+function unlisten(a) {
+  const { signal } = a.extras
+  if (signal === null) return
+  for (const type of /** @type {const} */ (['abort', 'prioritychange'])) {
+    const group = listening[type].get(signal)
+    if (group?.jobs.delete(a) && group.jobs.size === 0) signal.removeEventListener(type, group.tell)
   }
 }
 
@@ -4747,6 +4758,43 @@ function priorityOf(value) {
     return PRIORITIES[/** @type {TaskPriority} */ (value)]
   }
   throw wrongType('priority', "a finite number, 'user-blocking', 'user-visible' or 'background'", value)
+}
+
+/**
+ * The platform's TaskController, for engines that have none. Its signal is an AbortSignal with a `priority` and
+ * `prioritychange` events; `postTask` follows any such signal.
+ */
+export class TaskController extends AbortController {
+  #isChanging = false
+
+  /** @param {{ priority?: TaskPriority }} [options] default 'user-visible' */
+  constructor({ priority = 'user-visible' } = {}) {
+    super()
+    const signal = /** @type {any} */ (this.signal)
+    priorityOf(priority)
+    signal.priority = priority
+    signal.addEventListener('prioritychange', (/** @type {Event} */ event) => signal.onprioritychange?.(event))
+  }
+
+  /**
+   * @param {TaskPriority} priority of all tasks that follow the signal
+   * @throws {TypeError} where it is none
+   * @throws {DOMException} NotAllowedError, within a `prioritychange` event
+   */
+  setPriority(priority) {
+    const signal = /** @type {any} */ (this.signal)
+    const { priority: previousPriority } = signal
+    priorityOf(priority)
+    if (this.#isChanging) throw new DOMException('the priority is being changed already', 'NotAllowedError')
+    if (priority === previousPriority) return
+    this.#isChanging = true
+    signal.priority = priority
+    try {
+      signal.dispatchEvent(Object.assign(new Event('prioritychange'), { previousPriority }))
+    } finally {
+      this.#isChanging = false
+    }
+  }
 }
 
 /** The scheduler of this thread. */

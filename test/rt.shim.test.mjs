@@ -2,10 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as rt from '../rt.mjs'
+import { platformHost, PLATFORMS } from './support/platform-host.mjs'
+import { CASES, isPossible, ourLog } from './support/scheduler-cases.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
-const { DeadlineError, Task, edf, fp } = rt
+const { DeadlineError, Task, TaskController, edf, fp } = rt
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 function world({ Scheduler = rt.Scheduler, ...options } = {}) {
@@ -962,7 +964,7 @@ yielding('rejects when the job that it belongs to is cancelled', async () => {
 yielding('refuses wrong options at the call', () => {
   const { scheduler } = world()
   const refused = (options, pattern) => assert.throws(() => scheduler.yield(options), pattern)
-  refused(null, /options must be an object, got null/)
+  refused('inherit', /options must be an object, got "inherit"/)
   refused({ deadline: 0 }, /deadline must be a number > 0, got 0/)
   refused({ deadline: NaN }, /deadline must be a number > 0, got NaN/)
   refused({ priority: 'urgent' }, /priority must be .*, got "urgent"/)
@@ -974,21 +976,6 @@ yielding('refuses wrong options at the call', () => {
 yielding.run()
 
 // ------------------------------------------------------------------------------- Prioritized Task Scheduling
-
-/** What `TaskController` and `TaskSignal` are in a browser. */
-class TaskController extends AbortController {
-  constructor({ priority = 'user-visible' } = {}) {
-    super()
-    this.signal.priority = priority
-  }
-
-  setPriority(priority) {
-    const { priority: previousPriority } = this.signal
-    if (priority === previousPriority) return
-    this.signal.priority = priority
-    this.signal.dispatchEvent(Object.assign(new Event('prioritychange'), { previousPriority }))
-  }
-}
 
 const PRIORITIES = ['user-blocking', 'user-visible', 'background']
 
@@ -1198,7 +1185,7 @@ tasks('with wrong arguments are refused at the call; nothing is registered', () 
       return error instanceof kind && pattern.test(error.message)
     }, `${JSON.stringify(options)}`)
   }
-  refused(null, /options must be an object, got null/, TypeError)
+  refused(5, /options must be an object, got 5/, TypeError)
   refused({ priority: 'urgent' }, /priority must be .*got "urgent"/, TypeError)
   refused({ priority: '' }, /priority must be .*got ""/, TypeError)
   refused({ priority: 'toString' }, /priority must be .*got "toString"/, TypeError)
@@ -1881,3 +1868,45 @@ interop('feature-detects it as the global object', () => {
 })
 
 interop.run()
+
+// ------------------------------------------------------------------------- the same cases as the platform's scheduler
+
+const HOSTS = [['a virtual host', virtualHost], ...PLATFORMS.map(platform => [`the default host in ${platform}`, () => platformHost({ platform })])]
+const WAYS = [
+  { budget: 'auto' }, { budget: 1 }, { budget: 3 }, { slice: 5, step: 0.3 },
+  ...[0.15, 1, 6].map(step => ({ budget: 'auto', slice: 0.1, round: 0.2, step }))
+]
+
+/** Runs one of CASES; each word of its log takes `step` ms. */
+async function logOf({ run }, host, { Scheduler, step = 0, ...options }) {
+  const scheduler = new Scheduler({ host, ...options })
+  const words = []
+  const log = word => {
+    words.push(String(word))
+    host.advance(step)
+  }
+  const timer = (fn, ms = 0) => { host.after(ms, fn) }
+  const done = run({ scheduler, TaskController, log, timer, spin: host.advance })
+  let hasEnded = false
+  const ended = done.then(() => { hasEnded = true })
+  for (let turns = 0; !hasEnded && turns < 20; turns++) await host.drain()
+  if (!hasEnded) words.push('unfinished')
+  else await ended
+  return words.join(' ')
+}
+
+for (const [where, hostOf] of HOSTS) {
+  for (const [engine, Scheduler] of [['no engine', rt.Scheduler], ['AsyncContext', ContextualScheduler]]) {
+    const cases = suite(`the platform's cases on ${where}, by ${engine}`)
+    for (const one of CASES) {
+      if (!isPossible(one, {})) continue
+      cases(one.name, async () => {
+        for (const way of WAYS) {
+          if (way.round && one.inRound) continue
+          assert.is(await logOf(one, hostOf(), { Scheduler, ...way }), ourLog(one, engine === 'AsyncContext'), JSON.stringify(way))
+        }
+      })
+    }
+    cases.run()
+  }
+}
