@@ -321,7 +321,8 @@ function reportToPlatform(error) {
  *
  * @typedef {object} Policy
  * @property {string} name
- * @property {(a: Ranked, b: Ranked) => number} compare negative when `a` is more eligible, 0 when they rank equal
+ * @property {(a: Ranked, b: Ranked) => number} compare negative when `a` is more eligible, 0 when they rank equal, as
+ *   those do that it throws for
  * @property {(task: { deadline: number, priority: number, period: number }) => number} level the preemption level,
  *   fixed at release: larger preempts smaller (Baker 1991)
  * @property {(task: { deadline: number, priority: number, period: number }) => number} [priority] the priority at release, where the
@@ -3474,7 +3475,7 @@ class Dispatcher extends Accounts {
   restand(a) {
     if (a.state >= DONE) return
     const standing = this.standingOf(a)
-    const isMisplaced = a.extras.pool !== null && !isPooled(a)
+    const isMisplaced = a.state === READY && isPooled(a) !== (a.extras.pool !== null)
     if (a.standing === standing && !isMisplaced) return
     if (a.state === READY) this.take(a)
     a.standing = standing

@@ -7,7 +7,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, Task, edf, fp, rm } from '../rt.mjs'
 import { Reservation, at, periodic, sleep, until } from '../alarms.mjs'
-import { Channel, Mutex, Resource, nonPreemptive, par } from '../sync.mjs'
+import { Channel, Mutex, Resource, choice, nonPreemptive, par } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, executions, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
@@ -1531,6 +1531,26 @@ families('one that is ready when another has used the reservation up runs by wha
   scheduler.spawn(() => execute(host, 5), { name: 'between', priority: 3 })
   host.run()
   assert.equal(ran(), { first: [[0, 3], [10, 11]], second: [[3, 5]], between: [[5, 10]], waits: [] })
+})
+
+families('one that another has waited for goes after those with an earlier deadline again', () => {
+  const { host, scheduler, reserve, run, ran } = world({ policy: edf })
+  const reservation = reserve({ capacity: 4, period: 10 })
+  const soonest = reserve({ name: 'soonest', capacity: 1, period: 5 })
+  const channel = new Channel()
+  const later = run('later', 1, { deadline: 50, reservation })
+  const waits = scheduler.spawn(function* () {
+    yield choice([{ wait: later }, { receive: channel }])
+  }, { name: 'waits', deadline: 30, reservation })
+  scheduler.observe(({ type, job }) => {
+    if (type !== 'block' || job !== waits) return
+    scheduler.spawn(() => {
+      run('earlier', 1, { deadline: 20, reservation })
+      channel.offer('no need to wait')
+    }, { name: 'wakes', reservation: soonest })
+  })
+  host.run()
+  assert.equal(ran(), { waits: [], wakes: [], earlier: [[0, 1]], later: [[1, 2]] })
 })
 
 families.run()
