@@ -20,6 +20,9 @@ export function activationOf(job) {
   return target
 }
 
+/** Whether a process would go on for what its scheduler still has to do. @param {any} dispatcher */
+export const isAwaited = ({ timeline, loop }) => timeline.refs > 0 || loop.isPosted
+
 /** The nodes of a heap, each with those that must come after it. @param {any} heap */
 function orderedPairs(heap) {
   const pairs = []
@@ -39,9 +42,11 @@ function orderedPairs(heap) {
  * macrotasks of its host.
  *
  * @param {any} dispatcher @param {Iterable<any>} activations those that are known, ended or not
- * @param {Iterable<any>} reservations @param {(text: string) => void} note
+ * @param {Iterable<any>} reservations
+ * @param {{ isOrdered: boolean }} options isOrdered: whether the policy has never thrown
+ * @param {(text: string) => void} note
  */
-export function checkInvariants(dispatcher, activations, reservations, note) {
+export function checkInvariants(dispatcher, activations, reservations, { isOrdered }, note) {
   const { ready, running, current, gates, timeline } = dispatcher
   const named = (/** @type {any} */ a) => a.job.name
   const { nodes, pairs } = orderedPairs(ready)
@@ -52,6 +57,7 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
   if (nodes.size !== ready.size) note(`the ready queue counts ${ready.size} jobs and has ${nodes.size}`)
   if (current !== null && current !== running) note(`${named(current)} is current, not running`)
   for (const a of nodes) if (a.state !== READY) note(`${named(a)} is in the ready queue and is ${a.job.state}`)
+  const misplaced = isOrdered ? note : () => {}
   const pools = new Set()
   for (const a of activations) {
     if (a.dispatcher !== dispatcher) continue
@@ -70,11 +76,11 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
     is(PENDING, extras.pending !== null && extras.pending.index !== OUTSIDE && state === PENDING,
       'on the timeline')
     if (state === DEPLETED && !extras.server) note(`${named(a)} is depleted without a reservation`)
-    checkStanding(dispatcher, a, note)
+    checkStanding(dispatcher, a, misplaced)
   }
-  for (const pool of pools) checkPool(dispatcher, pool, nodes, note)
+  for (const pool of pools) checkPool(dispatcher, pool, nodes, note, misplaced)
   // 3
-  for (const [a, b] of pairs) if (!(order(a, b) < 0)) note(`${named(a)} is before ${named(b)} in the ready queue`)
+  for (const [a, b] of pairs) if (!(order(a, b) < 0)) misplaced(`${named(a)} is before ${named(b)} in the ready queue`)
   // 4
   let ceiling = -Infinity
   for (const gate of gates) {
@@ -110,21 +116,25 @@ export function checkInvariants(dispatcher, activations, reservations, note) {
  * Whether the first of a reservation's jobs, and no other, is in the ready queue.
  *
  * @param {any} dispatcher @param {any} pool @param {Set<any>} ready @param {(text: string) => void} note
+ * @param {(text: string) => void} misplaced notes what is out of order
  */
-function checkPool(dispatcher, pool, ready, note) {
+function checkPool(dispatcher, pool, ready, note, misplaced) {
   const { first, heap, isOut } = pool
   const { running } = dispatcher
   const named = (/** @type {any} */ a) => a.job.name
   const { nodes, pairs } = orderedPairs(heap)
-  for (const [a, b] of pairs) if (!(dispatcher.compareOwn(a, b) < 0)) note(`${named(a)} is before ${named(b)} in a pool`)
+  const isBefore = (/** @type {any} */ a, /** @type {any} */ b) => dispatcher.compareOwn(a, b) < 0
+  for (const [a, b] of pairs) if (!isBefore(a, b)) misplaced(`${named(a)} is before ${named(b)} in a pool`)
   for (const a of nodes) if (a.extras.pool !== pool) note(`${named(a)} is in a pool, and does not know`)
   if (first !== null && !ready.has(first)) note(`${named(first)} is first in its pool and not in the ready queue`)
   if (isOut && first !== null) note(`${named(first)} is out and in the ready queue`)
   const best = heap.first
   if (isOut || best === null) return
-  if (first !== null && !(dispatcher.compareOwn(first, best) < 0)) note(`${named(best)} goes before the first of its pool`)
+  if (first !== null && !isBefore(first, best)) misplaced(`${named(best)} goes before the first of its pool`)
+  if (first !== null) return
   const runs = running !== null && running.extras.server?.pool === pool && pool.holds(running)
-  if (first === null && !(runs && dispatcher.compareOwn(running, best) < 0)) note(`${named(best)} is not in the ready queue`)
+  const report = runs ? misplaced : note
+  if (!runs || !isBefore(running, best)) report(`${named(best)} is not in the ready queue`)
 }
 
 /**

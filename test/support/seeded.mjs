@@ -81,14 +81,14 @@ export function seeded(seed) {
 
 /**
  * Calls `fn` with generators of the seeds 1..count. Set SEED in the environment to run one seed alone, SEEDS
- * to run more or fewer. A failure says which seed repeats it.
+ * to run more, fewer or others: `10000`, `5001-10000`. A failure says which seed repeats it.
  * @param {number} count
  * @param {(random: Random) => void | Promise<void>} fn
  */
 export async function forSeeds(count, fn) {
   const { SEED, SEEDS } = process.env
-  const first = SEED ? Number(SEED) : 1
-  const last = SEED ? first : SEEDS ? Number(SEEDS) : count
+  const [last, first = 1] = SEED ? [Number(SEED), Number(SEED)]
+    : SEEDS ? SEEDS.split('-').map(Number).reverse() : [count]
   for (let seed = first; seed <= last; seed++) {
     try {
       await fn(seeded(seed))
