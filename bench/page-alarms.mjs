@@ -60,7 +60,8 @@ async function keep(way, period, duration) {
       return () => clearInterval(interval)
     }
   }[way]()
-  await new Promise(resolve => setTimeout(resolve, duration))
+  // The last one has half a period to come.
+  await new Promise(resolve => setTimeout(resolve, duration + period / 2))
   stop()
   return { late, periods: Math.floor((scheduler.now() - begin) / period) }
 }
