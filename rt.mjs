@@ -192,25 +192,19 @@ const LONGEST_BACKGROUND = 4
  *
  * @param {any} platform @param {any} scheduler its own @returns {(fn: () => void) => void}
  */
-function backgroundPost(platform, scheduler) {
-  // Firefox complains of tasks whose page has been left. Should it be shown again, the timers go on with them.
-  let leaving = new platform.AbortController()
-  platform.addEventListener('pagehide', () => {
-    leaving.abort()
-    leaving = new platform.AbortController()
-  })
-  return fn => {
-    let isOver = false
-    const once = () => {
-      if (isOver) return
-      isOver = true
-      platform.clearTimeout(late)
-      fn()
-    }
-    const late = platform.setTimeout(once, LONGEST_BACKGROUND)
-    scheduler.postTask(once, { priority: 'background', signal: leaving.signal })
-      .catch((/** @type {any} */ error) => { if (error?.name !== 'AbortError') throw error })
+const backgroundPost = (platform, scheduler) => fn => {
+  // Each has a signal of its own: a task that is overtaken does not stay, and no signal gathers them.
+  const overtaken = new platform.AbortController()
+  const late = platform.setTimeout(() => {
+    overtaken.abort()
+    fn()
+  }, LONGEST_BACKGROUND)
+  const turn = () => {
+    platform.clearTimeout(late)
+    fn()
   }
+  scheduler.postTask(turn, { priority: 'background', signal: overtaken.signal })
+    .catch((/** @type {any} */ error) => { if (error?.name !== 'AbortError') throw error })
 }
 
 /** ms. Rounds that are longer are meant to outlast frames. */

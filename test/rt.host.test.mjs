@@ -187,10 +187,12 @@ async function inBrowser(options, use) {
   const here = browser(rest)
   if (scheduling) here.globals.navigator.scheduling = scheduling(here)
   if (background) {
+    here.signals = []
     here.globals.scheduler = {
       postTask(fn, { priority, signal }) {
         assert.is(priority, 'background')
         background.push(fn)
+        here.signals.push(signal)
         return new Promise((_, reject) => {
           signal.addEventListener('abort', () => {
             background.splice(background.indexOf(fn), 1)
@@ -199,9 +201,6 @@ async function inBrowser(options, use) {
         })
       }
     }
-    const page = new EventTarget()
-    here.leave = () => page.dispatchEvent(new Event('pagehide'))
-    here.globals.addEventListener = page.addEventListener.bind(page)
   }
   try {
     await withGlobals(here.globals, module => use(here, module))
@@ -420,18 +419,20 @@ pages('a background round that other tasks hold up is run by a timer, and once o
   })
 })
 
-pages('a page that is left has no tasks, and goes on when it is shown again', () => {
+pages('each background round has a signal of its own, and is taken back when its timer overtakes it', () => {
   const posted = []
   return inBrowser({ interval: 16, background: posted }, async (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
-    scheduler.spawn(execute(here, 2))
-    assert.is(posted.length, 1)
-    here.leave()
-    for (let n = 0; n < 5; n++) await undefined // a rejection that nobody handles would fail the test
-    assert.is(posted.length, 0)
-    here.run(30)
-    assert.equal(starts, [4])
+    scheduler.spawn(execute(here, 12))
+    const waiting = []
+    for (const time of [4, 13, 22]) {
+      waiting.push(posted.length)
+      here.run(time)
+      for (let n = 0; n < 5; n++) await undefined // a rejection that nobody handles would fail the test
+    }
+    assert.equal([starts, waiting, posted], [[4, 13, 22], [1, 1, 1], []])
+    assert.is(new Set(here.signals).size, 3)
   })
 })
 

@@ -83,7 +83,6 @@ function page(host, interval) {
     requestAnimationFrame: fn => ({ cancel: frame(() => fn(Math.floor(host.time / interval + 1e-9) * interval)) }),
     /** @param {{ cancel: () => void }} request */
     cancelAnimationFrame: request => request.cancel(),
-    addEventListener() {},
     AbortController
   }
 }
