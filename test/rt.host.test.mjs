@@ -245,18 +245,18 @@ const perFrame = (starts, interval, frames) => Array.from({ length: frames }, (_
 
 const pages = suite('a page')
 
-// The first frame is expected after 16.7 ms, and the points are 1 ms apart. In Firefox the message that is posted at 32
-// comes before the frame.
+// The first frame is expected after 16.7 ms, a round ends 2 ms later, and the points are 1 ms apart. In Firefox the
+// message that is posted at 34 comes before the frame.
 const PACED = {
   firefox: [
     '0 message', '5 message', '10 message', '15 message',
-    '17 frame', '17 message', '22 message', '27 message', '32 message',
-    '33 frame', '33 message', '38 message', '43 message'
+    '19 frame', '19 message', '24 message', '29 message', '34 message',
+    '35 frame', '35 message', '40 message', '45 message'
   ],
   chromium: [
     '0 message', '5 message', '10 message', '15 message',
-    '17 frame', '17 message', '22 message', '27 message',
-    '32 frame', '32 message', '37 message', '42 message'
+    '19 frame', '19 message', '24 message', '29 message',
+    '34 frame', '34 message', '39 message', '44 message'
   ]
 }
 
@@ -336,7 +336,7 @@ pages('a display of 30 Hz gets its frames, and rounds come to use the time betwe
     const drawn = animation(here)
     const starts = beginnings(scheduler)
     scheduler.spawn(forEver(here))
-    here.run(32 * 60)
+    here.run(32 * 60 + 2)
     assert.equal(drawn, multiples(32, 60))
     const counts = perFrame(starts, 32, 60)
     assert.ok(counts[0] === 4 && counts[59] > 6, counts.join(' '))
@@ -364,7 +364,7 @@ pages('on an idle page a job starts at once, however long ago the last frame was
     for (const time of times) here.at(time, () => scheduler.spawn(execute(here, 1)))
     scheduler.spawn(execute(here, 18))
     here.run(2000)
-    assert.equal(starts, [0, 5, 10, 15, 17, ...times])
+    assert.equal(starts, [0, 5, 10, 15, ...times])
   })
 })
 
@@ -482,20 +482,20 @@ pages('where input can be asked for, rounds are messages', () => {
   })
 })
 
-pages('where frames and messages take turns, short rounds fill the time until a late frame', () => {
+pages('where frames and messages take turns, rounds go on until a late frame comes', () => {
   const scheduling = () => ({ isInputPending: () => false })
   return inBrowser({ interval: 16, engine: 'chromium', scheduling }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
     const starts = beginnings(scheduler)
     scheduler.spawn(forEver(here, 0.25))
     here.framesStopped = true
-    here.run(18.5)
-    // Due at 16.67.
-    assert.equal(starts, [0, 5, 10, 15, 16.75, 17.25, 17.75, 18.25])
+    here.run(30)
+    // Due at 16.67, and expected until 18.67.
+    assert.equal(starts, [0, 5, 10, 15, 18.75, 23.75, 28.75])
     here.framesStopped = false
-    here.run(33)
-    assert.equal(here.log.slice(-7), [
-      '18.25 message', '18.75 frame', '18.75 message', '23.75 message', '28.75 message', '32.75 frame', '32.75 message'
+    here.run(51)
+    assert.equal(here.log.slice(-6), [
+      '33.75 frame', '33.75 message', '38.75 message', '43.75 message', '48.75 frame', '48.75 message'
     ])
     assert.is(here.outstanding('timer'), 0)
   })
@@ -517,17 +517,17 @@ pages('when frames stop coming, rounds go on after a while, until frames come ag
     const starts = beginnings(scheduler)
     scheduler.spawn(forEver(here))
     here.framesStopped = true
-    here.run(84)
-    assert.equal(starts, [0, 5, 10, 15, 67, 72, 77, 82])
+    here.run(86)
+    assert.equal(starts, [0, 5, 10, 15, 69, 74, 79, 84])
     assert.equal(here.log, [
       '0 message', '5 message', '10 message', '15 message',
-      '67 timer', '67 message', '72 message', '77 message', '82 message'
+      '69 timer', '69 message', '74 message', '79 message', '84 message'
     ])
     here.framesStopped = false
     const drawn = animation(here)
     here.run(16 * 12 - 1)
     assert.equal(drawn, [80, 96, 112, 128, 144, 160, 176])
-    assert.equal(perFrame(starts, 16, 12).slice(6), [3, 4, 4, 4, 4, 4])
+    assert.equal(perFrame(starts, 16, 12).slice(6), [3, 3, 4, 4, 4, 4])
   })
 })
 
@@ -552,13 +552,13 @@ pages('a round that waits for a frame is let go when the page is hidden, and pac
     here.at(28, () => here.show('visible'))
     here.run(26)
     assert.equal(here.log, [
-      '0 message', '5 message', '10 message', '15 message', '17 page', '17 message', '22 message'
+      '0 message', '5 message', '10 message', '15 message', '19 page', '19 message', '24 message'
     ])
     assert.is(here.outstanding('timer'), 0)
     const drawn = animation(here)
     here.run(16 * 8 - 1)
-    assert.equal(drawn, [32, 48, 64, 80, 96, 112])
-    assert.equal(perFrame(starts, 16, 8).slice(3), [4, 4, 4, 4, 4])
+    assert.equal(drawn, [16, 32, 48, 64, 80, 96, 112])
+    assert.equal(perFrame(starts, 16, 8).slice(3), [3, 4, 4, 4, 4])
   })
 })
 
