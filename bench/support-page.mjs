@@ -54,15 +54,14 @@ const slicedBy = giveWay => (place, work, args, done) => {
 
 async function loadReact() {
   const response = await fetch('/bench/peers/node_modules/scheduler/cjs/scheduler.production.js')
-  if (!response.ok) return undefined
   const exports = {}
   new Function('exports', await response.text())(exports)
   return exports
 }
 
-/** @returns {Promise<import('../examples/macro/ways.mjs').Way[]>} those that there are */
-export async function peers() {
-  const react = await loadReact()
+/** @param {boolean} hasReact @returns {Promise<import('../examples/macro/ways.mjs').Way[]>} those that there are */
+export async function peers(hasReact) {
+  const react = hasReact ? await loadReact() : undefined
   const byReact = (place, work, args, done) => {
     const steps = new Steps(work.preemptible(...args))
     const next = () => {
