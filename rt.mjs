@@ -3053,7 +3053,7 @@ class Dispatcher extends Accounts {
     /** @type {Policy} */
     this.policy = settings.policy
     this.round = settings.round
-    this.limit = settings.limit
+    this.budget = settings.budget
     this.closed = settings.closed
     this.paused = settings.paused
     this.onMiss = settings.onMiss
@@ -3163,7 +3163,7 @@ class Dispatcher extends Accounts {
     }
     if (options === undefined && !(work instanceof Task)) {
       const a = new Activation(this, this.stats.jobs + 1, work, leaf, args.length === 0 ? NO_ARGUMENTS : args)
-      a.limit = this.limit
+      a.limit = this.budget
       a.release = this.read()
       if (this.policy.priority !== undefined) a.priority = this.policy.priority(DEFAULTS)
       this.admit(a)
@@ -3188,7 +3188,7 @@ class Dispatcher extends Accounts {
     a.release = release ?? now
     a.deadline = parameters.deadline
     a.priority = priority
-    a.limit = parameters.limit ?? this.limit
+    a.limit = parameters.limit ?? this.budget
     if (parameters.wcet < Infinity) extrasOf(a).wcet = parameters.wcet
     if (parameters.period < Infinity) extrasOf(a).period = parameters.period
     if (parameters.onMiss !== undefined) extrasOf(a).onMiss = parameters.onMiss
@@ -4069,7 +4069,7 @@ class Dispatcher extends Accounts {
   /** @param {any} work @param {any} leaf @param {number} release @returns {Activation} of the shim */
   activate(work, leaf, release) {
     const a = new Activation(this, this.stats.jobs + 1, work, leaf, NO_ARGUMENTS)
-    a.limit = this.limit
+    a.limit = this.budget
     a.release = release
     return a
   }
@@ -4179,41 +4179,42 @@ const YIELD_OPTIONS = ['priority', 'signal', 'deadline']
 /** @type {any} */
 const NO_OPTIONS = Object.freeze({})
 const POST_OPTIONS = [...YIELD_OPTIONS, 'delay']
-const SETTINGS = ['policy', 'slice', 'round', 'budget', 'host', 'paused', 'closed', 'onMiss', 'onOverrun', 'onStall', 'onError']
 
-/** @param {any} options @param {any} base settings in force @returns {any} settings */
-function settingsOf(options, base) {
-  optionsOf(options, SETTINGS)
-  const or = (/** @type {string} */ name) => options[name] === undefined ? base[name] : options[name]
-  for (const name of ['onMiss', 'onOverrun', 'onStall', 'onError']) {
-    if (options[name] !== undefined) callable(name, options[name])
+/** @param {string} name @param {any} value @param {string[]} required @param {string[]} optional */
+function withMethods(name, value, required, optional) {
+  record(name, value)
+  for (const method of required) callable(`${name}.${method}`, value[method])
+  for (const method of optional) if (value[method] !== undefined) callable(`${name}.${method}`, value[method])
+  return value
+}
+
+/** The options of a scheduler, and how each is checked. @type {Record<string, (name: string, value: any) => any>} */
+const SETTINGS = {
+  policy: (name, value) => withMethods(name, policyOf(value), ['compare', 'level'], ['priority']),
+  slice: positive,
+  round: positive,
+  budget: points,
+  host: (name, value) =>
+    withMethods(name, value, ['now', 'post', 'after'], ['inputPending', 'frame', 'hidden', 'eventTime', 'report']),
+  paused: flag,
+  closed: flag,
+  onMiss: callable,
+  onOverrun: callable,
+  onStall: callable,
+  onError: callable
+}
+
+/** @param {any} options @param {any} inForce what counts where nothing is given @returns {any} settings */
+function settingsOf(options, inForce) {
+  optionsOf(options, Object.keys(SETTINGS))
+  /** @type {any} */
+  const settings = {}
+  for (const [name, check] of Object.entries(SETTINGS)) {
+    settings[name] = options[name] === undefined ? inForce[name] : check(name, options[name])
   }
-  for (const name of ['paused', 'closed']) {
-    if (typeof or(name) !== 'boolean') throw wrongType(name, 'a boolean', options[name])
-  }
-  const policy = policyOf(or('policy'))
-  callable('policy.compare', policy.compare)
-  callable('policy.level', policy.level)
-  if (policy.priority !== undefined) callable('policy.priority', policy.priority)
-  const host = record('host', or('host'))
-  for (const name of ['now', 'post', 'after']) callable(`host.${name}`, host[name])
-  for (const name of ['inputPending', 'frame', 'hidden', 'eventTime', 'report']) {
-    if (host[name] !== undefined) callable(`host.${name}`, host[name])
-  }
-  return {
-    policy,
-    key: KEYS.get(policy.compare) ?? null,
-    host,
-    slice: positive('slice', or('slice')),
-    round: positive('round', or('round')),
-    limit: options.budget === undefined ? base.limit : points('budget', options.budget),
-    paused: or('paused'),
-    closed: or('closed'),
-    onMiss: or('onMiss'),
-    onOverrun: or('onOverrun'),
-    onStall: or('onStall'),
-    onError: or('onError')
-  }
+  settings.host ??= defaultHost()
+  settings.key = KEYS.get(settings.policy.compare) ?? null
+  return settings
 }
 
 /**
@@ -4234,8 +4235,7 @@ export class Scheduler {
    */
   constructor(options = {}) {
     this.#dispatcher = new Dispatcher(this, settingsOf(options, {
-      policy: edf, slice: SLICE, round: ROUND, limit: AUTO, paused: false, closed: false,
-      get host() { return defaultHost() }
+      policy: edf, slice: SLICE, round: ROUND, budget: AUTO, paused: false, closed: false
     }))
   }
 
@@ -4246,8 +4246,7 @@ export class Scheduler {
    * @throws {TypeError | RangeError} naming the option; TypeError while a job lives
    */
   configure(options) {
-    const settings = settingsOf(options, this.#dispatcher)
-    this.#dispatcher.configure(settings)
+    this.#dispatcher.configure(settingsOf(options, this.#dispatcher))
   }
 
   /**
