@@ -1487,6 +1487,8 @@ class Extras {
   gates = 0
   /** A copy of its own keys, for those it lends them to. @type {Standing | null} */
   rank = null
+  /** By which it runs after all others, when its reservation is depleted. @type {Standing | null} */
+  background = null
   /** The queues it owns, whose best waiter lends it its standing. @type {Queue[]} */
   owned = []
   /** @type {Queue | null} */
@@ -3234,7 +3236,7 @@ class Dispatcher extends Accounts {
       throw error
     }
     extrasOf(a).uses = uses
-    extrasOf(a).server = reservation
+    extrasOf(a).server = reservation?.payer ?? reservation
     a.standing = this.standingOf(a)
   }
 
@@ -3432,6 +3434,7 @@ class Dispatcher extends Accounts {
     if (a.state === READY) this.take(a)
     a[key] = value
     if (a.extras.rank !== null) a.extras.rank = null
+    if (a.extras.background !== null) a.extras.background = null
     a.standing = this.standingOf(a)
     if (!isPending) return this.place(a)
     // The level has changed, by which resources compute their ceilings.
@@ -3962,7 +3965,7 @@ class Dispatcher extends Accounts {
     const server = a.extras.server
     if (server !== null) server.charge?.(a.job, ms, time, standing)
     const { payer } = standing
-    if (payer !== undefined && payer !== server?.payer) payer.charge?.(a.job, ms, time, standing)
+    if (payer !== undefined && payer !== server) payer.charge?.(a.job, ms, time, standing)
     if (server !== null && a.extras.reason !== NOT_CANCELLED) this.leaveReservation(a)
   }
 
@@ -4374,7 +4377,7 @@ export class Scheduler {
  *   budget, with the standing by which the job ran
  * @property {number} [level] of a reservation: the preemption level of its jobs, instead of their own
  * @property {string} [name] of a reservation, for the trace
- * @property {JobHook} [payer] of a reservation: the payer of its standings
+ * @property {JobHook} [payer] of a reservation: what takes its place once the job is attached; default itself
  * @property {Pool} [pool] of a reservation: of `seam.pool`, where its standings put all its jobs in the order of their own
  *   keys: one for all, or one each that has them. It is told when they change; without one, each job is (`refresh`)
  * @property {(job: Job, time: number) => void} [ready] the job has become ready: before its standing is asked for
@@ -4440,7 +4443,7 @@ class Gate {
  * - `event(fn, schedulers)` has `fn` hand on an event of the event loop: jobs that it makes ready, and those of `schedulers`
  *   that are ready, run right after it, without a further task, which a browser may put off until the next frame. Nothing
  *   else may be on the stack
- * - `rank(job)` a copy of what a job is ranked by, for standings
+ * - `background(job)` the standing of a job that runs after all others, by its own keys
  * - `emit(scheduler, type, job, more)` writes into the trace
  */
 export const seam = /* @__PURE__ */ Object.freeze({
@@ -4449,7 +4452,6 @@ export const seam = /* @__PURE__ */ Object.freeze({
   Waitable,
   Queue,
   Heap,
-  rank: rankOf,
   check,
   parameters: TASK_OPTIONS,
   here,
@@ -4492,7 +4494,20 @@ export const seam = /* @__PURE__ */ Object.freeze({
 
   /** @param {Job} job @param {() => void} fn called when the job has ended; it counts as nobody who has asked */
   ended(job, fn) {
-    if (new Join(activationOf(job)).enlist({ job: null, woken: fn })) fn()
+    const a = activationOf(job)
+    const woken = () => {
+      try {
+        fn()
+      } catch (error) {
+        a.dispatcher.report(error, null)
+      }
+    }
+    if (new Join(a).enlist({ job: null, woken })) woken()
+  },
+
+  /** @param {Job} job @returns {Standing} */
+  background(job) {
+    return extrasOf(activationOf(job)).background ??= { band: -1, job: rankOf(job) }
   },
 
   /** @param {Job} job @returns {object | undefined} */

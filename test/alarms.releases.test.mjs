@@ -504,13 +504,13 @@ looping('one job goes from period to period, and its deadline with it', () => {
   assertTrace(trace, `
     5 release loop
     5 start loop
-    7 block loop on=Beginning
+    7 block loop on=PeriodStart
     15 wake loop
     15 resume loop
-    17 block loop on=Beginning
+    17 block loop on=PeriodStart
     25 wake loop
     25 resume loop
-    27 block loop on=Beginning
+    27 block loop on=PeriodStart
     35 wake loop
     35 resume loop
     35 finish loop
@@ -684,10 +684,10 @@ looping('count is the number of periods: after the last the job is cancelled, qu
   assertTrace(trace, `
     0 release loop
     0 start loop
-    1 block loop on=Beginning
+    1 block loop on=PeriodStart
     10 wake loop
     10 resume loop
-    11 block loop on=Beginning
+    11 block loop on=PeriodStart
     20 wake loop
     20 resume loop
     21 cancel loop error=AbortError

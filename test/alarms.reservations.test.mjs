@@ -140,10 +140,10 @@ sporadic('comes back piece by piece, where it was used piece by piece', () => {
   assertTrace(trace, `
     0 release a
     0 start a
-    1 block a on=Moment
+    1 block a on=Sleep
     4 wake a
     4 resume a
-    6 block a on=Moment
+    6 block a on=Sleep
     10 replenish reservation=R due=10
     11 wake a
     11 resume a
@@ -1742,7 +1742,7 @@ resizing('off while its job waits for something else: it stops when it is woken'
   assertTrace(trace, `
     0 release a
     0 start a
-    0 block a on=Moment
+    0 block a on=Sleep
     3 wake a
     3 deplete a reservation=R
     5 wake a

@@ -60,7 +60,7 @@ moments('a sleeping job goes on when exactly so much time has passed, and others
     0 release sleeper
     0 release other
     0 start sleeper
-    1 block sleeper on=Moment
+    1 block sleeper on=Sleep
     1 start other
     4 wake sleeper
     4 preempt other by=sleeper

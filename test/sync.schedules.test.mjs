@@ -151,7 +151,7 @@ function assertTextbook(jobs, policy, protocol, options = {}) {
   const { host, trace, spawned, sections } = realise(jobs, policy, protocol, options)
   host.run()
   const expected = simulate(jobs, policy, protocol, options)
-  const text = trace.text().replace(/on=Moment$/gm, 'on=sleep')
+  const text = trace.text().replace(/on=Sleep$/gm, 'on=sleep')
   assertTrace(text, expected.trace, `under ${policy} and ${protocol} the schedules differ`)
   const ran = executions(trace.records)
   assert.equal(spawned.map(job => ran.get(job) ?? []), expected.intervals)

@@ -860,7 +860,7 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     for (const { name, holder } of resources) if (holder !== null) note(`${name} is still held by ${holder.name}`)
     if (dispatcher.gates.length > 0) note('the ceiling stack is not empty')
     for (const reservation of accounts) {
-      const { jobs, busy } = reservation[Object.getOwnPropertySymbols(Object.getPrototypeOf(reservation))[0]]
+      const { jobs, busy } = reservation[Object.getOwnPropertySymbols(reservation)[0]]
       if (jobs.size > 0 || busy.size > 0) note(`${reservation.name} still has ${jobs.size} jobs, ${busy.size} busy`)
     }
     if (scheduler.current !== null) note(`${scheduler.current.name} is current in the end`)
