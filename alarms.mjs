@@ -33,10 +33,29 @@ const interval = number('a finite number > 0', value => Number.isFinite(value) &
 const timestamp = number('a number > -Infinity', value => value > -Infinity)
 const times = number('an integer >= 1 or Infinity', value => value === Infinity || Number.isSafeInteger(value) && value >= 1)
 const fraction = number('a number from 0 to 1', value => value >= 0 && value <= 1)
-const shareOf = number('a number > 0 and <= 1', value => value > 0 && value <= 1)
+const positiveFraction = number('a number > 0 and <= 1', value => value > 0 && value <= 1)
+/** @param {string[]} choices */
+const among = (...choices) => (/** @type {string} */ name, /** @type {any} */ value) => oneOf(name, value, choices)
+/** What else checks: Task, or the code that reads it. */
+const elsewhere = () => {}
 
-/** @param {any} signal */
-const checkSignal = signal => signal === undefined || check.signal(signal)
+/** Checks of options, by name. @typedef {Record<string, (name: string, value: any) => unknown>} Checks */
+/** @type {Checks} */
+const TASK = Object.fromEntries(PARAMETERS.map(name => [name, elsewhere]))
+/** @type {Checks} */
+const SIGNAL = { signal: (_, value) => check.signal(value) }
+
+/**
+ * Options: those that are given are known, and as they must be.
+ *
+ * @param {any} options @param {Checks} checks @returns {any}
+ * @throws {TypeError | RangeError} naming the option
+ */
+function checked(options, checks) {
+  optionsOf(options, Object.keys(checks))
+  for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
+  return options
+}
 
 /**
  * Calls `end` when the signal is aborted.
@@ -150,11 +169,10 @@ export class Alarm {
   constructor(scheduler, time, work, next, options) {
     if (!(scheduler instanceof Scheduler)) throw new TypeError('alarms are made by after(), at() and every()')
     const { ref = true, signal } = options
-    checkSignal(signal)
     this.#scheduler = scheduler
     this.#work = work
     this.#next = next
-    this.#ref = flag('ref', ref)
+    this.#ref = ref
     this.#unfollow = follow(signal, () => { this.cancel() })
     if (signal?.aborted) this.cancel()
     else this.#set(time)
@@ -199,8 +217,8 @@ export class Alarm {
  *   ? R extends Iterator<any, any, any> | PromiseLike<any> ? Taking<W, []> : unknown : Taking<W, []>} Alarmed
  */
 
-const ONCE = [...PARAMETERS, 'ref', 'signal']
-const REPEATED = [...ONCE, 'phase', 'count', 'catchUp']
+const ONCE = { ...TASK, ...SIGNAL, ref: flag }
+const REPEATED = { ...ONCE, phase: duration, count: times, catchUp: among('skip', 'all') }
 const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction']
 
 /**
@@ -231,7 +249,7 @@ function activationOf(work, options) {
  */
 export function after(ms, work, options = {}) {
   notNegative('ms', ms)
-  const { scheduler, activate } = activationOf(work, optionsOf(options, ONCE))
+  const { scheduler, activate } = activationOf(work, checked(options, ONCE))
   return new Alarm(scheduler, scheduler.now() + ms, activate, () => undefined, options)
 }
 
@@ -247,7 +265,7 @@ export function after(ms, work, options = {}) {
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
-  const { scheduler, activate } = activationOf(work, optionsOf(options, ONCE))
+  const { scheduler, activate } = activationOf(work, checked(options, ONCE))
   return new Alarm(scheduler, time, activate, () => undefined, options)
 }
 
@@ -266,12 +284,10 @@ export function at(time, work, options = {}) {
  */
 export function every(period, work, options = {}) {
   interval('period', period)
-  const { phase = period, count = Infinity, catchUp = 'skip' } = optionsOf(options, REPEATED)
-  duration('phase', phase)
-  oneOf('catchUp', catchUp, ['skip', 'all'])
-  let left = times('count', count)
+  const { phase = period, count = Infinity, catchUp = 'skip' } = checked(options, REPEATED)
   const { scheduler, activate } = activationOf(work, options)
   const cycle = new Cycle(scheduler.now() + phase, period)
+  let left = count
   const next = () => {
     const time = cycle.advance(catchUp === 'all' ? -Infinity : scheduler.now())
     return --left > 0 ? time : undefined
@@ -281,21 +297,26 @@ export function every(period, work, options = {}) {
 
 // ----------------------------------------------------------------------------------------------- 2 waiting
 
-const ACTING = ['scheduler']
+const ACTING = { scheduler: elsewhere }
 
 /** Waits for a time. */
 class Sleep extends Waitable {
   #timeOf
   #options
+  #ring
   /** @type {{ cancel(): boolean } | null} */
   #entry = null
 
-  /** @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options */
-  constructor(timeOf, options) {
+  /**
+   * @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options
+   * @param {() => void} [ring] what is done at the time
+   */
+  constructor(timeOf, options, ring = () => this.wake()) {
     super()
-    here(optionsOf(options, ACTING)) // only at `begin` is it known which, but a wrong one is refused here
+    here(checked(options, ACTING)) // only at `begin` is it known which, but a wrong one is refused here
     this.#timeOf = timeOf
     this.#options = options
+    this.#ring = ring
   }
 
   get isRanked() { return false }
@@ -306,14 +327,10 @@ class Sleep extends Waitable {
   }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {
-    if (time < Infinity) this.#entry = seam.at(scheduler, time, () => this.ring())
+    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.#ring)
   }
   undo() {
     this.#entry?.cancel()
-  }
-  /** The time has come. */
-  ring() {
-    this.wake()
   }
 }
 
@@ -345,7 +362,6 @@ export function until(time, options = {}) {
 
 /** Waits for something else, but no longer than for a time. */
 class Timeout extends Sleep {
-  #ms
   #awaited
   #subject
   /** @type {{ job: Job | null, woken: () => void } | null} */
@@ -355,8 +371,10 @@ class Timeout extends Sleep {
   constructor(ms, subject, options) {
     const awaited = Waitable.of(subject)
     if (awaited === null) throw wrongType('awaited', 'a promise, a job or a waitable', subject)
-    super(scheduler => scheduler.now() + ms, options)
-    this.#ms = ms
+    super(scheduler => scheduler.now() + ms, options, () => {
+      this.undo()
+      this.fail(new TimeoutError(`not within ${ms} ms`))
+    })
     this.#awaited = awaited
     this.#subject = subject
   }
@@ -388,11 +406,6 @@ class Timeout extends Sleep {
   undo() {
     super.undo()
     if (this.#waiter !== null) this.#awaited.leave(this.#waiter)
-  }
-
-  ring() {
-    this.undo()
-    this.fail(new TimeoutError(`not within ${this.#ms} ms`))
   }
 }
 
@@ -445,6 +458,10 @@ class Jitter {
   release = new Samples()
   start = new Samples()
   finish = new Samples()
+
+  summary() {
+    return { release: this.release.summary(), start: this.start.summary(), finish: this.finish.summary() }
+  }
 }
 
 /** The courses of the jobs that have one. @type {WeakMap<Job, Course>} */
@@ -500,136 +517,17 @@ class Course {
 }
 
 /** @typedef {'skip' | 'queue' | 'abort'} Excess */
+/**
+ * @typedef {object} Periodic made by `periodic`
+ * @property {() => boolean} cancel releases no more jobs; a loop is cancelled, other jobs run to their ends. Whether it would
+ *   have gone on
+ * @property {number} jobs released so far
+ * @property {number} skipped periods that have started and for which there was no job
+ * @property {() => { release: Summary, start: Summary, finish: Summary }} jitter how long after the starts of their periods
+ *   jobs were released, started and finished: ms, over the last 1000
+ */
 
-/** Releases a job every period (RTSJ: a periodic thread's release parameters). Made by `periodic`. */
-class Periodic {
-  #source
-  #excess
-  #cycle
-  #count
-  #alarm
-  #unfollow
-  /** The latest job, while it lives. @type {Job | null} */
-  #job = null
-  /** That of the job that loops. @type {Course | null} */
-  #loop = null
-  #isCancelled = false
-  #released = 0
-  /** Periods of which the jobs wait for their predecessor. */
-  #behind = 0
-  #jitter = new Jitter()
-
-  /**
-   * @internal
-   * @param {Source} source @param {Excess} excess @param {Cycle} cycle @param {number} count
-   * @param {{ ref?: boolean, signal?: AbortSignal }} options
-   */
-  constructor(source, excess, cycle, count, { ref, signal }) {
-    const { scheduler } = source
-    this.#source = source
-    this.#excess = excess
-    this.#cycle = cycle
-    this.#count = count
-    checkSignal(signal)
-    const next = () => cycle.advance(excess === 'queue' ? -Infinity : scheduler.now())
-    this.#alarm = new Alarm(scheduler, cycle.time, () => this.#start(), next, { ref })
-    this.#unfollow = follow(signal, () => { this.#cancel(signal?.reason) })
-    if (signal?.aborted) this.cancel()
-  }
-
-  /** Jobs released so far. */
-  get jobs() { return this.#released }
-  /** Periods that have started and for which there was no job. */
-  get skipped() {
-    return this.#loop === null ? this.#cycle.index - this.#released - this.#behind : this.#loop.missed
-  }
-
-  /**
-   * How long after the starts of their periods jobs were released, started and finished: ms, over the last 1000.
-   *
-   * @returns {{ release: Summary, start: Summary, finish: Summary }}
-   */
-  jitter() {
-    const { release, start, finish } = this.#jitter
-    return { release: release.summary(), start: start.summary(), finish: finish.summary() }
-  }
-
-  /**
-   * Releases no more jobs; a loop is cancelled, other jobs run to their ends.
-   *
-   * @returns {boolean} whether it would have gone on
-   */
-  cancel() {
-    return this.#cancel()
-  }
-
-  /** @param {unknown} [reason] */
-  #cancel(reason) {
-    const wasLooping = this.#loop !== null && this.#job !== null && this.#job.cancel(reason)
-    const wasBehind = this.#behind > 0
-    this.#isCancelled = true
-    this.#behind = 0
-    this.#unfollow()
-    return this.#alarm.cancel() || wasLooping || wasBehind
-  }
-
-  /** A period starts: excess is what comes while the previous job still runs. */
-  #start() {
-    if (this.#job !== null && this.#excess === 'skip') return
-    this.#behind++
-    if (this.#released + this.#behind >= this.#count) this.#alarm.cancel()
-    if (this.#excess === 'abort') this.#job?.cancel(new DOMException('The next period has begun', 'AbortError'))
-    else if (this.#job !== null) return
-    this.#releaseNext()
-  }
-
-  #releaseNext() {
-    if (this.#behind === 0) return
-    const time = this.#cycle.timeOf(this.#cycle.index - this.#behind)
-    this.#behind--
-    const source = this.#source
-    const { period } = this.#cycle
-    const lag = source.scheduler.now() - time
-    const job = source.release({ release: time, deadline: period })
-    this.#job = job
-    this.#released++
-    courses.set(job, new Course(new Cycle(time, period), this.#jitter, () => this.#leave(job, lag)))
-    seam.ended(job, () => this.#ended(job, lag))
-  }
-
-  /** The job loops: it keeps its periods itself from now on. @param {Job} job @param {number} lag ms, of its release */
-  #leave(job, lag) {
-    const loop = /** @type {Course} */ (courses.get(job))
-    this.#sample(job, lag)
-    loop.left = 0
-    if (this.#job !== job) return
-    if (!this.#isCancelled) loop.left = this.#count - 1
-    this.#behind = 0
-    this.#alarm.cancel()
-    this.#loop = loop
-  }
-
-  /** @param {Job} job @param {number} lag */
-  #ended(job, lag) {
-    const { isLoop, time } = /** @type {Course} */ (courses.get(job))
-    if (!isLoop && job.started !== undefined) this.#sample(job, lag)
-    if (isLoop ? job.state === 'done' : job.started !== undefined) {
-      this.#jitter.finish.add(/** @type {number} */ (job.finished) - time)
-    }
-    if (this.#job !== job) return
-    this.#job = null
-    this.#releaseNext()
-    if (this.#job === null && this.#alarm.time === undefined) this.#unfollow()
-  }
-
-  /** @param {Job} job @param {number} lag */
-  #sample(job, lag) {
-    this.#jitter.release.add(lag)
-    this.#jitter.start.add(/** @type {number} */ (job.started) - job.release)
-  }
-}
-
-const PERIODIC = [...ONCE, 'phase', 'count', 'excess']
+const PERIODIC = { ...ONCE, phase: duration, count: times, excess: among('skip', 'queue', 'abort') }
 
 /**
  * A periodic task: a job every period, or one job that loops with `yield nextPeriod()`.
@@ -641,51 +539,91 @@ const PERIODIC = [...ONCE, 'phase', 'count', 'excess']
  *   number of jobs, or of the periods of a loop, default Infinity; `excess`: what happens when the previous
  *   job still runs at a release: 'skip' (default) leaves the period out, 'queue' releases the job when the
  *   previous one has ended, 'abort' cancels the previous one
- * @returns {Periodic} `{ cancel(), jobs, skipped, jitter() }`
+ * @returns {Periodic}
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function periodic(task, options = {}) {
-  const { phase = 0, count = Infinity, excess = 'skip' } = optionsOf(options, PERIODIC)
+  const { phase = 0, count = Infinity, excess = 'skip', signal } = checked(options, PERIODIC)
   const { period = task instanceof Task ? task.period : undefined } = options
   interval('period', period)
-  duration('phase', phase)
-  times('count', count)
-  oneOf('excess', excess, ['skip', 'queue', 'abort'])
   const source = new Source('task', task, { ...parametersOf(options), period })
-  const cycle = new Cycle(source.scheduler.now() + phase, /** @type {number} */ (period))
-  return new Periodic(source, excess, cycle, count, options)
+  const { scheduler } = source
+  const cycle = new Cycle(scheduler.now() + phase, /** @type {number} */ (period))
+  const jitter = new Jitter()
+  /** The latest job, while it lives. @type {Job | null} */
+  let latest = null
+  /** That of the job that loops. @type {Course | null} */
+  let loop = null
+  let released = 0
+  /** Periods of which the jobs wait for their predecessor. */
+  let behind = 0
+  let isCancelled = false
+
+  const start = () => {
+    if (latest !== null && excess === 'skip') return
+    behind++
+    if (released + behind >= count) alarm.cancel()
+    if (excess === 'abort') latest?.cancel(new DOMException('The next period has begun', 'AbortError'))
+    else if (latest !== null) return
+    releaseNext()
+  }
+  const releaseNext = () => {
+    if (behind === 0) return
+    const time = cycle.timeOf(cycle.index - behind)
+    behind--
+    const lag = scheduler.now() - time
+    const job = latest = source.release({ release: time, deadline: period })
+    const course = new Course(new Cycle(time, cycle.period), jitter, () => leave(job, course, lag))
+    released++
+    courses.set(job, course)
+    seam.ended(job, () => ended(job, course, lag))
+  }
+  const sample = (/** @type {Job} */ job, /** @type {number} */ lag) => {
+    jitter.release.add(lag)
+    jitter.start.add(/** @type {number} */ (job.started) - job.release)
+  }
+  /** The job loops: it keeps its periods itself from now on. */
+  const leave = (/** @type {Job} */ job, /** @type {Course} */ course, /** @type {number} */ lag) => {
+    sample(job, lag)
+    course.left = 0
+    if (latest !== job) return
+    if (!isCancelled) course.left = count - 1
+    behind = 0
+    alarm.cancel()
+    loop = course
+  }
+  const ended = (/** @type {Job} */ job, /** @type {Course} */ course, /** @type {number} */ lag) => {
+    if (!course.isLoop && job.started !== undefined) sample(job, lag)
+    if (course.isLoop ? job.state === 'done' : job.started !== undefined) {
+      jitter.finish.add(/** @type {number} */ (job.finished) - course.time)
+    }
+    if (latest !== job) return
+    latest = null
+    releaseNext()
+    if (latest === null && alarm.time === undefined) unfollow()
+  }
+  const cancel = (/** @type {unknown} */ reason) => {
+    const wasLooping = loop !== null && latest !== null && latest.cancel(reason)
+    const wasBehind = behind > 0
+    isCancelled = true
+    behind = 0
+    unfollow()
+    return alarm.cancel() || wasLooping || wasBehind
+  }
+  const next = () => cycle.advance(excess === 'queue' ? -Infinity : scheduler.now())
+  const alarm = new Alarm(scheduler, cycle.time, start, next, { ref: options.ref })
+  const unfollow = follow(signal, () => { cancel(signal.reason) })
+  if (signal?.aborted) cancel(undefined)
+  return {
+    cancel: () => cancel(undefined),
+    get jobs() { return released },
+    get skipped() { return loop === null ? cycle.index - released - behind : loop.missed },
+    jitter: () => jitter.summary()
+  }
 }
 
 /** Waits for the start of a job's next period. */
-class PeriodStart extends Sleep {
-  #scheduler
-  #job
-  #course
-  #finished = 0
-  /** Of the next period; 0 until the last budget has been charged to the present one. */
-  #index = 0
-
-  /** @param {Scheduler} scheduler @param {Job} job @param {Course} course */
-  constructor(scheduler, job, course) {
-    // Rings at once, but in the dispatcher: when that budget has been charged.
-    super(() => this.#finished = scheduler.now(), { scheduler })
-    this.#scheduler = scheduler
-    this.#job = job
-    this.#course = course
-  }
-
-  ring() {
-    const scheduler = this.#scheduler
-    const course = this.#course
-    if (this.#index === 0) {
-      this.#index = course.after(this.#finished)
-      const time = course.cycle.timeOf(this.#index)
-      seam.renew(this.#job, time)
-      if (time > scheduler.now()) return this.sleepUntil(scheduler, time)
-    }
-    this.wake(course.enter(this.#index, scheduler.now()))
-  }
-}
+class PeriodStart extends Sleep {}
 
 /** @returns {Generator<any, number, any>} */
 function* passPeriod() {
@@ -700,7 +638,19 @@ function* passPeriod() {
     yield
     throw reason // in a critical section, which cancelling spares
   }
-  const missed = yield new PeriodStart(scheduler, job, course)
+  let finished = 0
+  let index = 0
+  const start = new PeriodStart(() => finished = scheduler.now(), { scheduler }, () => {
+    // In the dispatcher, when the last budget has been charged to the period that ends.
+    if (index === 0) {
+      index = course.after(finished)
+      const time = course.cycle.timeOf(index)
+      seam.renew(job, time)
+      if (time > scheduler.now()) return start.sleepUntil(scheduler, time)
+    }
+    start.wake(course.enter(index, scheduler.now()))
+  })
+  const missed = yield start
   course.jitter.start.add(scheduler.now() - course.time)
   return missed
 }
@@ -721,6 +671,8 @@ export function nextPeriod() {
   return Object.assign(passPeriod(), { then: refuseAwait })
 }
 
+const SPORADIC = { ...TASK, interarrival: interval, excess: among('defer', 'drop') }
+
 /**
  * A sporadic task: its jobs are released at least `interarrival` apart.
  *
@@ -732,9 +684,8 @@ export function nextPeriod() {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function sporadic(task, options) {
-  const { interarrival, excess = 'defer' } = optionsOf(options, [...PARAMETERS, 'interarrival', 'excess'])
+  const { interarrival, excess = 'defer' } = checked(options, SPORADIC)
   interval('interarrival', interarrival)
-  oneOf('excess', excess, ['defer', 'drop'])
   const source = new Source('task', task, parametersOf(options))
   let earliest = -Infinity
   return /** @param {any[]} args @returns {any} */ (...args) => {
@@ -758,8 +709,7 @@ export function sporadic(task, options) {
  * @throws {TypeError | RangeError} naming the parameter; TypeError where there are no animation frames
  */
 export function frames(task, options = {}) {
-  const { signal } = optionsOf(options, [...PARAMETERS, 'signal'])
-  checkSignal(signal)
+  const { signal } = checked(options, { ...TASK, ...SIGNAL })
   const source = new Source('task', task, parametersOf(options))
   const { scheduler } = source
   const host = /** @type {any} */ (scheduler.host)
@@ -1324,7 +1274,7 @@ class Account {
       this.update()
     }, { of: this.name })
     this.#granted = this.#grant()
-    Admission.of(scheduler).enter([[this, claim]])
+    promise(scheduler, [[this, claim]])
   }
 
   get isDepleted() { return this.isOff || this.server.isDepleted }
@@ -1334,15 +1284,19 @@ class Account {
 
   /** @param {Claim} claim what is to be promised, which is refused unless it counts no more @param {number} [priority] */
   change(claim, priority = claim.priority) {
-    const admission = Admission.of(this.scheduler)
-    if (admission.has(this)) admission.enter([[this, claim]])
+    if (promisesOf(this.scheduler).claims.has(this)) promise(this.scheduler, [[this, claim]])
     if (claim.utilization > 0) this.server.resize(claim, this.scheduler.now())
     this.claim = claim
     this.priority = priority
     this.turn()
   }
 
-  /** On or off. */
+  /** @param {boolean} isMasked whether it is off, whatever its capacity */
+  mask(isMasked) {
+    this.isMasked = isMasked
+    this.turn()
+  }
+
   turn() {
     const wasOff = this.isOff
     this.isOff = this.isMasked || this.claim.utilization === 0
@@ -1507,8 +1461,27 @@ class IoAccount extends Account {
   }
 }
 
-/** @param {Reservation | IoReservation} reservation @returns {Account} */
+/** @param {Reserved} reservation @returns {Account} */
 const accountOf = reservation => /** @type {any} */ (reservation)[seam.protocol]
+
+/** What reservations of both kinds have. */
+class Reserved {
+  /** @internal @param {Account} account */
+  constructor(account) {
+    Object.defineProperty(this, seam.protocol, { value: account })
+  }
+
+  get scheduler() { return accountOf(this).scheduler }
+  get name() { return accountOf(this).name }
+  /** The share of the processor. */
+  get utilization() { return accountOf(this).claim.utilization }
+  /** ms used in the foreground so far. */
+  get used() { return accountOf(this).used }
+  /** How often nothing remained. @returns {number} */
+  get depletions() { return accountOf(this).server.depletions }
+  /** How often capacity came back. @returns {number} */
+  get replenishments() { return accountOf(this).server.replenishments }
+}
 
 /** @typedef {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth'} Kind */
 /** @typedef {'background' | 'wait' | 'postpone'} Depleted */
@@ -1518,7 +1491,6 @@ const isByDeadline = ({ compare }) => compare === edf.compare
 /** @param {Policy} policy */
 const isByPriority = ({ compare }) => compare === fp.compare
 
-const RESERVATION = ['capacity', 'period', 'kind', 'priority', 'depleted', 'name', 'scheduler']
 /** @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>} */
 const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 'constant-bandwidth': ConstantBandwidth }
 /** @type {Kind[]} */
@@ -1538,6 +1510,12 @@ function checkCapacity(capacity, period) {
   throw new RangeError(`capacity must not exceed the period of ${period} ms, got ${capacity}`)
 }
 
+const CAPACITY = { capacity: elsewhere, period: elsewhere, priority: finite }
+const RESERVATION = {
+  ...CAPACITY, kind: among(...KINDS), depleted: elsewhere, name: text, scheduler: elsewhere
+}
+const IO_RESERVATION = { utilization: elsewhere, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
+
 /**
  * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned with
  * it run by its standing as long as something remains, and cannot take more from others than that; what others do
@@ -1547,9 +1525,7 @@ function checkCapacity(capacity, period) {
  * other its jobs rank by their own keys, and equals take turns. What remains is found at every budget; the overrun of the last one is charged to
  * the next replenishment, and a critical section is finished on credit.
  */
-export class Reservation {
-  /** @type {Account} */
-  #account
+export class Reservation extends Reserved {
   #kind
 
   /**
@@ -1563,43 +1539,31 @@ export class Reservation {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
-    const { capacity, period, depleted = 'background', name = 'reservation' } = optionsOf(options, RESERVATION)
+    const { capacity, period, depleted = 'background', name = 'reservation' } = checked(options, RESERVATION)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
     checkCapacity(capacity, period)
     const { kind = kinds[0], priority = 1 / period } = options
-    oneOf('kind', kind, KINDS)
     if (!kinds.includes(kind)) {
       throw wrongType('kind', `${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}`, kind)
     }
     const isRankedByDeadline = kind === 'constant-bandwidth'
     oneOf('depleted', depleted, isRankedByDeadline ? ['background', 'wait', 'postpone'] : ['background', 'wait'])
-    finite('priority', priority)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
-    const claim = claimOfReservation(text('name', name), capacity, period, priority, kind === 'deferrable')
+    const claim = claimOfReservation(name, capacity, period, priority, kind === 'deferrable')
+    super(new Account(scheduler, server, claim, depleted, isRankedByDeadline))
     this.#kind = kind
-    this.#account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
-    Object.defineProperty(this, seam.protocol, { value: this.#account })
   }
 
-  get scheduler() { return this.#account.scheduler }
-  get name() { return this.#account.name }
   get kind() { return this.#kind }
-  get depleted() { return this.#account.depleted }
+  get depleted() { return accountOf(this).depleted }
   /** ms per period */
-  get capacity() { return this.#account.claim.wcet }
+  get capacity() { return accountOf(this).claim.wcet }
   /** ms */
-  get period() { return this.#account.claim.period }
-  get priority() { return this.#account.priority }
-  get utilization() { return this.#account.claim.utilization }
-  /** ms used in the foreground so far. */
-  get used() { return this.#account.used }
+  get period() { return accountOf(this).claim.period }
+  get priority() { return accountOf(this).priority }
   /** ms that its jobs may still use, as of the latest reading of the clock. @returns {number} */
-  get remaining() { return this.#account.isDepleted ? 0 : this.#account.server.remaining }
-  /** How often nothing remained. @returns {number} */
-  get depletions() { return this.#account.server.depletions }
-  /** How often capacity came back. @returns {number} */
-  get replenishments() { return this.#account.server.replenishments }
+  get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
 
   /**
    * Changes it, while jobs run by it or not. More capacity is there at once, as far as the bandwidth has earned what was
@@ -1612,50 +1576,38 @@ export class Reservation {
    * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
    */
   resize(options) {
-    const { capacity = this.capacity, period = this.period } = optionsOf(options, ['capacity', 'period', 'priority'])
+    const { capacity = this.capacity, period = this.period } = checked(options, CAPACITY)
     checkCapacity(capacity, period)
     const { priority = this.priority === 1 / this.period ? 1 / period : this.priority } = options
-    finite('priority', priority)
-    this.#account.change(claimOfReservation(this.name, capacity, period, priority, this.kind === 'deferrable'))
+    accountOf(this).change(claimOfReservation(this.name, capacity, period, priority, this.kind === 'deferrable'))
     return this
   }
 }
 
-/** What handles events, and can be told not to. */
-class Interruptible {
-  #isOn = true
-  #drops = false
-  #switched
-
-  /** @param {() => void} switched called when it is turned on or off */
-  constructor(switched) {
-    this.#switched = switched
+/**
+ * Whether events are handled: what `interrupts` and `noInterrupts` do, wherever there is such a thing.
+ *
+ * @param {() => void} switched called when that changes
+ */
+function interruptible(switched) {
+  const mask = {
+    isOn: true,
+    /** Whether events that happen now are lost. */
+    drops: false,
+    interrupts() {
+      mask.isOn = true
+      mask.drops = false
+      switched()
+    },
+    /** @param {{ drop?: boolean }} [options] */
+    noInterrupts(options = {}) {
+      const { drop = false } = checked(options, { drop: flag })
+      mask.isOn = false
+      mask.drops = drop
+      switched()
+    }
   }
-
-  /** Whether events are handled. */
-  get isOn() { return this.#isOn }
-  /** Whether events that happen while they are not handled are lost. */
-  get drops() { return !this.#isOn && this.#drops }
-
-  /** Handles events again, first those that were held back. */
-  interrupts() {
-    this.#isOn = true
-    this.#switched()
-  }
-
-  /**
-   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost. What
-   * is reserved remains so.
-   *
-   * @param {{ drop?: boolean }} [options]
-   * @throws {TypeError} naming the parameter
-   */
-  noInterrupts(options = {}) {
-    const { drop = false } = optionsOf(options, ['drop'])
-    this.#drops = flag('drop', drop)
-    this.#isOn = false
-    this.#switched()
-  }
+  return mask
 }
 
 /**
@@ -1666,9 +1618,8 @@ class Interruptible {
  * Work for it: `on(target, type, handler, { io, capacity, period })`; `spawn(work, { reservation: io.for(main) })`; or
  * `spawn(work, { reservation: io })` in a job that has a reservation.
  */
-export class IoReservation extends Interruptible {
-  /** @type {IoAccount} */
-  #account
+export class IoReservation extends Reserved {
+  #mask = interruptible(() => accountOf(this).mask(!this.isOn))
 
   /**
    * @param {{ utilization: number, depleted?: 'background' | 'wait', name?: string, scheduler?: Scheduler }} options
@@ -1678,30 +1629,27 @@ export class IoReservation extends Interruptible {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
-    super(() => {
-      this.#account.isMasked = !this.isOn
-      this.#account.turn()
-    })
     const { utilization, depleted = 'wait', name = 'I/O reservation' } =
-      optionsOf(options, ['utilization', 'depleted', 'name', 'scheduler'])
+      checked(options, IO_RESERVATION)
     const scheduler = here(options)
-    fraction('utilization', utilization)
-    oneOf('depleted', depleted, ['background', 'wait'])
-    const claim = claimOfIo(text('name', name), utilization)
-    this.#account = new IoAccount(scheduler, new PIBS(utilization), claim, depleted, isByDeadline(scheduler.policy))
-    Object.defineProperty(this, seam.protocol, { value: this.#account })
+    const claim = claimOfIo(name, fraction('utilization', utilization))
+    super(new IoAccount(scheduler, new PIBS(utilization), claim, depleted, isByDeadline(scheduler.policy)))
   }
 
-  get scheduler() { return this.#account.scheduler }
-  get name() { return this.#account.name }
-  /** The share of the processor that it may use, while events are handled. */
-  get utilization() { return this.#account.claim.utilization }
-  /** ms used so far. */
-  get used() { return this.#account.used }
-  /** How often nothing remained. @returns {number} */
-  get depletions() { return this.#account.server.depletions }
-  /** How often capacity came back to work that waited for it. @returns {number} */
-  get replenishments() { return this.#account.server.replenishments }
+  /** Whether events are handled. */
+  get isOn() { return this.#mask.isOn }
+  /** Whether events that happen while they are not handled are lost. */
+  get drops() { return this.#mask.drops }
+
+  /** Handles events again, first those that were held back. */
+  interrupts = this.#mask.interrupts
+  /**
+   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost. Its
+   * share remains promised to it.
+   *
+   * @throws {TypeError} naming the parameter
+   */
+  noInterrupts = this.#mask.noInterrupts
 
   /**
    * What `reservation` is to be where the work is done for `main`.
@@ -1713,7 +1661,8 @@ export class IoReservation extends Interruptible {
   for(main) {
     if (!(main instanceof Reservation)) throw wrongType('main', 'a Reservation', main)
     if (main.scheduler !== this.scheduler) throw new TypeError(`main must be of the scheduler of ${this.name}`)
-    return { [seam.protocol]: this.#account.delegateOf(accountOf(main)) }
+    const account = /** @type {IoAccount} */ (accountOf(this))
+    return { [seam.protocol]: account.delegateOf(accountOf(main)) }
   }
 
   /**
@@ -1727,7 +1676,8 @@ export class IoReservation extends Interruptible {
   resize(options) {
     const { utilization } = optionsOf(options, ['utilization'])
     fraction('utilization', utilization)
-    this.#account.change(claimOfIo(this.name, utilization), this.#account.priority)
+    const account = accountOf(this)
+    account.change(claimOfIo(this.name, utilization), account.priority)
     return this
   }
 }
@@ -1785,7 +1735,7 @@ const claimOfIo = (name, utilization) =>
 
 /** @param {any} member @param {string} where @param {Policy} policy @returns {[object, Claim]} */
 function claimOf(member, where, policy) {
-  if (member instanceof Reservation || member instanceof IoReservation) {
+  if (member instanceof Reserved) {
     const account = accountOf(member)
     return [account, account.claim]
   }
@@ -1814,118 +1764,92 @@ const NOISE = 1e-9
 /** @param {number} value */
 const percent = value => `${Math.round(value * 1e4) / 100} %`
 
-/** @type {WeakMap<Scheduler, Admission>} */
-const admissions = new WeakMap()
+/**
+ * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`: whether it sees to
+ * it that all get in time what they were promised.
+ *
+ * @typedef {{ policy: Policy, claims: Map<object, Claim>, share: number, guarantees: boolean }} Promises
+ */
+/** @type {WeakMap<Scheduler, Promises>} */
+const promises = new WeakMap()
 
-/** What a scheduler has promised, and to whom. */
-class Admission {
-  /** By the account, or the task. @type {Map<object, Claim>} */
-  #claims = new Map()
-  #share = 1
-  /** Whether it sees to it that all get in time what they were promised. */
-  #guarantees = false
-  #policy
+/** @param {Scheduler} scheduler @returns {Promises} */
+function promisesOf(scheduler) {
+  const { policy } = scheduler
+  let known = promises.get(scheduler)
+  if (known?.policy !== policy) promises.set(scheduler, known = { policy, claims: new Map(), share: 1, guarantees: false })
+  return known
+}
 
-  /** @param {Policy} policy */
-  constructor(policy) {
-    this.#policy = policy
+/**
+ * @param {Scheduler} scheduler @param {Iterable<[object, Claim]>} added new claims, or changed ones
+ * @param {{ share?: number, guarantees?: boolean }} [options]
+ * @returns {Sums}
+ * @throws {AdmissionError} nothing has changed then
+ */
+function promise(scheduler, added, options) {
+  const known = promisesOf(scheduler)
+  const next = { ...known, ...options, claims: new Map([...known.claims, ...added]) }
+  const sums = sumsOf(next)
+  Object.assign(known, next)
+  return sums
+}
+
+/** @param {Promises} promised @returns {Sums} @throws {AdmissionError} */
+function sumsOf({ policy, claims: all, share, guarantees }) {
+  const claims = [...all.values()].filter(({ utilization }) => utilization > 0)
+  const sum = (/** @type {(claim: Claim) => number} */ of) => claims.reduce((total, claim) => total + of(claim), 0)
+  const test = guarantees ? testOf(claims, policy) : 'utilization'
+  const utilization = sum(claim => claim.utilization)
+  /** @type {Sums} */
+  const sums = { utilization, demand: utilization, bound: share, share, test }
+  if (test === 'equation 1') {
+    sums.demand = sum(({ utilization: used, isBursty }) => isBursty ? (2 - used) * used : used)
+    const count = Math.max(1, claims.filter(({ of }) => of !== 'I/O').length)
+    sums.bound = share * count * (2 ** (1 / count) - 1)
   }
+  const fits = sums.demand <= sums.bound + NOISE
+  if (fits && (test !== 'schedulable' || isSchedulable(claims, policy, share))) return Object.freeze(sums)
+  const askers = claims.map(({ name }) => name).join(', ')
+  const by = `${policy.name}, share ${share}`
+  throw new AdmissionError(fits ? `${askers} cannot all be served in time (schedulable, ${by})`
+    : `${askers} ask for ${percent(sums.demand)} of the processor, more than ${percent(sums.bound)} (${test}, ${by})`, sums)
+}
 
-  /** @param {Scheduler} scheduler @returns {Admission} */
-  static of(scheduler) {
-    const known = admissions.get(scheduler)
-    if (known !== undefined && known.#policy === scheduler.policy) return known
-    const admission = new Admission(scheduler.policy)
-    admissions.set(scheduler, admission)
-    return admission
-  }
+/** @param {Claim[]} claims @param {Policy} policy @returns {Sums['test']} */
+function testOf(claims, policy) {
+  if (claims.some(({ of }) => of === 'task')) return 'schedulable'
+  if (isByDeadline(policy)) return 'utilization'
+  // Liu, Layland 1973: the bound is that of rate monotonic priorities.
+  const ranked = claims.filter(({ of }) => of === 'reservation').sort((a, b) => b.priority - a.priority)
+  const isMonotonic = ranked.every(({ period }, index) => index === 0 || ranked[index - 1].period <= period)
+  return isMonotonic ? 'equation 1' : 'schedulable'
+}
 
-  /**
-   * @param {Iterable<[object, Claim]>} claims new or changed ones
-   * @param {{ share?: number, guarantees?: boolean }} [options]
-   * @returns {Sums}
-   * @throws {AdmissionError} nothing has changed then
-   */
-  enter(claims, { share = this.#share, guarantees = this.#guarantees } = {}) {
-    const all = new Map([...this.#claims, ...claims])
-    const sums = this.#check([...all.values()].filter(({ utilization }) => utilization > 0), share, guarantees)
-    this.#claims = all
-    this.#share = share
-    this.#guarantees = guarantees
-    return sums
-  }
-
-  /** @param {object} claimant @returns {boolean} whether it had been promised anything */
-  leave(claimant) {
-    return this.#claims.delete(claimant)
-  }
-
-  /** @param {object} claimant */
-  has(claimant) {
-    return this.#claims.has(claimant)
-  }
-
-  /** @param {Claim[]} claims @param {number} share @param {boolean} guarantees @returns {Sums} */
-  #check(claims, share, guarantees) {
-    const sum = (/** @type {(claim: Claim) => number} */ of) => claims.reduce((total, claim) => total + of(claim), 0)
-    const test = guarantees ? this.#testOf(claims) : 'utilization'
-    const utilization = sum(claim => claim.utilization)
-    /** @type {Sums} */
-    const sums = { utilization, demand: utilization, bound: share, share, test }
-    if (test === 'equation 1') {
-      sums.demand = sum(({ utilization: used, isBursty }) => isBursty ? (2 - used) * used : used)
-      const count = Math.max(1, claims.filter(({ of }) => of !== 'I/O').length)
-      sums.bound = share * count * (2 ** (1 / count) - 1)
-    }
-    const fits = sums.demand <= sums.bound + NOISE
-    if (fits && (test !== 'schedulable' || this.#isSchedulable(claims, share))) return Object.freeze(sums)
-    const askers = claims.map(({ name }) => name).join(', ')
-    const { name } = this.#policy
-    throw new AdmissionError(fits
-      ? `${askers} cannot all be served in time (schedulable, ${name}, share ${share})`
-      : `${askers} ask for ${percent(sums.demand)} of the processor, more than ${percent(sums.bound)} ` +
-        `(${test}, ${name}, share ${share})`, sums)
-  }
-
-  /** @param {Claim[]} claims @returns {Sums['test']} */
-  #testOf(claims) {
-    if (claims.some(({ of }) => of === 'task')) return 'schedulable'
-    if (isByDeadline(this.#policy)) return 'utilization'
-    // Liu, Layland 1973: the bound is that of rate monotonic priorities.
-    const ranked = claims.filter(({ of }) => of === 'reservation').sort((a, b) => b.priority - a.priority)
-    const isMonotonic = ranked.every(({ period }, index) => index === 0 || ranked[index - 1].period <= period)
-    return isMonotonic ? 'equation 1' : 'schedulable'
-  }
-
-  /** @param {Claim[]} claims @param {number} share */
-  #isSchedulable(claims, share) {
-    const policy = isByDeadline(this.#policy) ? edf : fp
-    const tasks = claims.filter(({ of }) => of === 'task')
-    const reservations = claims.filter(({ of }) => of === 'reservation').sort((a, b) => a.priority - b.priority)
-    const io = claims.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
-    const speed = share - io // in any time t, I/O takes io * t
-    if (!(speed > 0)) return false
-    // By fixed priority, reservations are above all tasks, and I/O above them.
-    const top = Math.max(0, ...tasks.map(({ priority }) => priority))
-    const ranks = reservations.map(({ priority }) => priority)
-    const rank = (/** @type {Claim} */ { of, priority }) =>
-      of === 'task' ? priority : top + 1 + (of === 'I/O' ? ranks.length : ranks.indexOf(priority))
-    /** @type {any[]} */
-    const set = [...tasks, ...reservations].map(claim => ({
-      name: claim.name, period: claim.period, deadline: claim.deadline, wcet: claim.wcet / speed, priority: rank(claim),
-      uses: claim.task?.uses,
-      sections: claim.task?.sections?.map((/** @type {any} */ section) => ({ ...section, wcet: section.wcet / speed }))
-    }))
-    const longest = Math.max(0, ...reservations.map(({ period }) => period))
-    if (policy === fp && longest > 0) {
-      // What may be used back to back is there once more, at the worst moment: a task that comes once.
-      for (const claim of claims.filter(({ isBursty }) => isBursty)) {
-        const wcet = claim.of === 'I/O' ? claim.utilization * longest : claim.wcet
-        set.push({ name: claim.name, wcet: wcet / speed, period: 2 ** 30 * longest, priority: rank(claim) })
-      }
-    }
-    return schedulable(set, { policy }).schedulable
-  }
+/** @param {Claim[]} claims @param {Policy} policy @param {number} share */
+function isSchedulable(claims, policy, share) {
+  const tasks = claims.filter(({ of }) => of === 'task')
+  const reservations = claims.filter(({ of }) => of === 'reservation').sort((a, b) => a.priority - b.priority)
+  const io = claims.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
+  const speed = share - io // in any time t, I/O takes io * t
+  if (!(speed > 0)) return false
+  // By fixed priority, reservations are above all tasks, and I/O above them.
+  const top = Math.max(0, ...tasks.map(({ priority }) => priority))
+  const ranks = reservations.map(({ priority }) => priority)
+  const rank = (/** @type {Claim} */ { of, priority }) =>
+    of === 'task' ? priority : top + 1 + (of === 'I/O' ? ranks.length : ranks.indexOf(priority))
+  const set = [...tasks, ...reservations].map(claim => ({
+    ...claim, wcet: claim.wcet / speed, priority: rank(claim), uses: claim.task?.uses,
+    sections: claim.task?.sections?.map((/** @type {any} */ section) => ({ ...section, wcet: section.wcet / speed }))
+  }))
+  if (isByDeadline(policy)) return schedulable(set, { policy: edf }).schedulable
+  // What may be used back to back is there once more, at the worst moment: a task that comes once.
+  const longest = Math.max(0, ...reservations.map(({ period }) => period))
+  const extra = longest === 0 ? [] : claims.filter(({ isBursty }) => isBursty).map(claim => ({
+    name: claim.name, wcet: (claim.of === 'I/O' ? claim.utilization * longest : claim.wcet) / speed,
+    period: 2 ** 30 * longest, priority: rank(claim)
+  }))
+  return schedulable([...set, ...extra], { policy: fp }).schedulable
 }
 
 /**
@@ -1955,8 +1879,7 @@ class Admission {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function admit(set, options = {}) {
-  const { share } = optionsOf(options, ['share', 'scheduler'])
-  if (share !== undefined) shareOf('share', share)
+  const { share } = checked(options, { share: positiveFraction, scheduler: elsewhere })
   if (typeof set !== 'object' || set === null) throw wrongType('set', 'reservations or tasks', set)
   const members = /** @type {any[]} */ (Symbol.iterator in set ? [...set] : [set])
   const { scheduler: given = members.find(member => member?.scheduler !== undefined)?.scheduler } = options
@@ -1969,19 +1892,19 @@ export function admit(set, options = {}) {
   if (!isByDeadline(policy) && !isByPriority(policy)) {
     throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${JSON.stringify(policy.name)}`)
   }
-  const admission = Admission.of(scheduler)
   const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
-  const sums = admission.enter(claims, { share, guarantees: true })
+  const sums = promise(scheduler, claims, share === undefined ? { guarantees: true } : { share, guarantees: true })
+  const promised = promisesOf(scheduler)
   const withdrawn = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
   return Object.freeze({
     ...sums,
-    cancel: () => withdrawn.filter(claimant => admission.leave(claimant)).length > 0
+    cancel: () => withdrawn.filter(claimant => promised.claims.delete(claimant)).length > 0
   })
 }
 
 /** Nothing will use it any more. @param {Reservation} reservation */
 function retire(reservation) {
-  Admission.of(reservation.scheduler).leave(accountOf(reservation))
+  promisesOf(reservation.scheduler).claims.delete(accountOf(reservation))
 }
 
 // ------------------------------------------------------------------------------------------------ 7 events
@@ -2021,47 +1944,42 @@ function runRightAfter(schedulers) {
   queueMicrotask(() => seam.event(() => {}, schedulers))
 }
 
-/** The listeners of a target, by what distinguishes them. @type {WeakMap<any, Map<string, Listener>>} */
+/**
+ * The listeners of a target, by what distinguishes them: one for all handlers.
+ *
+ * @type {WeakMap<any, Map<string, { handlers: Set<(event: any) => void>, tell: (event: any) => void }>>}
+ */
 const listeners = new WeakMap()
 
-/** One listener for all handlers of a target and type. */
-class Listener {
-  /** @type {Set<(event: any) => void>} */
-  handlers = new Set()
-  #end
-
-  /**
-   * @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive
-   * @returns {Listener}
-   */
-  static of(target, type, capture, passive) {
-    let known = listeners.get(target)
-    if (known === undefined) listeners.set(target, known = new Map())
-    const key = `${type} ${capture} ${passive}`
-    const listener = known.get(key) ?? new Listener(target, type, { capture, passive }, () => known.delete(key))
-    known.set(key, listener)
-    return listener
-  }
-
-  /** @param {any} target @param {string} type @param {{ capture: boolean, passive?: boolean }} options @param {() => void} forget */
-  constructor(target, type, { capture, passive }, forget) {
-    const listen = (/** @type {any} */ event) => {
+/**
+ * @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive
+ * @param {(event: any) => void} handler
+ * @returns {() => boolean} removes it; whether it was there
+ */
+function listenTo(target, type, capture, passive, handler) {
+  let known = listeners.get(target)
+  if (known === undefined) listeners.set(target, known = new Map())
+  const key = `${type} ${capture} ${passive}`
+  let listener = known.get(key)
+  if (listener === undefined) {
+    const handlers = new Set()
+    const tell = (/** @type {any} */ event) => {
       // As with listeners: one that is added meanwhile does not get this event, one that is removed neither.
-      for (const handler of [...this.handlers]) if (this.handlers.has(handler)) handler(event)
+      for (const handler of [...handlers]) if (handlers.has(handler)) handler(event)
     }
     countListeners(type, 1)
-    target.addEventListener(type, listen, passive === undefined ? { capture } : { capture, passive })
-    this.#end = () => {
-      countListeners(type, -1)
-      target.removeEventListener(type, listen, { capture })
-      forget()
-    }
+    target.addEventListener(type, tell, passive === undefined ? { capture } : { capture, passive })
+    known.set(key, listener = { handlers, tell })
   }
-
-  /** @param {(event: any) => void} handler @returns {boolean} whether it was there */
-  remove(handler) {
-    const there = this.handlers.delete(handler)
-    if (there && this.handlers.size === 0) this.#end()
+  const { handlers, tell } = listener
+  handlers.add(handler)
+  return () => {
+    const there = handlers.delete(handler)
+    if (there && handlers.size === 0) {
+      known.delete(key)
+      countListeners(type, -1)
+      target.removeEventListener(type, tell, { capture })
+    }
     return there
   }
 }
@@ -2092,165 +2010,142 @@ class EventQueue {
   }
 }
 
-/** What handles the events of a target and type. Made by `on`. */
-class Handling extends Interruptible {
-  #source
-  /** @type {Reservation | undefined} */
-  #reservation
-  /** That reservation, when it is for this handler only. */
-  #own
-  /** @type {IoReservation | undefined} */
-  #io
-  #bottomHalf
-  #size
-  #end
-  /** Whether events are handled one after the other. */
-  #isSerial
-  #dropped = 0
+/**
+ * @typedef {object} Handling made by `on`
+ * @property {() => boolean} cancel handles no more events: those that wait are lost, what handles one goes on. Whether there
+ *   would have been more
+ * @property {() => void} interrupts handles events again, first those that were held back
+ * @property {(options?: { drop?: boolean }) => void} noInterrupts handles no events until `interrupts()`. They are held back;
+ *   with `drop`, those that happen from now on are lost
+ * @property {Reservation | undefined} reservation by which the handler runs
+ * @property {number} waiting how many events wait to be handled
+ * @property {number} dropped how many were lost: when `size` of them waited, by `noInterrupts({ drop: true })`, or by `cancel`
+ */
+
+/**
+ * From the listener to the handler: the top half, which holds events back while there are no interrupts; the bottom half,
+ * where there is an I/O reservation; and the handler.
+ *
+ * @param {Source} source @param {Reservation | null} own that of this handler only @param {any} options
+ * @returns {Handling}
+ */
+function handling(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf }) {
+  const { scheduler } = source
+  const { host } = scheduler
+  const reservation = own ?? /** @type {any} */ (source.parameter('reservation'))
+  const isSerial = own !== null || io !== undefined || size < Infinity
+  let dropped = 0
   /** Whether no more events come, and whether none that came is handled. */
-  #isOver = false
-  #isCancelled = false
+  let isOver = false
+  let isCancelled = false
   /** Events on their way to the bottom half, or held back. */
-  #raised = new EventQueue()
+  let raised = new EventQueue()
   /** Events on their way to the handler. */
-  #delivered = new EventQueue()
-  /** Whether the bottom half, and the handler, run. */
-  #isWorking = false
-  #isHandling = false
+  let delivered = new EventQueue()
+  /** Whether the bottom half runs, and the handler of events that are handled one after the other. */
+  let isWorking = false
+  let isHandling = false
 
-  /** @internal @param {Source} source @param {Reservation | null} own @param {any} options */
-  constructor(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf }) {
-    super(() => this.#advance())
-    const { scheduler } = source
-    const { host } = scheduler
-    this.#source = source
-    this.#own = own
-    this.#reservation = own ?? /** @type {any} */ (source.parameter('reservation'))
-    this.#io = io
-    this.#bottomHalf = bottomHalf
-    this.#size = size
-    this.#isSerial = own !== null || io !== undefined || size < Infinity
-
-    const listen = (/** @type {any} */ event) => {
-      if (once) this.#isOver = this.#end()
-      const schedulers = heard.get(event)
-      if (schedulers === undefined) runRightAfter([scheduler]) // the window does not see it
-      else schedulers.add(scheduler)
-      try {
-        const now = scheduler.now()
-        const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
-        const picked = before?.(event)
-        // A time stamp of 0, or in the future, is none.
-        const release = happened > 0 && happened < now ? happened : now
-        this.#raise({ args: [picked === undefined ? event : picked], release })
-      } catch (error) {
-        report(scheduler, error)
-      }
-      this.#conclude()
+  const waiting = () => raised.size + delivered.size
+  const raise = (/** @type {QueuedEvent} */ event) => {
+    if (mask.drops || io?.drops || waiting() >= size) return void dropped++
+    raised.push(event)
+    advance()
+  }
+  const advance = () => {
+    if (!mask.isOn || raised.size === 0 || isWorking) return
+    if (io === undefined) {
+      const events = raised
+      raised = new EventQueue()
+      while (events.size > 0) deliver(events.shift())
+      return
     }
-    const listener = Listener.of(target, type, capture, passive)
-    listener.handlers.add(listen)
-    const letGo = seam.hold(scheduler)
-    const unfollow = follow(signal, () => { this.cancel() })
-    this.#end = () => {
-      if (!listener.remove(listen)) return false
-      unfollow()
-      letGo()
-      return true
-    }
-    if (signal?.aborted) this.cancel()
+    const name = `${source.parameter('name')}, bottom half`
+    const job = scheduler.spawn(work(), { name, reservation: io.for(reservation) })
+    isWorking = true
+    seam.ended(job, () => {
+      isWorking = false
+      advance()
+      conclude()
+    })
   }
-
-  /** By which the handler runs. @type {Reservation | undefined} */
-  get reservation() { return this.#reservation }
-  /** How many events wait to be handled. */
-  get waiting() { return this.#raised.size + this.#delivered.size }
-  /** How many were lost: when `size` of them waited, by `noInterrupts({ drop: true })`, or by `cancel`. */
-  get dropped() { return this.#dropped }
-
-  /**
-   * Handles no more events. Those that wait are lost; what handles one goes on.
-   *
-   * @returns {boolean} whether there would have been more
-   */
-  cancel() {
-    const wouldGoOn = this.#end() || this.waiting > 0
-    this.#dropped += this.waiting
-    this.#raised = new EventQueue()
-    this.#delivered = new EventQueue()
-    this.#isOver = this.#isCancelled = true
-    this.#conclude()
-    return wouldGoOn
-  }
-
-  /** After the last job. */
-  #conclude() {
-    if (this.#own === null || !this.#isOver || this.waiting > 0) return
-    if (!this.#isHandling && (!this.#isWorking || this.#isCancelled)) retire(this.#own)
-  }
-
-  /** The top half. @param {QueuedEvent} event */
-  #raise(event) {
-    if (this.drops || this.#io?.drops || this.waiting >= this.#size) {
-      this.#dropped++
-    } else {
-      this.#raised.push(event)
-      this.#advance()
-    }
-  }
-
-  /** Has handled what is not held back: after its bottom half, if it has one. */
-  #advance() {
-    if (!this.isOn || this.#raised.size === 0) return
-    if (this.#io === undefined) {
-      const raised = this.#raised
-      this.#raised = new EventQueue()
-      while (raised.size > 0) this.#deliver(raised.shift())
-    } else if (!this.#isWorking) {
-      const job = this.#source.scheduler.spawn(this.#work(), {
-        name: `${this.#source.parameter('name')}, bottom half`,
-        reservation: this.#io.for(/** @type {Reservation} */ (this.#reservation))
-      })
-      this.#isWorking = true
-      seam.ended(job, () => {
-        this.#isWorking = false
-        this.#advance()
-        this.#conclude()
-      })
-    }
-  }
-
-  /** The bottom half. @returns {Generator<any, void, any>} */
-  *#work() {
-    while (this.isOn && this.#raised.size > 0) {
-      const { args, release } = this.#raised.shift()
-      let found = this.#bottomHalf?.(...args)
+  /** @returns {Generator<any, void, any>} */
+  const work = function* () {
+    while (mask.isOn && raised.size > 0) {
+      const { args, release } = raised.shift()
+      let found = bottomHalf?.(...args)
       if (typeof found === 'object' && found !== null) found = yield found
-      if (this.#isCancelled) return
-      this.#deliver({ args: found === undefined ? args : [found], release })
+      if (isCancelled) return
+      deliver({ args: found === undefined ? args : [found], release })
       yield
     }
   }
-
-  /** @param {QueuedEvent} event */
-  #deliver(event) {
-    this.#delivered.push(event)
-    this.#handle()
+  const deliver = (/** @type {QueuedEvent} */ event) => {
+    delivered.push(event)
+    handle()
+  }
+  const handle = () => {
+    if (isHandling || delivered.size === 0) return
+    const { args, release } = delivered.shift()
+    const job = source.release(reservation === undefined ? { release } : { release, reservation }, args)
+    if (!isSerial) return
+    isHandling = true
+    seam.ended(job, () => {
+      isHandling = false
+      handle()
+      conclude()
+    })
+  }
+  /** After the last job. */
+  const conclude = () => {
+    if (own === null || !isOver || waiting() > 0 || isHandling) return
+    if (!isWorking || isCancelled) retire(own)
   }
 
-  /** Has the first event that waits handled; where they are handled one after the other, when the one before it has been. */
-  #handle() {
-    if (this.#isHandling || this.#delivered.size === 0) return
-    const { args, release } = this.#delivered.shift()
-    const reservation = this.#reservation
-    const job = this.#source.release(reservation === undefined ? { release } : { release, reservation }, args)
-    if (!this.#isSerial) return
-    this.#isHandling = true
-    seam.ended(job, () => {
-      this.#isHandling = false
-      this.#handle()
-      this.#conclude()
-    })
+  const listen = (/** @type {any} */ event) => {
+    if (once) isOver = end()
+    const schedulers = heard.get(event)
+    if (schedulers === undefined) runRightAfter([scheduler]) // the window does not see it
+    else schedulers.add(scheduler)
+    try {
+      const now = scheduler.now()
+      const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
+      const picked = before?.(event)
+      // A time stamp of 0, or in the future, is none.
+      const release = happened > 0 && happened < now ? happened : now
+      raise({ args: [picked === undefined ? event : picked], release })
+    } catch (error) {
+      report(scheduler, error)
+    }
+    conclude()
+  }
+  const end = () => {
+    if (!removeListener()) return false
+    unfollow()
+    letGo()
+    return true
+  }
+  const cancel = () => {
+    const wouldGoOn = end() || waiting() > 0
+    dropped += waiting()
+    raised = new EventQueue()
+    delivered = new EventQueue()
+    isOver = isCancelled = true
+    conclude()
+    return wouldGoOn
+  }
+  const mask = interruptible(advance)
+  const removeListener = listenTo(target, type, capture, passive, listen)
+  const letGo = seam.hold(scheduler)
+  const unfollow = follow(signal, cancel)
+  if (signal?.aborted) cancel()
+  return {
+    cancel,
+    interrupts: mask.interrupts,
+    noInterrupts: mask.noInterrupts,
+    reservation,
+    get waiting() { return waiting() },
+    get dropped() { return dropped }
   }
 }
 
@@ -2282,8 +2177,11 @@ function withReservation({ scheduler }, name, { capacity, period, kind, depleted
   }
 }
 
-const HANDLING = [...PARAMETERS, 'before', 'once', 'passive', 'capture', 'signal', 'capacity', 'kind', 'depleted', 'io',
-  'bottomHalf', 'size']
+const RESERVED = { capacity: elsewhere, kind: elsewhere, depleted: elsewhere }
+const HANDLING = {
+  ...TASK, ...SIGNAL, ...RESERVED, before: callable, once: flag, passive: flag, capture: flag, size: times, io: elsewhere,
+  bottomHalf: callable
+}
 
 /**
  * Refuses what cannot handle an event, or what was picked of it; which kind of event is for the handler to say.
@@ -2311,7 +2209,7 @@ const HANDLING = [...PARAMETERS, 'before', 'once', 'passive', 'capture', 'signal
  *   `capacity`, `period`, `kind`, `depleted`: the handler's reservation (see Reservation). `io`: delivers the events;
  *   `bottomHalf`: what it does for each, a function or a generator function. `size`: how many events may wait to be
  *   handled, default Infinity; further ones are lost
- * @returns {Handling} `{ cancel(), interrupts(), noInterrupts({ drop }), reservation, waiting, dropped }`
+ * @returns {Handling}
  * @throws {TypeError | RangeError} naming the parameter
  * @throws {AdmissionError} when the processor has not that much left
  */
@@ -2320,15 +2218,8 @@ export function on(target, type, task, options = {}) {
     throw wrongType('target', 'an EventTarget', target)
   }
   text('type', type)
-  const { before, once = false, passive, capture = false, signal, size = Infinity, bottomHalf, io } = optionsOf(options, HANDLING)
+  const { before, once = false, passive, capture = false, signal, size = Infinity, bottomHalf, io } = checked(options, HANDLING)
   const { capacity, kind, depleted } = options
-  if (before !== undefined) callable('before', before)
-  flag('once', once)
-  flag('capture', capture)
-  if (passive !== undefined) flag('passive', passive)
-  checkSignal(signal)
-  times('size', size)
-  if (bottomHalf !== undefined) callable('bottomHalf', bottomHalf)
   if (io !== undefined && !(io instanceof IoReservation)) throw wrongType('io', 'an IoReservation', io)
   if (bottomHalf !== undefined && io === undefined) throw new TypeError('bottomHalf needs an io, which does it')
   const isReserved = capacity !== undefined
@@ -2343,8 +2234,20 @@ export function on(target, type, task, options = {}) {
     }
   }
   const handle = (/** @type {Reservation | null} */ own) =>
-    new Handling(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf })
+    handling(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf })
   return isReserved ? withReservation(source, source.parameter('name') || type, options, handle) : handle(null)
+}
+
+/** @typedef {{ source: Source, isReserved: boolean, isCancelled: boolean, rank: import('./rt.mjs').Ranked }} Handler */
+/** @typedef {{ handlers: Handler[], release: number, args: any[] }} Firing an event on its way from handler to handler */
+
+/** How eligible the jobs of a handler will be. @param {Source} source @returns {import('./rt.mjs').Ranked} */
+function rankOf(source) {
+  const priority = source.parameter('priority') ?? 0
+  const period = source.parameter('period') ?? Infinity
+  const deadline = source.parameter('deadline') ?? Infinity
+  const { policy } = source.scheduler
+  return { absoluteDeadline: deadline, priority: policy.priority?.({ deadline, priority, period }) ?? priority }
 }
 
 /**
@@ -2366,7 +2269,7 @@ export class AsyncEvent {
 
   /** @param {{ scheduler?: Scheduler }} [options] */
   constructor(options = {}) {
-    this.#scheduler = here(optionsOf(options, ACTING))
+    this.#scheduler = here(checked(options, ACTING))
     this.#policy = this.#scheduler.policy
   }
 
@@ -2379,11 +2282,12 @@ export class AsyncEvent {
    */
   handle(task, options = {}) {
     const scheduler = this.#scheduler
-    const source = new Source('task', task, parametersOf(optionsOf(options, PARAMETERS)))
+    const source = new Source('task', task, parametersOf(checked(options, TASK)))
     const own = source.parameter('scheduler')
     if (own !== undefined && own !== scheduler) throw new TypeError('scheduler must be that of the event')
     source.scheduler = scheduler
-    const handler = new Handler(source)
+    const isReserved = source.parameter('reservation') !== undefined
+    const handler = { source, isReserved, isCancelled: false, rank: rankOf(source) }
     this.#arrange([...this.#handlers, handler])
     return {
       cancel: () => {
@@ -2400,7 +2304,7 @@ export class AsyncEvent {
     const { policy } = this.#scheduler
     if (policy !== this.#policy) {
       this.#policy = policy
-      for (const handler of this.#handlers) handler.grade()
+      for (const handler of this.#handlers) handler.rank = rankOf(handler.source)
       this.#arrange(this.#handlers)
     }
     this.#pass({ handlers: this.#handlers, release: this.#scheduler.now(), args }, 0)
@@ -2415,7 +2319,7 @@ export class AsyncEvent {
   /**
    * Releases the handler at `index`, or the next that can be.
    *
-   * @param {{ handlers: Handler[], release: number, args: A }} firing @param {number} index
+   * @param {Firing} firing @param {number} index
    */
   #pass(firing, index) {
     const { handlers, release, args } = firing
@@ -2434,7 +2338,7 @@ export class AsyncEvent {
   /**
    * Releases a handler that passes the event on when it starts.
    *
-   * @param {Source} source @param {{ handlers: Handler[], release: number, args: A }} firing @param {number} next
+   * @param {Source} source @param {Firing} firing @param {number} next
    */
   #chain(source, firing, next) {
     const { release } = firing
@@ -2457,31 +2361,6 @@ export class AsyncEvent {
   }
 }
 
-/** What handles an event, and how eligible its jobs are. */
-class Handler {
-  isCancelled = false
-  /** @type {import('./rt.mjs').Ranked} */
-  rank
-
-  /** @param {Source} source */
-  constructor(source) {
-    this.source = source
-    this.isReserved = source.parameter('reservation') !== undefined
-    this.rank = this.grade()
-  }
-
-  grade() {
-    const { source } = this
-    const priority = source.parameter('priority') ?? 0
-    const period = source.parameter('period') ?? Infinity
-    const deadline = source.parameter('deadline') ?? Infinity
-    return this.rank = {
-      absoluteDeadline: deadline,
-      priority: source.scheduler.policy.priority?.({ deadline, priority, period }) ?? priority
-    }
-  }
-}
-
 // ------------------------------------------------------------------------------------- 8 what runs reserved
 
 /**
@@ -2499,9 +2378,8 @@ class Handler {
  */
 export function loop(body, options) {
   callable('body', body)
-  const { signal } = optionsOf(options, [...PARAMETERS, 'capacity', 'kind', 'depleted', 'signal'])
+  const { signal } = checked(options, { ...TASK, ...SIGNAL, ...RESERVED })
   const source = reservedSource('loop', 'body', body, options)
-  checkSignal(signal)
   const name = source.given.name ?? (body.name || 'loop')
   const run = function* () {
     for (;;) {
@@ -2535,10 +2413,9 @@ export function loop(body, options) {
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function worstCaseDelay(options) {
-  const { handler, io, bottomHalf = 0 } = optionsOf(options, ['handler', 'io', 'bottomHalf'])
+  const { handler, io, bottomHalf = 0 } = checked(options, { handler: elsewhere, io: elsewhere, bottomHalf: duration })
   if (typeof handler !== 'object' || handler === null) throw wrongType('handler', 'a reservation', handler)
   checkCapacity(handler.capacity, handler.period)
-  duration('bottomHalf', bottomHalf)
   if (handler.capacity === 0) return Infinity
   const blackout = handler.period - handler.capacity
   if (io === undefined) return blackout + bottomHalf
