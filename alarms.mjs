@@ -13,7 +13,7 @@
 
 import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
-const { Waitable, check, here, parameters: PARAMETERS } = seam
+const { Fifo, Waitable, check, here, parameters: PARAMETERS } = seam
 const { callable, finite, flag, notNegative, number, oneOf, options: optionsOf, text, wrongType } = check
 
 /** @import { ArgumentsOf, Awaitable, Checked, Job, JobOptions, Policy, ResultOf, Taking, TaskOptions, TaskParameters,
@@ -57,12 +57,7 @@ function checked(options, checks) {
   return options
 }
 
-/**
- * Calls `end` when the signal is aborted.
- *
- * @param {AbortSignal | undefined} signal @param {() => void} end
- * @returns {() => void} ends it
- */
+/** @param {AbortSignal | undefined} signal @param {() => void} end when it is aborted @returns {() => void} ends that */
 function follow(signal, end) {
   signal?.addEventListener('abort', end)
   return () => signal?.removeEventListener('abort', end)
@@ -77,12 +72,13 @@ const parametersOf = source =>
  * that were given as options come before them.
  */
 class Source {
-  /** @param {string} name of the parameter @param {any} work @param {TaskOptions} given */
-  constructor(name, work, given) {
+  /** @param {string} name of the parameter @param {any} work @param {any} options with parameters of tasks among them */
+  constructor(name, work, options) {
     const isTask = work instanceof Task
     const run = isTask ? work.run : work
     if (typeof run !== 'function') throw wrongType(name, 'a Task or a function', work)
     check.refuseAsyncGenerator(name, run, work)
+    const given = parametersOf(options)
     const checked = new Task(run, isTask ? { ...parametersOf(work), ...given } : given)
     this.task = isTask ? work : checked
     this.scheduler = here(checked)
@@ -232,7 +228,7 @@ function activationOf(work, options) {
   if (typeof work === 'function' && !RELEASED.includes(work[Symbol.toStringTag])) {
     return { scheduler: here(options), activate: work }
   }
-  const source = new Source('work', work, parametersOf(options))
+  const source = new Source('work', work, options)
   return { scheduler: source.scheduler, activate: time => { source.release({ release: time }) } }
 }
 
@@ -686,7 +682,7 @@ const SPORADIC = { ...TASK, interarrival: interval, excess: among('defer', 'drop
 export function sporadic(task, options) {
   const { interarrival, excess = 'defer' } = checked(options, SPORADIC)
   interval('interarrival', interarrival)
-  const source = new Source('task', task, parametersOf(options))
+  const source = new Source('task', task, options)
   let earliest = -Infinity
   return /** @param {any[]} args @returns {any} */ (...args) => {
     const now = source.scheduler.now()
@@ -710,7 +706,7 @@ export function sporadic(task, options) {
  */
 export function frames(task, options = {}) {
   const { signal } = checked(options, { ...TASK, ...SIGNAL })
-  const source = new Source('task', task, parametersOf(options))
+  const source = new Source('task', task, options)
   const { scheduler } = source
   const host = /** @type {any} */ (scheduler.host)
   if (host.frame === undefined) throw new TypeError('there are no animation frames here')
@@ -777,6 +773,7 @@ class Server {
   deadline = Infinity
   depletions = 0
   replenishments = 0
+  /** Whether anybody has work, as the account tells. */
   isAwake = false
   #owed = 0
   #asOf = 0
@@ -791,9 +788,9 @@ class Server {
   get bandwidth() { return this.capacity / this.period }
 
   /** @param {number} time @param {number} since */
-  wake(time, since) { this.isAwake = true }
+  wake(time, since) {}
   /** @param {number} time */
-  sleep(time) { this.isAwake = false }
+  sleep(time) {}
   /** @param {number} time */
   resume(time) {}
   /** @param {number} time */
@@ -858,7 +855,6 @@ class Sporadic extends Server {
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    super.wake(time, since)
     const refills = this.#refills
     if (refills[0].time > time) return
     // The period counts from here, also for what will have come by the time it is needed.
@@ -1047,7 +1043,6 @@ class Polling extends Deferrable {
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    super.wake(time, since)
     if (this.next <= time) this.refill(time) // nobody has polled, since there were no jobs
     // Work that is noticed at the same reading of the clock as the poll was there.
     this.#isServing = this.cycle.timeOf(this.cycle.indexAt(time)) === since || this.#polled === time
@@ -1055,7 +1050,6 @@ class Polling extends Deferrable {
 
   /** @param {number} time */
   sleep(time) {
-    super.sleep(time)
     this.#isServing = false
   }
 
@@ -1084,7 +1078,6 @@ class ConstantBandwidth extends Server {
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    super.wake(time, since)
     // What remains of the old deadline may be used only as far as the bandwidth allows it.
     const left = this.deadline === Infinity ? 0 : this.deadline - time
     if (this.remaining < left * this.bandwidth) return
@@ -1181,7 +1174,6 @@ class PIBS extends Server {
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    super.wake(time, since)
     this.next = this.#eligible
     if (time < this.#eligible) return
     this.#eligible = time
@@ -1203,7 +1195,6 @@ class PIBS extends Server {
 
   /** @param {number} time */
   sleep(time) {
-    super.sleep(time)
     this.#conclude()
     this.next = Infinity
   }
@@ -1230,9 +1221,6 @@ class PIBS extends Server {
 
 // ------------------------------------------------------------------------------------------ 5 reservations
 
-/** Who pays for a job. @type {WeakMap<Job, Account>} */
-const accounts = new WeakMap()
-
 /** The books of a reservation, and what the scheduler sees of it (see JobHook in rt.mjs). */
 class Account {
   /** @type {Set<Job>} */
@@ -1241,9 +1229,8 @@ class Account {
   busy = new Set()
   /** ms used in the foreground. */
   used = 0
+  /** Whether it is off, whatever is promised. */
   isMasked = false
-  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
-  isOff
   /** How its jobs rank in the foreground; never changed in place. @type {import('./rt.mjs').Standing} */
   #granted
   /** @type {{ readonly time: number, cancel(): boolean } | null} */
@@ -1264,7 +1251,6 @@ class Account {
     this.claim = claim
     this.name = claim.name
     this.priority = claim.priority
-    this.isOff = claim.utilization === 0
     this.depleted = depleted
     this.isRankedByDeadline = isRankedByDeadline
     this.#replenish = Object.assign((/** @type {number} */ time) => {
@@ -1277,6 +1263,8 @@ class Account {
     promise(scheduler, [[this, claim]])
   }
 
+  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
+  get isOff() { return this.isMasked || this.claim.utilization === 0 }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
   /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
@@ -1286,21 +1274,14 @@ class Account {
   change(claim, priority = claim.priority) {
     if (promisesOf(this.scheduler).claims.has(this)) promise(this.scheduler, [[this, claim]])
     if (claim.utilization > 0) this.server.resize(claim, this.scheduler.now())
-    this.claim = claim
-    this.priority = priority
-    this.turn()
+    this.turn({ claim, priority })
   }
 
-  /** @param {boolean} isMasked whether it is off, whatever its capacity */
-  mask(isMasked) {
-    this.isMasked = isMasked
-    this.turn()
-  }
-
-  turn() {
+  /** @param {{ claim?: Claim, priority?: number, isMasked?: boolean }} change on or off, perhaps */
+  turn(change) {
     const wasOff = this.isOff
-    this.isOff = this.isMasked || this.claim.utilization === 0
-    if (wasOff && !this.isOff && this.busy.size > 0) this.server.resume(this.scheduler.now())
+    Object.assign(this, change)
+    if (wasOff && !this.isOff && this.server.isAwake) this.server.resume(this.scheduler.now())
     this.update()
   }
 
@@ -1314,28 +1295,33 @@ class Account {
         `but ${this.name} was made under ${this.policy.name}`)
     }
     this.jobs.add(job)
-    accounts.set(job, this)
     this.update()
   }
 
   /** @param {Job} job */
   detach(job) {
     this.jobs.delete(job)
-    accounts.delete(job)
     this.rest(job, this.scheduler.now())
   }
 
   /** @param {Job} job @param {number} time */
   ready(job, time) {
-    const isFirst = this.busy.size === 0
-    this.busy.add(job)
-    if (isFirst) this.server.wake(time, job.started === undefined ? Math.min(job.release, time) : time)
+    const { busy, server } = this
+    busy.add(job)
+    if (!server.isAwake) {
+      server.isAwake = true
+      server.wake(time, job.started === undefined ? Math.min(job.release, time) : time)
+    }
     this.update()
   }
 
   /** @param {Job} job @param {number} time */
   rest(job, time) {
-    if (this.busy.delete(job) && this.busy.size === 0) this.server.sleep(time)
+    const { busy, server } = this
+    if (busy.delete(job) && busy.size === 0) {
+      server.isAwake = false
+      server.sleep(time)
+    }
     this.update()
   }
 
@@ -1390,7 +1376,7 @@ class Account {
   #expect(isDepleted) {
     const isIdle = this.isOff || this.jobs.size === 0 && this.server instanceof Polling
     const time = isIdle ? Infinity : this.server.next
-    const ref = isDepleted && this.busy.size > 0
+    const ref = isDepleted && this.server.isAwake
     if (this.#entry !== null ? this.#entry.time === time && this.#ref === ref : time === Infinity) return
     this.#entry?.cancel()
     this.#ref = ref
@@ -1421,14 +1407,13 @@ class IoAccount extends Account {
   /** @param {Job} job @param {Scheduler} scheduler */
   attach(job, scheduler) {
     const { current } = scheduler
-    const account = current === null ? undefined : accounts.get(current)
+    const account = current && accountOf(seam.payer(current))
     const main = account instanceof IoAccount ? account.#mains.get(/** @type {Job} */ (current)) : account
-    if (main === undefined) {
+    if (!main) {
       throw new TypeError(`reservation must be given as io.for(main) where the running job has none: ` +
         `${this.name} takes priority and period from the reservation that it works for`)
     }
-    this.#mains.set(job, main)
-    super.attach(job, scheduler)
+    this.delegateOf(main).attach(job, scheduler)
   }
 
   /** @param {Job} job @param {number} time */
@@ -1461,16 +1446,11 @@ class IoAccount extends Account {
   }
 }
 
-/** @param {Reserved} reservation @returns {Account} */
-const accountOf = reservation => /** @type {any} */ (reservation)[seam.protocol]
+/** @param {any} reservation @returns {Account} */
+const accountOf = reservation => reservation?.[seam.protocol]
 
 /** What reservations of both kinds have. */
 class Reserved {
-  /** @internal @param {Account} account */
-  constructor(account) {
-    Object.defineProperty(this, seam.protocol, { value: account })
-  }
-
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor. */
@@ -1493,14 +1473,11 @@ const isByPriority = ({ compare }) => compare === fp.compare
 
 /** @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>} */
 const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 'constant-bandwidth': ConstantBandwidth }
-/** @type {Kind[]} */
-const BY_PRIORITY = ['sporadic', 'deferrable', 'polling']
-/** @type {Kind[]} */
-const BY_DEADLINE = ['constant-bandwidth']
-const KINDS = [...BY_PRIORITY, ...BY_DEADLINE]
+const KINDS = /** @type {Kind[]} */ (Object.keys(SERVERS))
 
-/** Which kinds a policy can have, the default first. @param {Policy} policy */
-const kindsUnder = policy => isByDeadline(policy) ? BY_DEADLINE : isByPriority(policy) ? BY_PRIORITY : KINDS
+/** Which kinds a policy can have, the default first; a user's own can have all. @param {Policy} policy */
+const kindsUnder = policy =>
+  KINDS.filter(kind => kind === 'constant-bandwidth' ? !isByPriority(policy) : !isByDeadline(policy))
 
 /** @param {any} capacity @param {any} period */
 function checkCapacity(capacity, period) {
@@ -1539,6 +1516,7 @@ export class Reservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
+    super()
     const { capacity, period, depleted = 'background', name = 'reservation' } = checked(options, RESERVATION)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
@@ -1551,7 +1529,8 @@ export class Reservation extends Reserved {
     oneOf('depleted', depleted, isRankedByDeadline ? ['background', 'wait', 'postpone'] : ['background', 'wait'])
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
     const claim = claimOfReservation(name, capacity, period, priority, kind === 'deferrable')
-    super(new Account(scheduler, server, claim, depleted, isRankedByDeadline))
+    const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
+    Object.defineProperty(this, seam.protocol, { value: account })
     this.#kind = kind
   }
 
@@ -1619,7 +1598,7 @@ function interruptible(switched) {
  * `spawn(work, { reservation: io })` in a job that has a reservation.
  */
 export class IoReservation extends Reserved {
-  #mask = interruptible(() => accountOf(this).mask(!this.isOn))
+  #mask = interruptible(() => accountOf(this).turn({ isMasked: !this.isOn }))
 
   /**
    * @param {{ utilization: number, depleted?: 'background' | 'wait', name?: string, scheduler?: Scheduler }} options
@@ -1629,11 +1608,13 @@ export class IoReservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
+    super()
     const { utilization, depleted = 'wait', name = 'I/O reservation' } =
       checked(options, IO_RESERVATION)
     const scheduler = here(options)
     const claim = claimOfIo(name, fraction('utilization', utilization))
-    super(new IoAccount(scheduler, new PIBS(utilization), claim, depleted, isByDeadline(scheduler.policy)))
+    const account = new IoAccount(scheduler, new PIBS(utilization), claim, depleted, isByDeadline(scheduler.policy))
+    Object.defineProperty(this, seam.protocol, { value: account })
   }
 
   /** Whether events are handled. */
@@ -1735,15 +1716,10 @@ const claimOfIo = (name, utilization) =>
 
 /** @param {any} member @param {string} where @param {Policy} policy @returns {[object, Claim]} */
 function claimOf(member, where, policy) {
-  if (member instanceof Reserved) {
-    const account = accountOf(member)
-    return [account, account.claim]
-  }
+  if (member instanceof Reserved) return [accountOf(member), accountOf(member).claim]
   if (typeof member !== 'object' || member === null) throw wrongType(where, 'a reservation or a task', member)
-  const { name = where, kind, capacity, wcet, period } = member
-  if (member.utilization !== undefined) {
-    return [member, claimOfIo(name, fraction(`${where}.utilization`, member.utilization))]
-  }
+  const { name = where, kind, utilization, capacity, wcet, period } = member
+  if (utilization !== undefined) return [member, claimOfIo(name, fraction(`${where}.utilization`, utilization))]
   interval(`${where}.period`, period)
   if (capacity !== undefined) {
     checkCapacity(capacity, period)
@@ -1754,8 +1730,8 @@ function claimOf(member, where, policy) {
   const deadline = member.deadline === undefined || member.deadline === Infinity ? period : member.deadline
   interval(`${where}.deadline`, deadline)
   const priority = finite('priority', policy.priority?.(member) ?? member.priority ?? 0)
-  const utilization = wcet / period
-  return [member, { name, of: 'task', utilization, wcet, period, deadline, priority, isBursty: false, task: member }]
+  const isBursty = false
+  return [member, { name, of: 'task', utilization: wcet / period, wcet, period, deadline, priority, isBursty, task: member }]
 }
 
 /** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */
@@ -1956,7 +1932,7 @@ const listeners = new WeakMap()
  * @param {(event: any) => void} handler
  * @returns {() => boolean} removes it; whether it was there
  */
-function listenTo(target, type, capture, passive, handler) {
+function addHandler(target, type, capture, passive, handler) {
   let known = listeners.get(target)
   if (known === undefined) listeners.set(target, known = new Map())
   const key = `${type} ${capture} ${passive}`
@@ -1986,30 +1962,6 @@ function listenTo(target, type, capture, passive, handler) {
 
 /** An event on its way to its handler. @typedef {{ args: any[], release: number }} QueuedEvent */
 
-/** First in, first out, at a cost independent of how many there are. */
-class EventQueue {
-  /** @type {QueuedEvent[]} */
-  #added = []
-  /** Those to be taken next, the first one last. @type {QueuedEvent[]} */
-  #leaving = []
-
-  get size() { return this.#added.length + this.#leaving.length }
-
-  /** @param {QueuedEvent} event */
-  push(event) {
-    this.#added.push(event)
-  }
-
-  /** @returns {QueuedEvent} the first, removed; there must be one */
-  shift() {
-    if (this.#leaving.length === 0) {
-      this.#leaving = this.#added.reverse()
-      this.#added = []
-    }
-    return /** @type {QueuedEvent} */ (this.#leaving.pop())
-  }
-}
-
 /**
  * @typedef {object} Handling made by `on`
  * @property {() => boolean} cancel handles no more events: those that wait are lost, what handles one goes on. Whether there
@@ -2026,10 +1978,12 @@ class EventQueue {
  * From the listener to the handler: the top half, which holds events back while there are no interrupts; the bottom half,
  * where there is an I/O reservation; and the handler.
  *
- * @param {Source} source @param {Reservation | null} own that of this handler only @param {any} options
+ * @param {EventTarget} target @param {string} type @param {Source} source @param {Reservation | null} own that of this
+ * handler only @param {any} options
  * @returns {Handling}
  */
-function handling(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf }) {
+function handling(target, type, source, own, options) {
+  const { before, once = false, passive, capture = false, signal, size = Infinity, io, bottomHalf } = options
   const { scheduler } = source
   const { host } = scheduler
   const reservation = own ?? /** @type {any} */ (source.parameter('reservation'))
@@ -2038,10 +1992,10 @@ function handling(source, own, { target, type, before, once, passive, capture, s
   /** Whether no more events come, and whether none that came is handled. */
   let isOver = false
   let isCancelled = false
-  /** Events on their way to the bottom half, or held back. */
-  let raised = new EventQueue()
-  /** Events on their way to the handler. */
-  let delivered = new EventQueue()
+  /** Events on their way to the bottom half, or held back. @type {InstanceType<typeof Fifo<QueuedEvent>>} */
+  let raised = new Fifo()
+  /** Events on their way to the handler. @type {InstanceType<typeof Fifo<QueuedEvent>>} */
+  let delivered = new Fifo()
   /** Whether the bottom half runs, and the handler of events that are handled one after the other. */
   let isWorking = false
   let isHandling = false
@@ -2056,7 +2010,7 @@ function handling(source, own, { target, type, before, once, passive, capture, s
     if (!mask.isOn || raised.size === 0 || isWorking) return
     if (io === undefined) {
       const events = raised
-      raised = new EventQueue()
+      raised = new Fifo()
       while (events.size > 0) deliver(events.shift())
       return
     }
@@ -2087,7 +2041,7 @@ function handling(source, own, { target, type, before, once, passive, capture, s
   const handle = () => {
     if (isHandling || delivered.size === 0) return
     const { args, release } = delivered.shift()
-    const job = source.release(reservation === undefined ? { release } : { release, reservation }, args)
+    const job = source.release({ release, reservation }, args)
     if (!isSerial) return
     isHandling = true
     seam.ended(job, () => {
@@ -2128,14 +2082,14 @@ function handling(source, own, { target, type, before, once, passive, capture, s
   const cancel = () => {
     const wouldGoOn = end() || waiting() > 0
     dropped += waiting()
-    raised = new EventQueue()
-    delivered = new EventQueue()
+    raised = new Fifo()
+    delivered = new Fifo()
     isOver = isCancelled = true
     conclude()
     return wouldGoOn
   }
   const mask = interruptible(advance)
-  const removeListener = listenTo(target, type, capture, passive, listen)
+  const removeListener = addHandler(target, type, capture, passive, listen)
   const letGo = seam.hold(scheduler)
   const unfollow = follow(signal, cancel)
   if (signal?.aborted) cancel()
@@ -2218,24 +2172,23 @@ export function on(target, type, task, options = {}) {
     throw wrongType('target', 'an EventTarget', target)
   }
   text('type', type)
-  const { before, once = false, passive, capture = false, signal, size = Infinity, bottomHalf, io } = checked(options, HANDLING)
-  const { capacity, kind, depleted } = options
+  const { capacity, kind, depleted, io, bottomHalf } = checked(options, HANDLING)
   if (io !== undefined && !(io instanceof IoReservation)) throw wrongType('io', 'an IoReservation', io)
   if (bottomHalf !== undefined && io === undefined) throw new TypeError('bottomHalf needs an io, which does it')
   const isReserved = capacity !== undefined
   if (!isReserved && (kind !== undefined || depleted !== undefined)) {
     throw new TypeError('kind and depleted are those of a reservation, which needs a capacity and a period')
   }
-  const source = isReserved ? reservedSource('on', 'task', task, options) : new Source('task', task, parametersOf(options))
+  const source = isReserved ? reservedSource('on', 'task', task, options) : new Source('task', task, options)
   if (io !== undefined) {
     if (io.scheduler !== source.scheduler) throw new TypeError('io must be of the scheduler of the handler')
     if (!isReserved && !(source.parameter('reservation') instanceof Reservation)) {
       throw new TypeError('io takes its standing from the handler, which needs a capacity and a period')
     }
   }
-  const handle = (/** @type {Reservation | null} */ own) =>
-    handling(source, own, { target, type, before, once, passive, capture, signal, size, io, bottomHalf })
-  return isReserved ? withReservation(source, source.parameter('name') || type, options, handle) : handle(null)
+  if (!isReserved) return handling(target, type, source, null, options)
+  const name = source.parameter('name') || type
+  return withReservation(source, name, options, reservation => handling(target, type, source, reservation, options))
 }
 
 /** @typedef {{ source: Source, isReserved: boolean, isCancelled: boolean, rank: import('./rt.mjs').Ranked }} Handler */
@@ -2282,7 +2235,7 @@ export class AsyncEvent {
    */
   handle(task, options = {}) {
     const scheduler = this.#scheduler
-    const source = new Source('task', task, parametersOf(checked(options, TASK)))
+    const source = new Source('task', task, checked(options, TASK))
     const own = source.parameter('scheduler')
     if (own !== undefined && own !== scheduler) throw new TypeError('scheduler must be that of the event')
     source.scheduler = scheduler

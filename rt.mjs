@@ -4421,6 +4421,32 @@ class Gate {
   }
 }
 
+/** First in, first out, at a cost independent of how many there are. @template T */
+class Fifo {
+  /** @type {any[]} */
+  #values = []
+  #first = 0
+
+  get size() { return this.#values.length - this.#first }
+
+  /** @param {T} value */
+  push(value) {
+    this.#values.push(value)
+  }
+
+  /** @returns {T} the first, removed */
+  shift() {
+    const value = this.#values[this.#first]
+    this.#values[this.#first++] = undefined
+    // Moved when half of them have gone, so that each is moved once on average.
+    if (this.#first * 2 > this.#values.length) {
+      this.#values = this.#values.slice(this.#first)
+      this.#first = 0
+    }
+    return value
+  }
+}
+
 /**
  * What alarms.mjs and sync.mjs build on; not for users.
  *
@@ -4429,7 +4455,7 @@ class Gate {
  * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook)
  * - `Waitable` the base class of what jobs may wait for, and its protocol; `asCall` the property of those that are calls
  * - `Queue` those who wait, in order of standing; its owner inherits
- * - `Heap` a stable priority queue
+ * - `Heap` a stable priority queue; `Fifo` a plain one
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
  * - `here(options)` the scheduler that acts
  * - `at(scheduler, time, fn, options)` the timeline
@@ -4452,6 +4478,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   Waitable,
   Queue,
   Heap,
+  Fifo,
   check,
   parameters: TASK_OPTIONS,
   here,

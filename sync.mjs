@@ -12,7 +12,7 @@ import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { Heap, Queue, Waitable, asCall, check, here } = seam
+const { Fifo, Heap, Queue, Waitable, asCall, check, here } = seam
 
 /** @import { Awaitable, Checked, Job, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
@@ -747,29 +747,6 @@ function takeAfter(own, queue) {
   return end
 }
 
-/** First in, first out. */
-class Fifo {
-  /** @type {any[]} */
-  #messages = []
-  #first = 0
-
-  get size() { return this.#messages.length - this.#first }
-  /** @param {any} message */
-  push(message) {
-    this.#messages.push(message)
-  }
-  shift() {
-    const message = this.#messages[this.#first]
-    this.#messages[this.#first++] = undefined
-    // Moved when half of them have gone, so that each is moved once on average.
-    if (this.#first * 2 > this.#messages.length) {
-      this.#messages = this.#messages.slice(this.#first)
-      this.#first = 0
-    }
-    return message
-  }
-}
-
 /**
  * Where senders and receivers of a channel within this page meet.
  *
@@ -836,7 +813,7 @@ class Exchange {
 
   /** @returns {any} the oldest message; the most eligible sender that waits takes its place */
   shift() {
-    const buffer = /** @type {Fifo} */ (this.buffer)
+    const buffer = /** @type {InstanceType<typeof Fifo>} */ (this.buffer)
     const message = buffer.shift()
     const send = take(this.senders)
     if (send !== null) {
