@@ -3251,8 +3251,8 @@ class Dispatcher extends Accounts {
   arrive(a) {
     if (a.deadline < Infinity) this.expectMiss(a)
     this.enqueue(a, 'release')
-    if (a.state === READY && this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
-    else if (!this.inRound) this.loop.rest()
+    this.reconsider()
+    this.loop.rest()
   }
 
   /** @param {Activation} a */
@@ -3341,6 +3341,15 @@ class Dispatcher extends Accounts {
     if (this.current === null) return
     this.cut = true
     allowance.left = 0
+  }
+
+  /** Has the running job come back at its next point if it is no longer the most eligible. */
+  reconsider() {
+    const { running } = this
+    if (running === null) return
+    this.regroup(running)
+    const { first } = this.ready
+    if (running.standing === SPENT || first !== null && this.compare(first, running) < 0) this.interrupt()
   }
 
   /** Has the running job come back at its next point, because it has woken its equal. */
@@ -3485,19 +3494,11 @@ class Dispatcher extends Accounts {
 
   /** Puts a job where its standing belongs; a ready one is in no queue. @param {Activation} a */
   place(a) {
-    if (a.state === READY) {
-      if (a.standing === SPENT) return this.deplete(a)
-      this.put(a)
-      if (this.running !== null && this.compare(a, this.running) < 0) this.interrupt()
-    } else if (a.state === DEPLETED) {
-      if (a.standing !== SPENT) this.unblock(a)
-      else this.put(a)
-    } else if (a.state === RUNNING) {
-      if (a.standing === SPENT) this.interrupt()
-      else this.reconsider()
-    } else if (a.waiting !== null) {
-      a.waiting.refresh()
-    }
+    if (a.state === WAITING) return a.waiting?.refresh()
+    if (a.state === DEPLETED && a.standing !== SPENT) return this.unblock(a)
+    if (a.state === READY && a.standing === SPENT) return this.deplete(a)
+    if (a.state === READY || a.state === DEPLETED) this.put(a)
+    this.reconsider()
   }
 
   /** By its own keys, or its reservation. @param {Activation} a @returns {Standing} */
@@ -3822,7 +3823,8 @@ class Dispatcher extends Accounts {
 
   /**
    * V8 throws away the code compiled for a shape when a collection finds no object of it, as it does between bursts of
-   * jobs; so one of each is kept. Made anew each time, since shapes change with what their fields have held.
+   * jobs; so one of each is kept. Made anew each time, since shapes change with what their fields have held. Bursts of 1000
+   * jobs with a deadline, a collection in between: 1.9 us a job, 3.8 to 5.4 without (Node 20).
    */
   keepShapes() {
     this.shapes = [
@@ -4164,13 +4166,6 @@ class Dispatcher extends Accounts {
   raiseCeilings() {
     let ceiling = -Infinity
     for (const gate of this.gates) gate.ceiling = ceiling = Math.max(ceiling, gate.level)
-  }
-
-  /** Has the running job come back at its next point if it is no longer the most eligible. */
-  reconsider() {
-    if (this.running !== null) this.regroup(this.running)
-    const { first } = this.ready
-    if (this.running !== null && first !== null && this.compare(first, this.running) < 0) this.interrupt()
   }
 
 }
