@@ -4004,46 +4004,7 @@ class Dispatcher extends Accounts {
     this.stats.slices++
   }
 
-  // The async shim
-
-  /** The job whose code calls, where that is certain. @returns {Activation | null} */
-  caller() {
-    const { current } = this
-    if (current !== null && current.leaf !== null) return current // a generator, which no microtask interrupts
-    const a = certain ?? contextual?.get() ?? null
-    return a !== null && a.dispatcher === this ? a : null
-  }
-
-  /** @param {any} options @returns {Promise<void>} */
-  yieldAsync(options) {
-    const asker = this.caller()
-    const isBare = options === undefined || options === null
-    if (isBare && asker !== null && asker.leaf === null && asker.state < DONE) return yieldIn(asker)
-    // A continuation that inherits nothing may be the rest of any code that inherits nothing.
-    if (isBare && asker === null && this.current?.extras.driver?.isPlain) return yieldIn(this.current)
-    const given = isBare ? NO_OPTIONS : optionsOf(options, YIELD_OPTIONS)
-    const inherits = given.signal === 'inherit' || isBare
-    const signal = !inherits ? given.signal : asker === null ? undefined : signalOf(asker) ?? undefined
-    const now = this.read()
-    const a = this.activate('continuation', null, now)
-    if (asker !== null) {
-      a.deadline = asker.absoluteDeadline - now
-      a.priority = asker.priority
-    }
-    if (given.deadline !== undefined) a.deadline = positive('deadline', given.deadline)
-    if (given.priority !== undefined && given.priority !== 'inherit') a.priority = priorityOf(given.priority)
-    if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
-    extrasOf(a).name = 'continuation'
-    const driver = driverOf(a)
-    driver.isFree = driver.isAsync = true
-    driver.isPlain = isBare && asker === null
-    driver.owner = driver.isPlain ? null : asker?.extras.driver ? asker.extras.driver.owner : a
-    const promise = driver.stop()
-    if (signal !== undefined) listen(a, signal, 'abort')
-    this.launch(a, now)
-    this.goFirst(a)
-    return promise
-  }
+  // The order of continuations
 
   /** Puts a continuation ahead of its equals, after the continuations that wait. @param {Activation} a */
   goFirst(a) {
@@ -4069,56 +4030,6 @@ class Dispatcher extends Accounts {
     const { first } = this.ready
     return first !== null && first.stamp >= 0 && !(first.started === undefined && first.posted) &&
       this.compareStandings(first.standing, a.standing) === 0
-  }
-
-  /** @param {any} work @param {any} leaf @param {number} release @returns {Activation} of the shim */
-  activate(work, leaf, release) {
-    const a = new Activation(this, this.stats.jobs + 1, work, leaf, NO_ARGUMENTS)
-    a.limit = this.budget
-    a.release = release
-    return a
-  }
-
-  /** @param {any} fn @param {any} options @returns {Job} */
-  postTask(fn, options) {
-    refuseAsyncGenerator('fn', callable('fn', fn), fn)
-    const { priority, signal, delay = 0, deadline = Infinity } = optionsOf(options ?? NO_OPTIONS, POST_OPTIONS)
-    if (signal !== undefined) abortSignal(signal)
-    finite('delay', notNegative('delay', delay))
-    positive('deadline', deadline)
-    const follows = priority === undefined && signal?.priority !== undefined
-    const own = priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible'))
-
-    const now = this.read()
-    const a = this.activate(fn, UNSTARTED, now + delay)
-    a.posted = true
-    a.deadline = deadline
-    a.priority = this.policy.priority === undefined ? own : this.policy.priority({ ...DEFAULTS, deadline, priority: own })
-    if (signal?.aborted) {
-      this.refuse(a, signal.reason)
-      return a.job
-    }
-    if (signal !== undefined) listen(a, signal, 'abort')
-    if (follows) listen(a, signal, 'prioritychange')
-    this.launch(a, now)
-    return a.job
-  }
-
-  /**
-   * The signal of a task aborts it until its function has returned; after that only the yields of its async code. That of
-   * any other job cancels it.
-   *
-   * @param {Activation} a @param {unknown} reason
-   */
-  abort(a, reason) {
-    const { driver } = a.extras
-    const hasReturned = driver !== null && driver.isAsync || a.leaf === null && this.current !== a
-    if (!a.posted || !hasReturned) {
-      this.cancel(a, reason)
-    } else if (driver !== null && driver.promise !== null) {
-      a.input = reason
-      a.throwing = true
-    }
   }
 
   // What the handle asks for
@@ -4339,7 +4250,7 @@ export class Scheduler {
    * @throws {TypeError | RangeError} naming the option
    */
   yield(options) {
-    return this.#dispatcher.yieldAsync(options)
+    return yieldAsync(this.#dispatcher, options)
   }
 
   /**
@@ -4355,7 +4266,7 @@ export class Scheduler {
    * @throws {TypeError | RangeError} naming the option
    */
   postTask(fn, options) {
-    return this.#dispatcher.postTask(fn, options)
+    return postTask(this.#dispatcher, fn, options)
   }
 }
 
@@ -4595,7 +4506,7 @@ let certain = null
  * The same from the engine, which knows it after any await: AsyncContext, where there is one.
  *
  * @type {{ run(a: Activation | null, fn: () => any): any, get(): Activation | null | undefined } | null | undefined}
- *   undefined until an async job is begun
+ *   undefined until a job is begun
  */
 let contextual
 
@@ -4684,13 +4595,12 @@ class AsyncDriver {
 
   /** @returns {Promise<void>} */
   pass() {
-    if (this.owner === null) return PASSED
-    return new Promise(resolve => { PASSED.then(() => this.settle(resolve, undefined)) })
+    return this.owner === null ? PASSED : this.answer(false, undefined)
   }
 
-  /** @param {unknown} reason @returns {Promise<never>} */
-  refuse(reason) {
-    return new Promise((_, reject) => { PASSED.then(() => this.settle(reject, reason)) })
+  /** @param {boolean} throwing @param {any} input @returns {Promise<any>} settled in a microtask, without handing over */
+  answer(throwing, input) {
+    return new Promise((resolve, reject) => { PASSED.then(() => this.settle(throwing ? reject : resolve, input)) })
   }
 
   /** @param {(input: any) => void} settle a promise of this job's @param {any} input */
@@ -4725,7 +4635,7 @@ function yieldIn(a) {
   if (a.state >= DONE) {
     return Promise.reject(a.state === CANCELLED ? a.outcome : new TypeError(`${a.job.name} has ended`))
   }
-  if (signal?.aborted) return driver.refuse(signal.reason)
+  if (signal?.aborted) return driver.answer(true, signal.reason)
   if (driver.promise !== null) return driver.promise
   const isFirst = isContinuation(a)
   if (isRunning) {
@@ -4746,6 +4656,97 @@ function yieldIn(a) {
   return promise
 }
 
+/** The job whose code calls, where that is certain. @param {Dispatcher} dispatcher @returns {Activation | null} */
+function caller(dispatcher) {
+  const { current } = dispatcher
+  if (current !== null && current.leaf !== null) return current // a generator, which no microtask interrupts
+  const a = certain ?? contextual?.get() ?? null
+  return a !== null && a.dispatcher === dispatcher ? a : null
+}
+
+/** @param {Dispatcher} dispatcher @param {any} options @returns {Promise<void>} */
+function yieldAsync(dispatcher, options) {
+  const asker = caller(dispatcher)
+  const isBare = options === undefined || options === null
+  if (isBare && asker !== null && asker.leaf === null && asker.state < DONE) return yieldIn(asker)
+  // A continuation that inherits nothing may be the rest of any code that inherits nothing.
+  if (isBare && asker === null && dispatcher.current?.extras.driver?.isPlain) return yieldIn(dispatcher.current)
+  const given = isBare ? NO_OPTIONS : optionsOf(options, YIELD_OPTIONS)
+  const inherits = given.signal === 'inherit' || isBare
+  const signal = !inherits ? given.signal : asker === null ? undefined : signalOf(asker) ?? undefined
+  const now = dispatcher.read()
+  const a = activate(dispatcher, 'continuation', null, now)
+  if (asker !== null) {
+    a.deadline = asker.absoluteDeadline - now
+    a.priority = asker.priority
+  }
+  if (given.deadline !== undefined) a.deadline = positive('deadline', given.deadline)
+  if (given.priority !== undefined && given.priority !== 'inherit') a.priority = priorityOf(given.priority)
+  if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
+  extrasOf(a).name = 'continuation'
+  const driver = driverOf(a)
+  driver.isFree = driver.isAsync = true
+  driver.isPlain = isBare && asker === null
+  driver.owner = driver.isPlain ? null : asker?.extras.driver ? asker.extras.driver.owner : a
+  const promise = driver.stop()
+  if (signal !== undefined) listen(a, signal, 'abort')
+  dispatcher.launch(a, now)
+  dispatcher.goFirst(a)
+  return promise
+}
+
+/** @param {Dispatcher} dispatcher @param {any} work @param {any} leaf @param {number} release */
+function activate(dispatcher, work, leaf, release) {
+  const a = new Activation(dispatcher, dispatcher.stats.jobs + 1, work, leaf, NO_ARGUMENTS)
+  a.limit = dispatcher.budget
+  a.release = release
+  return a
+}
+
+/** @param {Dispatcher} dispatcher @param {any} fn @param {any} options @returns {Job} */
+function postTask(dispatcher, fn, options) {
+  refuseAsyncGenerator('fn', callable('fn', fn), fn)
+  const { priority, signal, delay = 0, deadline = Infinity } = optionsOf(options ?? NO_OPTIONS, POST_OPTIONS)
+  if (signal !== undefined) abortSignal(signal)
+  finite('delay', notNegative('delay', delay))
+  positive('deadline', deadline)
+  const follows = priority === undefined && signal?.priority !== undefined
+  const own = priorityOf(follows ? signal.priority : chosen(priority, undefined, 'user-visible'))
+
+  const now = dispatcher.read()
+  const a = activate(dispatcher, fn, UNSTARTED, now + delay)
+  a.posted = true
+  a.deadline = deadline
+  const { policy } = dispatcher
+  a.priority = policy.priority === undefined ? own : policy.priority({ ...DEFAULTS, deadline, priority: own })
+  if (signal?.aborted) {
+    dispatcher.refuse(a, signal.reason)
+    return a.job
+  }
+  if (signal !== undefined) listen(a, signal, 'abort')
+  if (follows) listen(a, signal, 'prioritychange')
+  dispatcher.launch(a, now)
+  return a.job
+}
+
+/**
+ * The signal of a task aborts it until its function has returned; after that only the yields of its async code. That of
+ * any other job cancels it.
+ *
+ * @param {Activation} a @param {unknown} reason
+ */
+function abort(a, reason) {
+  const { dispatcher } = a
+  const { driver } = a.extras
+  const hasReturned = driver !== null && driver.isAsync || a.leaf === null && dispatcher.current !== a
+  if (!a.posted || !hasReturned) {
+    dispatcher.cancel(a, reason)
+  } else if (driver !== null && driver.promise !== null) {
+    a.input = reason
+    a.throwing = true
+  }
+}
+
 /** The signal that the yields of a task heed, each time; that of any other job cancels it, once. @param {Activation} a */
 const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : null
 
@@ -4753,7 +4754,7 @@ const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : nu
 
 /** @type {Record<SignalEvent, (a: Activation, signal: any) => void>} */
 const HEED = {
-  abort: (a, signal) => a.dispatcher.abort(a, signal.reason),
+  abort: (a, signal) => abort(a, signal.reason),
   prioritychange: (a, signal) => a.dispatcher.setPriority(a, priorityOf(signal.priority))
 }
 
