@@ -428,15 +428,6 @@ function* inTurn(turn, section, end) {
   }
 }
 
-/** Proves that a lock was taken outside jobs. */
-class Key {
-  /** @param {string} name of the mutex */
-  constructor(name) {
-    this.name = name
-    Object.freeze(this)
-  }
-}
-
 /**
  * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): whoever holds it runs on the standing of
  * the best job that waits for it, through chains of locks and jobs, until it unlocks it. Deadlines and misses
@@ -449,7 +440,7 @@ export class Mutex {
   #isHeld = false
   /** null while it is held outside jobs. @type {Job | null} */
   #owner = null
-  /** @type {Key | null} */
+  /** Proves that it was taken outside jobs. @type {object | null} */
   #key = null
   #abandoned = false
   /** Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag. @type {Queue | null} */
@@ -542,7 +533,7 @@ export class Mutex {
   #grant(turn, job) {
     this.#isHeld = true
     this.#owner = job
-    this.#key = job === null ? new Key(this.#name) : null
+    this.#key = job === null ? Object.freeze({ name: this.#name }) : null
     if (this.#waiters !== null) this.#waiters.owner = job
     turn.wake(this.#key ?? undefined)
   }
@@ -1072,9 +1063,6 @@ class Messages {
 
 // --------------------------------------------------------------------------------------------- 5 choice
 
-/** @param {Waitable[]} waitables @returns {string} what traces call them */
-const namesOf = waitables => waitables.map(waitable => /** @type {any} */ (waitable).name ?? 'wait').join(', ')
-
 /** Waits for a time; over at once when it has come. */
 class Sleep extends Waitable {
   /** @type {{ cancel(): boolean } | null} */
@@ -1127,65 +1115,119 @@ function memoryOf(job) {
   return memory
 }
 
-/** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @param {number} place */
-const subjectOf = (branch, place) => branch instanceof End ? sideOf(branch) : PLACES[place] ??= {}
-
 /**
- * Waits for the first of several. It tries them in order, then enters all; each of its branches tells it, as
- * its waiter, when it is settled.
+ * Waits for several: for one that decides, or until all are over. Each of its members tells it, as its waiter, when it is
+ * settled.
  */
-class Choice extends Waitable {
+class Group extends Waitable {
   /** On whose behalf it waits. @type {Job | null} */
   job = null
-  /** The only branch that can still be settled. @type {Waitable | null} */
+  /** The member that decides. @type {Waitable | null} */
   decision = null
 
-  /** @param {{ branch: Waitable, place: number }[]} ways `place`: that of the guard @param {boolean} isFair */
-  constructor(ways, isFair) {
+  /**
+   * @param {string} kind @param {Waitable[]} members
+   * @param {(member: Waitable) => boolean} decides which of them does when it is over: `any`, the first; `failed`, the first
+   *   that has failed; or `none`
+   */
+  constructor(kind, members, decides) {
     super()
-    this.ways = ways
+    this.kind = kind
+    this.members = members
+    this.decides = decides
+    this.left = members.length
+  }
+  get name() {
+    return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
+  }
+  get mayBlock() { return this.members.length > 0 }
+  get handsOver() { return true }
+
+  owners() {
+    // Only who needs all of them is stuck when one is.
+    return this.decides === any ? [] : this.members.flatMap(member => member.owners())
+  }
+  /** @param {Job | null} job */
+  begin(job) {
+    this.job = job
+    if (this.left === 0) return this.wake([])
+    for (const member of this.members) {
+      if (member.enlist(this)) this.woken(member)
+      if (this.decision !== null) return
+    }
+  }
+  undo() {
+    this.left = this.members.length
+    this.leaveAll(null)
+  }
+  refresh() {
+    for (const member of this.members) member.refresh()
+  }
+
+  /** As their waiter: one is over. @param {Waitable} member */
+  woken(member) {
+    this.left--
+    if (this.decision !== null && this.decision !== member) return
+    if (this.decides(member)) undisturbed(() => this.decide(member))
+    else if (this.left === 0) this.wake(this.members.map(({ outcome }) => outcome))
+  }
+
+  /** @param {Waitable} member */
+  decide(member) {
+    this.leaveAll(member)
+    if (member.isFulfilled) this.wake({ index: this.indexOf(member), value: member.outcome })
+    else this.fail(member.outcome)
+  }
+  /** @param {Waitable} member */
+  indexOf(member) {
+    return this.members.indexOf(member)
+  }
+  /** @param {Waitable | null} decision but for it */
+  leaveAll(decision) {
+    this.decision = decision
+    for (const member of this.members) if (member !== decision) member.leave(this)
+  }
+}
+
+const any = () => true
+const failed = (/** @type {Waitable} */ member) => !member.isFulfilled
+const none = () => false
+
+/** A group of which one is chosen. It tries its branches in order, then enters all. */
+class Choice extends Group {
+  /** @param {Map<Waitable, number>} places of the guards, by their branches @param {boolean} isFair */
+  constructor(places, isFair) {
+    super('choice', [...places.keys()], any)
+    this.places = places
     this.isFair = isFair
   }
-  get branches() { return this.ways.map(({ branch }) => branch) }
-  get name() { return `choice(${namesOf(this.branches)})` }
-  get mayBlock() { return this.ways.every(({ branch }) => branch.mayBlock) }
-  get handsOver() { return true }
-  // Whom it wakes goes first, or else what was chosen would never be ready again in time for the next choice.
-  get goesOn() { return false }
+  get mayBlock() { return this.members.every(branch => branch.mayBlock) }
 
   /** @param {Job | null} job */
   begin(job) {
     this.job = job
-    this.decision = null
     if (this.isFair) this.#order(memoryOf(job))
     const outer = choosing
     choosing ??= this
     try {
       if (!this.#try()) this.#enter()
     } catch (error) {
-      this.#leave(null)
+      this.leaveAll(null)
       throw error
     } finally {
       choosing = outer
     }
   }
-  undo() {
-    this.#leave(null)
-  }
-  refresh() {
-    for (const { branch } of this.ways) branch.refresh()
-  }
 
   /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
   #order(memory) {
-    const turnOf = (/** @type {{ branch: Waitable, place: number }} */ { branch, place }) =>
-      memory.get(subjectOf(branch, place)) ?? 0
-    this.ways.sort((a, b) => turnOf(a) - turnOf(b) || a.place - b.place)
+    const turnOf = (/** @type {Waitable} */ branch) => memory.get(this.#subjectOf(branch)) ?? 0
+    this.members.sort((a, b) => turnOf(a) - turnOf(b) || this.indexOf(a) - this.indexOf(b))
   }
 
   /** @returns {boolean} whether a branch could act at once */
   #try() {
-    for (const { branch } of this.ways) {
+    for (const branch of this.members) {
       // What is no end of a channel is entered by being tried.
       const isEnd = branch instanceof End
       if (isEnd && !branch.attempt()) continue
@@ -1197,35 +1239,32 @@ class Choice extends Waitable {
   }
 
   #enter() {
-    for (const { branch } of this.ways) {
+    for (const branch of this.members) {
       if (branch instanceof End && branch.enlist(this)) return this.woken(branch)
     }
-  }
-
-  /** As their waiter: a branch is settled. @param {Waitable} branch */
-  woken(branch) {
-    undisturbed(() => {
-      this.decided(branch)
-      if (this.decision !== branch) return
-      const { place } = /** @type {{ place: number }} */ (this.ways.find(way => way.branch === branch))
-      if (this.isFair) memoryOf(this.job).set(subjectOf(branch, place), ++choices)
-      if (branch.isFulfilled) this.wake({ index: place, value: branch.outcome })
-      else this.fail(branch.outcome)
-    })
   }
 
   /** As their waiter: a branch is the only one that will be settled. @param {Waitable} branch */
   decided(branch) {
     if (this.decision !== null) return
-    this.decision = branch
-    this.#leave(branch)
+    this.leaveAll(branch)
     const { waiter } = /** @type {any} */ (this)
     waiter?.decided?.(this)
   }
 
-  /** @param {Waitable | null} kept */
-  #leave(kept) {
-    for (const { branch } of this.ways) if (branch !== kept) branch.leave(this)
+  /** @param {Waitable} branch */
+  decide(branch) {
+    this.decided(branch)
+    if (this.isFair) memoryOf(this.job).set(this.#subjectOf(branch), ++choices)
+    super.decide(branch)
+  }
+  /** @param {Waitable} branch */
+  indexOf(branch) {
+    return /** @type {number} */ (this.places.get(branch))
+  }
+  /** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @returns {object} */
+  #subjectOf(branch) {
+    return branch instanceof End ? sideOf(branch) : PLACES[this.indexOf(branch)] ??= {}
   }
 }
 
@@ -1332,14 +1371,15 @@ export function choice(guards, options = {}) {
   here(options)
   check.flag('fair', fair)
   const branches = guards.map((guard, place) => branchOf(guard, `guards[${place}]`, options))
-  const ways = []
+  /** @type {Map<Waitable, number>} */
+  const places = new Map()
   for (const [place, { when, wait }] of guards.entries()) {
     const branch = when === false ? null : branches[place] ?? Waitable.of(wait)
-    if (branch !== null) ways.push({ branch, place })
+    if (branch !== null && !places.has(branch)) places.set(branch, place)
   }
-  if (ways.length === 0) throw new TypeError('guards must have one that is enabled, got none')
-  const chosen = new Choice(ways, fair)
-  if (ways.every(({ place }) => guards[place].action === undefined)) return /** @type {any} */ (chosen)
+  if (places.size === 0) throw new TypeError('guards must have one that is enabled, got none')
+  const chosen = new Choice(places, fair)
+  if (guards.every(({ when, action }) => when === false || action === undefined)) return /** @type {any} */ (chosen)
   return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, guards.map(({ action }) => action)), options))
 }
 
@@ -1353,70 +1393,6 @@ function* acted(chosen, actions) {
 }
 
 // ----------------------------------------------------------------------------------------- 6 par and race
-
-// Which member that is over decides for all of its group: the first, the first that has failed, or none.
-const any = () => true
-const failed = (/** @type {Waitable} */ member) => !member.isFulfilled
-const none = () => false
-
-/** Waits for several: for one that decides, or until all are over. */
-class Group extends Waitable {
-  isDecided = false
-  /** On whose behalf. @type {Job | null} */
-  job = null
-
-  /** @param {string} kind @param {Waitable[]} members @param {(member: Waitable) => boolean} decides */
-  constructor(kind, members, decides) {
-    super()
-    this.kind = kind
-    this.members = members
-    this.decides = decides
-    this.left = members.length
-  }
-  get name() { return `${this.kind}(${namesOf(this.members)})` }
-  get mayBlock() { return this.members.length > 0 }
-  get handsOver() { return true }
-
-  owners() {
-    // Only who needs all of them is stuck when one is.
-    return this.decides === any ? [] : this.members.flatMap(member => member.owners())
-  }
-  /** @param {Job | null} job */
-  begin(job) {
-    this.job = job
-    if (this.left === 0) return this.wake([])
-    for (const member of this.members) {
-      if (member.enlist(this)) this.woken(member)
-      if (this.isDecided) return
-    }
-  }
-  undo() {
-    this.left = this.members.length
-    this.isDecided = false
-    for (const member of this.members) member.leave(this)
-  }
-  refresh() {
-    for (const member of this.members) member.refresh()
-  }
-
-  /** As their waiter: one is over. @param {Waitable} member */
-  woken(member) {
-    this.left--
-    if (this.isDecided) return
-    if (this.decides(member)) this.#settle(member)
-    else if (this.left === 0) this.wake(this.members.map(({ outcome }) => outcome))
-  }
-
-  /** @param {Waitable} member which decides the matter */
-  #settle(member) {
-    this.isDecided = true
-    undisturbed(() => {
-      for (const other of this.members) if (other !== member) other.leave(this)
-      if (member.isFulfilled) this.wake({ index: this.members.indexOf(member), value: member.outcome })
-      else this.fail(member.outcome)
-    })
-  }
-}
 
 /**
  * A job for one of several works, which stands as the one that it works for where a Task does not say otherwise.
@@ -1463,7 +1439,7 @@ function* together(kind, works, parent) {
   // Whoever is left goes, and has the time to clean up.
   const left = children.filter(({ finished }) => finished === undefined)
   // The reason is that of the caller's own cancellation, or one for those whom the others made superfluous.
-  const reason = group !== undefined && !group.isDecided ? errors[0]
+  const reason = group !== undefined && group.decision === null ? errors[0]
     : new DOMException(`${kind}() is decided`, 'AbortError')
   for (const child of left) child.cancel(reason)
   for (const child of left) {
@@ -1565,13 +1541,44 @@ export function race(...works) {
  */
 const ESCAPE = '$'
 
-const VIEWS = Object.fromEntries([
-  'Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array',
-  'Float16Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView'
-].filter(name => name in globalThis).map(name => [name, /** @type {any} */ (globalThis)[name]]))
+/** Kinds of values, by what is packed of them, and what makes them of that again. @type {Record<string, { pack(value: any): any[], make(...content: any[]): any }>} */
+const PACKED = {
+  undefined: { pack: () => [], make: () => undefined },
+  number: { pack: value => [Object.is(value, -0) ? '-0' : String(value)], make: Number },
+  bigint: { pack: value => [String(value)], make: BigInt },
+  Date: { pack: date => [date.getTime()], make: time => new Date(time) },
+  RegExp: { pack: ({ source, flags }) => [source, flags], make: (source, flags) => new RegExp(source, flags) },
+  Error: {
+    pack: ({ name, message }) => [name in ERRORS ? name : 'Error', String(message)],
+    make: (name, message) => new (Object.hasOwn(ERRORS, name) ? ERRORS[name] : Error)(message)
+  },
+  Map: { pack: map => [[...map]], make: entries => new Map(entries) },
+  Set: { pack: set => [[...set]], make: values => new Set(values) },
+  // Of an array with holes, and of an object that looks like an escape.
+  array: { pack: array => [array.length, Object.entries(array).filter(([key]) => isPlace(key, array))], make: arrayOf },
+  object: { pack: object => [Object.entries(object)], make: Object.fromEntries }
+}
+
+/** @param {string} key @param {any[]} array */
+const isPlace = (key, array) => isNumber(Number(key)) && Number(key) < array.length
+
+/** @param {number} length @param {[string, any][]} entries @returns {any[]} */
+function arrayOf(length, entries) {
+  const array = []
+  array.length = length
+  for (const [key, value] of entries) if (isPlace(key, array)) array[Number(key)] = value
+  return array
+}
 
 const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
   { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError })
+
+/** What holds bytes, made of a buffer. @type {Record<string, (buffer: ArrayBufferLike) => any>} */
+const BYTES = { ArrayBuffer: buffer => buffer }
+for (const name of ['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array',
+  'Float16Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView']) {
+  if (name in globalThis) BYTES[name] = buffer => new /** @type {any} */ (globalThis)[name](buffer)
+}
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -1622,60 +1629,38 @@ function encoded(values) {
   return [Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...buffers]
 }
 
-/** @param {...any} content */
-const escaped = (...content) => ({ [ESCAPE]: content })
-
 /** @param {any} value @param {Uint8Array[]} buffers @returns {any} what JSON can say */
 function packed(value, buffers) {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return value
-    case 'number':
-      if (Object.is(value, -0)) return escaped('number', '-0')
-      return Number.isFinite(value) ? value : escaped('number', String(value))
-    case 'undefined':
-      return escaped('undefined')
-    case 'bigint':
-      return escaped('bigint', String(value))
-    case 'object':
-      return value === null ? null : packedObject(value, buffers)
-  }
-  throw cannotClone(value)
-}
-
-/** @param {any} object @param {Uint8Array[]} buffers @returns {any} */
-function packedObject(object, buffers) {
-  const all = (/** @type {Iterable<any>} */ values) => Array.from(values, value => packed(value, buffers))
-  const kind = Array.isArray(object) ? 'Array' : kindOf(object)
+  const all = (/** @type {any[]} */ values) => Array.from(values, part => packed(part, buffers))
+  const kind = packedKindOf(value)
   switch (kind) {
-    case 'Array': {
-      const isHole = (/** @type {any} */ value, /** @type {number} */ i) => value === undefined && !Object.hasOwn(object, i)
-      if (object.findIndex(isHole) < 0) return all(object)
-      const places = Object.keys(object).map(Number).filter(place => place < object.length)
-      return escaped('array', object.length, places.map(place => [place, packed(object[place], buffers)]))
-    }
-    case 'Date':
-      return escaped(kind, packed(object.getTime(), buffers))
-    case 'RegExp':
-      return escaped(kind, object.source, object.flags)
-    case 'Error':
-      return escaped(kind, object.name in ERRORS ? object.name : 'Error', String(object.message))
-    case 'Map':
-      return escaped(kind, Array.from(object, all))
-    case 'Set':
-      return escaped(kind, all(object))
+    case 'JSON':
+      return value
+    case 'Array':
+      return all(value)
+    case 'Object':
+      return Object.fromEntries(all(Object.entries(value)))
     case 'Number':
     case 'String':
     case 'Boolean':
-      return packed(object.valueOf(), buffers)
-    case 'Object': {
-      const entries = Object.entries(object).map(([key, value]) => [key, packed(value, buffers)])
-      return Object.hasOwn(object, ESCAPE) ? escaped('object', entries) : Object.fromEntries(entries)
-    }
+      return packed(value.valueOf(), buffers)
   }
-  if (kind !== 'ArrayBuffer' && !Object.hasOwn(VIEWS, kind)) throw cannotClone(object)
-  return escaped(kind, buffers.push(bytesOf(object)) - 1)
+  if (Object.hasOwn(PACKED, kind)) return { [ESCAPE]: [kind, ...all(PACKED[kind].pack(value))] }
+  if (Object.hasOwn(BYTES, kind)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
+  throw cannotClone(value)
+}
+
+/** @param {any} value @returns {string} 'JSON' where it is its own word for it */
+function packedKindOf(value) {
+  const type = typeof value
+  if (type === 'string' || type === 'boolean' || value === null) return 'JSON'
+  if (type === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? 'JSON' : type
+  if (type !== 'object') return type
+  if (Array.isArray(value)) {
+    return value.findIndex((part, place) => part === undefined && !Object.hasOwn(value, place)) < 0 ? 'Array' : 'array'
+  }
+  const kind = kindOf(value)
+  return kind === 'Object' && Object.hasOwn(value, ESCAPE) ? 'object' : kind
 }
 
 /** The most bytes that somebody may announce. */
@@ -1747,53 +1732,15 @@ function* decoding() {
  */
 function unpacked(value, buffers) {
   if (typeof value !== 'object' || value === null) return value
-  if (Object.hasOwn(value, ESCAPE)) return revived(list(value[ESCAPE]), buffers)
-  // An own __proto__, as JSON.parse makes it, is assigned to like any other own property.
-  for (const key of Object.keys(value)) value[key] = unpacked(value[key], buffers)
-  return value
-}
-
-/** @param {any[]} escaped @param {Uint8Array[]} buffers @returns {any} */
-function revived([kind, first, second], buffers) {
-  switch (kind) {
-    case 'undefined':
-      return undefined
-    case 'number':
-      return Number(text(first))
-    case 'bigint':
-      return BigInt(text(first))
-    case 'Date':
-      return new Date(unpacked(first, buffers))
-    case 'RegExp':
-      return new RegExp(text(first), text(second))
-    case 'Error':
-      return new (Object.hasOwn(ERRORS, first) ? ERRORS[first] : Error)(text(second))
-    case 'Map':
-      return new Map(unpacked(list(first).map(list), buffers))
-    case 'Set':
-      return new Set(unpacked(list(first), buffers))
-    case 'array': {
-      const found = []
-      found.length = first
-      for (const [place, value] of list(second)) {
-        if (!isNumber(place) || place >= first) throw new SyntaxError('not a place in its array')
-        found[place] = unpacked(value, buffers)
-      }
-      return found
-    }
-    case 'object':
-      return Object.fromEntries(list(first).map(([key, value]) => [text(key), unpacked(value, buffers)]))
-    case 'ArrayBuffer':
-      return bufferOf(buffers[first])
+  if (!Object.hasOwn(value, ESCAPE)) {
+    // An own __proto__, as JSON.parse makes it, is assigned to like any other own property.
+    for (const key of Object.keys(value)) value[key] = unpacked(value[key], buffers)
+    return value
   }
-  if (!Object.hasOwn(VIEWS, kind)) throw new SyntaxError('an escape of an unknown kind')
-  return new VIEWS[kind](bufferOf(buffers[first]))
-}
-
-/** @param {unknown} value @returns {string} */
-function text(value) {
-  if (typeof value !== 'string') throw new SyntaxError('not a string')
-  return value
+  const [kind, ...content] = list(value[ESCAPE])
+  if (Object.hasOwn(BYTES, kind)) return BYTES[kind](bufferOf(buffers[content[0]]))
+  if (!Object.hasOwn(PACKED, kind)) throw new SyntaxError('an escape of an unknown kind')
+  return PACKED[kind].make(...content.map(part => unpacked(part, buffers)))
 }
 
 /** @param {unknown} value @returns {any[]} */
