@@ -1921,7 +1921,7 @@ class Queue {
   #arrivals = 0
   /** The only one who waits, and on whose behalf: mostly there is no other, and it needs no order. @type {Waitable | null} */
   #lone = null
-  /** @type {Activation | null} */
+  /** @type {Job | null} */
   #loneFor = null
   /** Made when a second one comes; empty while there is a lone one. @type {Heap<WaitNode> | null} */
   #heap = null
@@ -1937,7 +1937,7 @@ class Queue {
   get first() {
     const lone = this.#lone
     if (lone === null) return this.#heap === null ? null : this.#heap.first
-    return lone.node ??= new WaitNode(lone, this.#loneFor, this.#arrivals++)
+    return lone.node ??= new WaitNode(lone, this.#loneFor && activationOf(this.#loneFor), this.#arrivals++)
   }
 
   get owner() { return this.#owner && this.#owner.job }
@@ -1964,21 +1964,21 @@ class Queue {
 
   /** @param {Waitable} waitable @param {Job | null} job on whose behalf */
   push(waitable, job) {
-    const activation = job && activationOf(job)
+    const lone = this.#lone
     waitable.queue = this
-    if (this.size === 0) {
+    if (lone === null && (this.#heap === null || this.#heap.size === 0)) {
       this.#lone = waitable
-      this.#loneFor = activation
+      this.#loneFor = job
     } else {
-      const lone = this.#lone
       this.#lone = null
       if (lone !== null) this.#order(lone, this.#loneFor)
-      this.#order(waitable, activation)
+      this.#order(waitable, job)
     }
-    this.#lend()
+    if (this.#owner !== null) this.#lend()
   }
-  /** @param {Waitable} waitable @param {Activation | null} activation */
-  #order(waitable, activation) {
+  /** @param {Waitable} waitable @param {Job | null} job */
+  #order(waitable, job) {
+    const activation = job && activationOf(job)
     this.#follow((activation ?? this.#owner)?.dispatcher)
     this.#heap ??= new Heap(
       node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(node.standing),
@@ -2005,7 +2005,8 @@ class Queue {
 
   /** @returns {Waitable | null} the first, removed */
   shift() {
-    const first = this.#lone ?? this.first?.waitable ?? null
+    const heap = this.#heap
+    const first = this.#lone !== null ? this.#lone : heap === null || heap.first === null ? null : heap.first.waitable
     if (first !== null) this.remove(first)
     return first
   }
@@ -2015,7 +2016,7 @@ class Queue {
     if (waitable === this.#lone) this.#lone = this.#loneFor = null
     else this.#heap?.remove(/** @type {WaitNode} */ (waitable.node))
     waitable.queue = waitable.node = null
-    this.#lend()
+    if (this.#owner !== null) this.#lend()
   }
   /** The job on whose behalf it waits stands otherwise. @param {Waitable} waitable */
   update(waitable) {
@@ -2025,11 +2026,12 @@ class Queue {
     heap?.remove(node)
     node.standing = standingToLend(node.activation)
     heap?.push(node)
-    this.#lend()
+    if (this.#owner !== null) this.#lend()
   }
 
   #lend() {
-    if (this.#owner !== null) this.#owner.dispatcher.refresh(this.#owner)
+    const owner = /** @type {Activation} */ (this.#owner)
+    owner.dispatcher.refresh(owner)
   }
 }
 

@@ -676,7 +676,7 @@ export class Barrier {
  * - A choice first tries its ends in order, and only if none can act enters all; the first that is settled
  *   makes it withdraw the others. All of that happens within one synchronous step, so one commits, whoever is
  *   on the other side.
- * - An exchange that needs time between the decision and the settling calls `end.decide()` before it returns
+ * - An exchange that needs time between the decision and the settling calls `decide(end)` before it returns
  *   to the event loop: a choice then withdraws the others, and waits for this end alone. From `trySend` or
  *   `tryReceive` it returns true for that.
  * - Ends that entered on behalf of one choice have it as their `group`, and never meet.
@@ -709,12 +709,10 @@ class End extends Waitable {
   undo() {
     this.exchange.withdraw(this)
   }
-  /** It will be settled, and nobody else in its choice may be. */
-  decide() {
-    const { waiter } = /** @type {any} */ (this)
-    waiter?.decided?.(this)
-  }
 }
+
+/** Tells who waits that it will be settled: nobody else in its choice may be. @param {Waitable} waitable */
+const decide = waitable => /** @type {any} */ (waitable.waiter)?.decided?.(waitable)
 
 /** The choice that is about to try or enter its ends: no two of them may meet. @type {Choice | null} */
 let choosing = null
@@ -846,8 +844,14 @@ class Exchange {
   /** @param {unknown} reason @returns {boolean} whether it was open */
   close(reason) {
     if (this.closed !== null) return false
-    this.end(errorOf(this.name, 'is closed', reason), reason instanceof Error)
+    this.ended('is closed', reason)
     return true
+  }
+  /** @param {string} what has happened @param {unknown} reason */
+  ended(what, reason) {
+    const why = reason === undefined ? '' : `: ${String(reason)}`
+    const error = reason instanceof ChannelError ? reason : new ChannelError(`${this.name} ${what}${why}`, reason)
+    this.end(error, reason instanceof Error)
   }
 
   /** @param {ChannelError} error @param {boolean} failed */
@@ -865,12 +869,6 @@ class Exchange {
 
 /** @param {End} end @returns {Queue} where it waits */
 const sideOf = ({ isSender, exchange }) => isSender ? exchange.senders : exchange.receivers
-
-/** @param {string} name @param {string} what has happened @param {unknown} reason @returns {ChannelError} */
-function errorOf(name, what, reason) {
-  if (reason instanceof ChannelError) return reason
-  return new ChannelError(`${name} ${what}${reason === undefined ? '' : `: ${String(reason)}`}`, reason)
-}
 
 /** @type {(channel: Channel) => Exchange} */
 let exchangeOf
@@ -1248,8 +1246,7 @@ class Choice extends Group {
   decided(branch) {
     if (this.decision !== null) return
     this.leaveAll(branch)
-    const { waiter } = /** @type {any} */ (this)
-    waiter?.decided?.(this)
+    decide(this)
   }
 
   /** @param {Waitable} branch */
@@ -2166,9 +2163,6 @@ function randomId() {
 
 // ------------------------------------------------------------------------------------------ 9b endpoints
 
-/** @type {Record<string, number>} */
-const STATES_OF_SOCKETS = { connecting: 0, open: 1, closing: 2, closed: 3 }
-
 /** Endpoints whose other side can die without an event here, in browsers. */
 const SILENT = new Set(['Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope'])
 
@@ -2211,9 +2205,9 @@ class Transport {
 
   /** 0 while it connects, 1 when it is open, more when it is not any more. */
   get state() {
-    const { readyState } = this.endpoint
-    if (!this.isSocket || readyState === undefined) return 1
-    return typeof readyState === 'number' ? readyState : STATES_OF_SOCKETS[readyState] ?? 1
+    const { readyState = 1 } = this.endpoint
+    if (!this.isSocket) return 1
+    return typeof readyState === 'number' ? readyState : ['connecting', 'open', 'closing', 'closed'].indexOf(readyState)
   }
 
   /** @param {Link} link */
@@ -2319,6 +2313,7 @@ class Link {
   /** @param {any} endpoint */
   constructor(endpoint) {
     const transport = this.transport = new Transport(endpoint)
+    links.set(endpoint, this)
     if (transport.isSocket) this.treatment = TAKES_BYTES
     transport.listen(this)
     const open = (/** @type {string} */ name) => {
@@ -2381,16 +2376,11 @@ class Link {
   gone(why, reason) {
     if (this.isOver) return
     const wires = [...this.byName.values()]
-    this.end()
-    // It will not say so again.
-    links.set(this.transport.endpoint, this)
-    for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason)
-  }
-
-  /** Whether it is over, and a new one would be no better; sockets of socket.io connect again. */
-  get isDead() {
     const { way, endpoint } = this.transport
-    return this.isOver && way !== 'emit' && endpoint.connected !== true
+    this.end()
+    // It will not say so again; but sockets of socket.io connect again.
+    if (way !== 'emit' && endpoint.connected !== true) links.set(endpoint, this)
+    for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason)
   }
 
   /** Fails the channels whose other ends live as long as a lock is held. @param {string} life */
@@ -2511,37 +2501,29 @@ class Link {
   #handle(frame) {
     const [, version, kind, to, from] = frame
     if (!isNumber(to)) return false
-    if (version !== VERSION) return this.#refuseVersion(frame)
     if (kind === HELLO) return this.#hello(frame)
+    if (version !== VERSION) return false
     const wire = to === 0 && kind === CLOSE ? [...this.byName.values()].find(({ peer }) => peer === from) : this.byId.get(to)
     // It may have ended meanwhile.
     return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame)
   }
 
   /** @param {any[]} frame @returns {boolean} */
-  #hello([, , , to, from, name, life, probed]) {
+  #hello([, version, , to, from, name, life, probed]) {
     if (!isNumber(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
+    const wire = to === 0 ? this.byName.get(name) : this.byId.get(to)
+    if (version !== VERSION) {
+      if (!isNumber(version) || version > 255 || wire === undefined || wire.peer !== 0) return false
+      if (to === 0) wire.hello(from)
+      wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
+      return true
+    }
     if (life !== '' && !LIFE.test(life)) return false
     // An emitter may say to us what we say to it.
     if (this.byId.has(from)) return true
     this.treatment ??= treatmentBy(probed)
     // Who is not here yet says hello when it comes.
-    this.#addressee(to, name)?.meet(from, life, to !== 0)
-    return true
-  }
-
-  /** @param {number} to @param {string} name @returns {Wire | undefined} */
-  #addressee(to, name) {
-    return to === 0 ? this.byName.get(name) : this.byId.get(to)
-  }
-
-  /** @param {any[]} frame @returns {boolean} */
-  #refuseVersion([, version, kind, to, from, name]) {
-    if (kind !== HELLO || !isNumber(version) || version > 255 || !isNumber(from)) return false
-    const wire = this.#addressee(to, name)
-    if (wire === undefined || wire.peer !== 0) return false
-    if (to === 0) wire.hello(from)
-    wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
+    wire?.meet(from, life, to !== 0)
     return true
   }
 }
@@ -2631,8 +2613,7 @@ class Wire extends Exchange {
 
   /** @param {any[]} frame addressed to it @returns {boolean} whether it was one that could come */
   handle([, , kind, , number, flag, content]) {
-    if (kind === REFUSE) return this.#refused()
-    if (this.peer === 0) return false
+    if (this.peer === 0 && kind !== REFUSE) return false
     switch (kind) {
       case DATA:
         return number === this.received + 1 && this.held === null && (flag === 0 || flag === 1) &&
@@ -2656,8 +2637,13 @@ class Wire extends Exchange {
         this.pump()
         return true
       case CLOSE:
-        return number === this.peer && (flag === 0 || flag === 1) &&
-          this.#closed(flag === 0 || content === UNREADABLE ? undefined : content)
+        if (number !== this.peer || flag !== 0 && flag !== 1) return false
+        this.ended('was closed by the other side', flag === 0 || content === UNREADABLE ? undefined : content)
+        return true
+      case REFUSE:
+        if (!this.link.transport.isBroadcast || this.isAnswered) return false
+        this.lose('the name is taken: over a BroadcastChannel a channel has two ends')
+        return true
     }
     return false
   }
@@ -2671,7 +2657,7 @@ class Wire extends Exchange {
       const isGuard = mayGuard && (this.senders.size === 0 || !this.wasGuard)
       const send = take(isGuard ? this.guards : this.senders)
       if (send === null) break
-      if (isGuard) send.decide()
+      if (isGuard) decide(send)
       this.wasGuard = isGuard
       this.#launch(send)
     }
@@ -2854,20 +2840,7 @@ class Wire extends Exchange {
     } catch {
       link.send([...frame, 0])
     }
-    this.end(errorOf(this.name, 'is closed', reason), reason instanceof Error)
-    return true
-  }
-
-  /** @param {unknown} reason @returns {true} */
-  #closed(reason) {
-    this.end(errorOf(this.name, 'was closed by the other side', reason), reason instanceof Error)
-    return true
-  }
-
-  #refused() {
-    if (!this.link.transport.isBroadcast || this.isAnswered) return false
-    this.lose('the name is taken: over a BroadcastChannel a channel has two ends')
-    return true
+    return super.close(reason)
   }
 
   /** @param {string} why @param {unknown} [reason] */
@@ -2923,13 +2896,11 @@ class ExternalChannel extends Channel {
    * @throws {TypeError} when `transfer` is no array
    */
   send(message, options = {}) {
-    const { transfer } = check.options(options, TRANSFER)
+    const { transfer } = check.options(options, ['transfer'])
     if (transfer !== undefined && !Array.isArray(transfer)) throw check.wrongType('transfer', 'an array', transfer)
     return Object.assign(new End(this.#wire, true, message), { transfer })
   }
 }
-
-const TRANSFER = ['transfer']
 
 /**
  * A channel to another thread, process or machine: both sides connect the same name over their ends of one
@@ -2966,10 +2937,8 @@ const TRANSFER = ['transfer']
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function connect(endpoint, name) {
-  if (typeof name !== 'string') throw check.wrongType('name', 'a string', name)
+  check.text('name', name)
   if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
-  let link = links.get(endpoint)
-  if (link === undefined || link.isOver && !link.isDead) links.set(endpoint, link = new Link(endpoint))
-  const wire = link.connect(name)
+  const wire = (links.get(endpoint) ?? new Link(endpoint)).connect(name)
   return wire.channel ??= new ExternalChannel(wire)
 }
