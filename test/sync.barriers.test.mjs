@@ -29,7 +29,7 @@ barriers('all go on when the last has come, the most eligible first', () => {
     }, { name, priority })
   }
   host.run()
-  assertTrace(trace.text().replace(/on=(sleep|Moment)\S*/g, 'on=sleep'), `
+  assertTrace(trace.text().replace(/on=(sleep|Sleep)\S*/g, 'on=sleep'), `
     0 start high
     0 block high on=sleep
     0 start middle
