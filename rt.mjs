@@ -2211,13 +2211,6 @@ function waitableOf(a, value) {
   return waitable
 }
 
-/** @param {Activation} a @param {Waitable} waitable */
-function refuseInSection(a, waitable) {
-  if (a.extras.gates > 0 && waitable.mayBlock) {
-    throw new TypeError(`${a.job.name} waits inside a critical section`)
-  }
-}
-
 /** Whether a cancellation is still to be thrown into the job, and may be. @param {Activation} a */
 const isDoomed = a => a.extras.reason !== NOT_CANCELLED && !a.extras.delivered && a.extras.gates === 0
 
@@ -2265,17 +2258,92 @@ const MOST_CALLS = 2 ** 21
 /** How many calls may end, one behind the other, until that is taken for a preemption point: an error may end millions. */
 const MOST_ENDS = 64
 
-/** @param {Activation} a */
-const tooDeep = a => new RangeError(`${a.job.name} has more than ${MOST_CALLS} calls that have not ended`)
-
-/** @param {Activation} a @param {any} leaf @param {any} input @param {boolean} throwing @returns {number} POINT */
-function pauseAmongEnds(a, leaf, input, throwing) {
+/** Has a job go on in a generator, or another iterator. @param {Activation} a @param {any} leaf */
+function enter(a, leaf) {
   a.leaf = leaf
   a.isNative = leaf.next === next
+}
+
+/** @param {Activation} a @param {any} callee of its innermost generator */
+function call(a, callee) {
+  const callers = a.callers ??= []
+  callers.push(a.leaf)
+  enter(a, callee)
+}
+
+/** @param {Activation} a @returns {boolean} whether the innermost generator, which has ended, has a caller to go on */
+function leaveCall(a) {
+  const { leaf } = a
+  const caller = a.callers?.pop()
+  if (caller === undefined) return false
+  if (leaf[driven] === true) leaf[driven] = false
+  enter(a, caller)
+  return true
+}
+
+/** @param {Activation} a @throws {RangeError} into the innermost call: recursion without end is to end by an error */
+function refuseDepth(a) {
+  if (/** @type {any[]} */ (a.callers).length <= MOST_CALLS) return
+  throw new RangeError(`${a.job.name} has more than ${MOST_CALLS} calls that have not ended`)
+}
+
+/**
+ * Leaves a job at a point.
+ *
+ * @param {Activation} a @param {any} input for the next resume @param {boolean} throwing @param {boolean} kept
+ * @returns {number} POINT
+ */
+function stopAt(a, input, throwing, kept) {
   a.input = input
   a.throwing = throwing
-  a.kept = true // no job is at a yield here, to which a cancellation could be thrown
+  a.kept = kept
   return POINT
+}
+
+/** @param {Activation} a @param {any} outcome @param {boolean} isError @returns {number} DONE or FAILED */
+function conclude(a, outcome, isError) {
+  a.leaf = null
+  a.outcome = outcome
+  return isError ? FAILED : DONE
+}
+
+/**
+ * Does what a job asks for by what it yields, other than a point: a call, or to wait.
+ *
+ * @param {Activation} a @param {any} value
+ * @returns {Waitable | null} what is waited for; if it is over, so is the waiting: else it is `a.waiting`
+ */
+function accept(a, value) {
+  // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
+  const isWaitable = value?.[asCall] === null
+  if (!isWaitable && value instanceof Suspended) {
+    while (value instanceof Suspended) {
+      call(a, value.generator)
+      value = value.take()
+    }
+    refuseDepth(a)
+    if (value === undefined) return null
+  }
+  if (isDoomed(a)) throw takeReason(a)
+  const callee = isWaitable ? null : calleeOf(a, value)
+  if (callee === null) return waitFor(a, isWaitable ? value : waitableOf(a, value))
+  if (callee.next === next) {
+    if (callee[driven] === true) throw new TypeError(`${a.job.name} yielded the generator that is running already`)
+    drives(callee)
+  }
+  call(a, callee)
+  refuseDepth(a)
+  return null
+}
+
+/** @param {Activation} a @param {Waitable} waitable @returns {Waitable} the same; unless it is over, it is `a.waiting` */
+function waitFor(a, waitable) {
+  if (a.extras.gates > 0 && waitable.mayBlock) throw new TypeError(`${a.job.name} waits inside a critical section`)
+  if (!waitable.enlist(a)) {
+    refuseCycle(a, waitable)
+    a.waiting = waitable
+  }
+  return waitable
 }
 
 /**
@@ -2286,134 +2354,74 @@ function pauseAmongEnds(a, leaf, input, throwing) {
  * @returns {number} POINT, BLOCKED, ASYNC, DONE or FAILED; the last two with `a.outcome`
  */
 function drive(a) {
-  let { leaf, input, throwing, isNative } = a
-  /** @type {Waitable | null} */
-  let acted = null
+  let { input, throwing } = a
   /** Points that were left when the job woke an equal and went on. */
-  let rest = 0
-  /** Calls that have ended one behind the other. */
+  let spared = 0
+  /** Calls that have ended one after the other. */
   let ended = 0
   a.input = undefined
   a.throwing = a.kept = false
-  if (leaf === UNSTARTED) {
-    const outcome = begin(a)
+  if (a.leaf === UNSTARTED) {
+    const outcome = start(a)
     if (outcome !== POINT) return outcome
-    leaf = a.leaf
-    isNative = leaf.next === next
-  } else if (leaf === null) {
-    if (a.extras.driver?.isAsync) return a.extras.driver.resume(throwing, input)
-    a.outcome = input
-    return throwing ? FAILED : DONE
+  } else if (a.leaf === null) {
+    return a.extras.driver?.isAsync ? a.extras.driver.resume(throwing, input) : conclude(a, input, throwing)
   }
   for (;;) {
+    const { leaf } = a
     let value
     let done
     try {
-      const step = throwing ? throwInto(leaf, input) : isNative ? advance(leaf, input) : leaf.next(input)
+      const step = throwing ? throwInto(leaf, input) : a.isNative ? advance(leaf, input) : leaf.next(input)
       value = step.value
       done = step.done
+      throwing = false
     } catch (error) {
-      const caller = a.callers?.pop()
-      if (caller === undefined) {
-        a.leaf = null
-        a.outcome = error
-        return FAILED
-      }
-      if (leaf[driven] === true) leaf[driven] = false
-      leaf = caller
-      isNative = leaf.next === next
-      input = error
-      throwing = true
-      if (++ended >= MOST_ENDS) return pauseAmongEnds(a, leaf, input, throwing)
-      continue
+      value = error
+      done = throwing = true
     }
-    throwing = false
-    if (!done) {
-      received++
-      ended = 0
-    } else {
-      const caller = a.callers?.pop()
-      if (caller === undefined) return end(a, value)
-      if (leaf[driven] === true) leaf[driven] = false
-      leaf = caller
-      isNative = leaf.next === next
+    if (done) {
+      if (!leaveCall(a)) return throwing ? conclude(a, value, true) : finishWith(a, value)
       input = value
-      if (++ended >= MOST_ENDS) return pauseAmongEnds(a, leaf, input, throwing)
-      continue
+      if (++ended < MOST_ENDS) continue
+      return stopAt(a, input, throwing, true) // no job is at a yield here, to which a cancellation could be thrown
     }
+    received++
+    ended = 0
     input = undefined
-    acted = null
-    const before = rest > 0 ? rest : allowance.left
-    rest = 0
-    try {
-      // Asked first: to learn what they are not, `instanceof` climbs their whole chain of prototypes.
-      const isToWaitFor = value?.[asCall] === null
-      while (!isToWaitFor && value instanceof Suspended) {
-        const callers = a.callers ??= []
-        callers.push(leaf)
-        leaf = value.generator
-        isNative = leaf.next === next
-        value = value.take()
-        if (callers.length > MOST_CALLS && !(value instanceof Suspended)) throw tooDeep(a)
-      }
-      if (value === undefined) {
-        // A preemption point, at which the budget has been used up, or of an iterator that is no generator.
-      } else if (isDoomed(a)) {
-        throw takeReason(a)
-      } else {
-        const callee = isToWaitFor ? null : calleeOf(a, value)
-        if (callee !== null) {
-          const callers = a.callers ??= []
-          const isGenerator = callee.next === next
-          if (isGenerator) {
-            if (callee[driven] === true) throw new TypeError(`${a.job.name} yielded the generator that is running already`)
-            drives(callee)
-          }
-          callers.push(leaf)
-          leaf = callee
-          isNative = isGenerator
-          if (callers.length > MOST_CALLS) throw tooDeep(a)
-        } else {
-          /** @type {Waitable} */
-          const waitable = isToWaitFor ? value : waitableOf(a, value)
-          refuseInSection(a, waitable)
-          if (!waitable.enlist(a)) {
-            refuseCycle(a, waitable)
-            a.leaf = leaf
-            a.isNative = isNative
-            a.waiting = waitable
-            return BLOCKED
-          }
-          input = waitable.outcome
-          throwing = waitable.phase === REJECTED
-          acted = waitable
+    const before = spared > 0 ? spared : allowance.left
+    spared = 0
+    /** @type {Waitable | null} */
+    let acted = null
+    if (value !== undefined) {
+      try {
+        acted = accept(a, value)
+        if (acted !== null) {
+          if (acted.phase < FULFILLED) return BLOCKED
+          input = acted.outcome
+          throwing = acted.phase === REJECTED
         }
+      } catch (error) {
+        input = error
+        throwing = true
       }
-    } catch (error) {
-      input = error
-      throwing = true
     }
     const { left } = allowance
     if (typeof left === 'number' && left > 1) {
       allowance.left = left - 1
     } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && !a.dispatcher.cut) {
-      rest = before - 1
+      spared = before - 1
       a.dispatcher.granted++
       allowance.left = 1
     } else {
       allowance.left = 0
-      a.leaf = leaf
-      a.isNative = isNative
-      a.input = input
-      a.throwing = throwing
-      a.kept = acted !== null && acted.handsOver && !throwing
-      return POINT
+      return stopAt(a, input, throwing, acted !== null && acted.handsOver && !throwing)
     }
   }
 }
 
 /** Calls a job's function. What it returns decides. @param {Activation} a @returns {number} */
-function begin(a) {
+function start(a) {
   const { work, args } = a
   const before = certain
   a.leaf = null
@@ -2425,29 +2433,22 @@ function begin(a) {
     const isAsync = run[Symbol.toStringTag] === 'AsyncFunction'
     const given = isAsync && !a.posted ? [a.job, ...args] : args
     const context = contextual === undefined ? contextual = engineContext() : contextual
-    const result = context !== null ? context.run(a, () => Reflect.apply(run, self, given))
-      : given.length === 0 ? run.call(self) : Reflect.apply(run, self, given)
-    if (typeof result !== 'object' && typeof result !== 'function' || result === null) return end(a, result)
+    const result = context !== null ? context.run(a, () => Reflect.apply(run, self, given)) : Reflect.apply(run, self, given)
     // A generator is work; other iterators that a task returns are results, as the platform has it.
     const isResult = a.posted && isIterator(result) && !generatorPrototype.isPrototypeOf(result)
     const callee = isResult || isJob(result) ? null : calleeOf(a, result)
     if (callee !== null) {
-      a.leaf = callee
+      enter(a, callee)
       return POINT
     }
-    if (!(result instanceof Waitable) && !isJob(result)) {
-      if (result[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
-        throw new TypeError(`${a.job.name} is an async generator, which cannot be driven; write a generator`)
-      }
-      if (isThenable(result)) {
-        driverOf(a).follow(result)
-        return ASYNC
-      }
+    if (result?.[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
+      throw new TypeError(`${a.job.name} is an async generator, which cannot be driven; write a generator`)
     }
-    return end(a, result)
+    if (!isThenable(result) || isJob(result) || result instanceof Waitable) return finishWith(a, result)
+    driverOf(a).follow(result)
+    return ASYNC
   } catch (error) {
-    a.outcome = error
-    return FAILED
+    return conclude(a, error, true)
   } finally {
     certain = before
     // It has yielded, although it is no async function.
@@ -2456,26 +2457,15 @@ function begin(a) {
 }
 
 /** A result that is itself to be waited for is, as `await` does it. @param {Activation} a @param {any} result */
-function end(a, result) {
+function finishWith(a, result) {
   a.leaf = null
   try {
-    if (isThenable(result)) {
-      const waitable = waitableOf(a, result)
-      refuseInSection(a, waitable)
-      if (!waitable.enlist(a)) {
-        refuseCycle(a, waitable)
-        a.waiting = waitable
-        return BLOCKED
-      }
-      a.outcome = waitable.outcome
-      return waitable.phase === REJECTED ? FAILED : DONE
-    }
+    if (!isThenable(result)) return conclude(a, result, false)
+    const { outcome, phase } = waitFor(a, waitableOf(a, result))
+    return a.waiting !== null ? BLOCKED : conclude(a, outcome, phase === REJECTED)
   } catch (error) {
-    a.outcome = error
-    return FAILED
+    return conclude(a, error, true)
   }
-  a.outcome = result
-  return DONE
 }
 
 /** The promise of a job's outcome, made when somebody asks. @param {Activation} a @returns {Promise<any>} */
