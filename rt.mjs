@@ -17,8 +17,8 @@
  *
  *              spawn            arrive          dispatch
  *   (release)  ----->  pending  ----->  ready  <--------->  running  --finish-->  done, failed, cancelled
- *                                        ^  ^    preempt     |  |
- *                                   wake |  | refresh  block |  | deplete
+ *                                        ^  ^    dispatch    |  |
+ *                                   wake |  | unblock  block |  | deplete
  *                                     waiting  depleted <----+--+
  *
  * Invariants. Tests check 1 to 6 whenever a job goes on, and 7 to 9 over whole runs.
@@ -3902,12 +3902,7 @@ class Dispatcher extends Accounts {
     return outcome
   }
 
-  /**
-   * Charges a job its budget. One that waits is waiting before its reservation is charged: what it waits for follows its
-   * standing.
-   *
-   * @param {Activation} a @param {number} outcome
-   */
+  /** Charges a job its budget. @param {Activation} a @param {number} outcome */
   endBudget(a, outcome) {
     this.charge(a)
     if (outcome < DONE) {
@@ -3916,17 +3911,20 @@ class Dispatcher extends Accounts {
         const passed = this.pointsPassed()
         if (passed > 0) a.pace.learn(passed, this.elapsed, this.resolution, this.budgetCeiling)
       }
-      if (outcome === BLOCKED || outcome === AWAY) {
-        this.running = null
-        a.state = WAITING
-        if (a.extras.server !== null && a.waiting?.isRanked) a.extras.server.pool?.setApart(a)
-      }
+      if (outcome === BLOCKED || outcome === AWAY) this.block(a)
     }
     if (this.standing === a) return
     this.bill(a, this.elapsed, this.time)
     if (this.observers === null) return
     this.watch()
     this.mark = this.time
+  }
+
+  /** The job waits before its reservation is charged: what it waits for follows its standing. @param {Activation} a */
+  block(a) {
+    this.running = null
+    a.state = WAITING
+    if (a.extras.server !== null && a.waiting?.isRanked) a.extras.server.pool?.setApart(a)
   }
 
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
@@ -4057,7 +4055,6 @@ class Dispatcher extends Accounts {
     let ceiling = -Infinity
     for (const gate of this.gates) gate.ceiling = ceiling = Math.max(ceiling, gate.level)
   }
-
 }
 
 /** @type {(scheduler: Scheduler) => Dispatcher} */
