@@ -320,12 +320,12 @@ class Ceiling {
   /** @type {Job | null} */
   holder = null
   /** @type {{ raise(level: number): void, close(): void } | null} */
-  gate = null
+  #gate = null
   /** @type {Map<Job, Declaration>} */
-  declarations = new Map()
+  #declarations = new Map()
   /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
-  highest = new Heap(({ level }) => -level, (a, b) => a.order - b.order)
-  declared = 0
+  #highest = new Heap(({ level }) => -level, (a, b) => a.order - b.order)
+  #declared = 0
   /** @type {Scheduler | null} */
   scheduler = null
 
@@ -335,7 +335,7 @@ class Ceiling {
     this.given = given
   }
 
-  get level() { return this.given ?? this.highest.first?.level ?? -Infinity }
+  get level() { return this.given ?? this.#highest.first?.level ?? -Infinity }
 
   /** @param {Job} job @param {Scheduler} scheduler */
   attach(job, scheduler) {
@@ -344,39 +344,39 @@ class Ceiling {
       throw new RangeError(
         `uses must not exceed the ceiling ${this.given} of ${this.name}, got ${job.name} of level ${level}`)
     }
-    if (this.declarations.size > 0 && this.scheduler !== scheduler) {
+    if (this.#declarations.size > 0 && this.scheduler !== scheduler) {
       throw new TypeError(`uses must be of one scheduler, got ${this.name} of another one`)
     }
-    if (this.declarations.has(job)) return
+    if (this.#declarations.has(job)) return
     this.scheduler = scheduler
-    const declaration = { level, order: this.declared++, index: -1, before: null, after: null }
-    this.declarations.set(job, declaration)
-    this.highest.push(declaration)
-    this.gate?.raise(this.level)
+    const declaration = { level, order: this.#declared++, index: -1, before: null, after: null }
+    this.#declarations.set(job, declaration)
+    this.#highest.push(declaration)
+    this.#gate?.raise(this.level)
   }
 
   /** @param {Job} job */
   detach(job) {
-    const declaration = this.declarations.get(job)
+    const declaration = this.#declarations.get(job)
     if (declaration === undefined) return
-    this.declarations.delete(job)
-    this.highest.remove(declaration)
+    this.#declarations.delete(job)
+    this.#highest.remove(declaration)
   }
 
   /** @param {Job} job @throws {TypeError | OwnershipError} */
   open(job) {
-    if (!this.declarations.has(job) && !(this.given !== undefined && job.level <= this.given)) {
+    if (!this.#declarations.has(job) && !(this.given !== undefined && job.level <= this.given)) {
       throw new TypeError(`${job.name} does not declare ${this.name}: spawn it with { uses: [resource] }`)
     }
     if (this.holder !== null && this.holder.finished === undefined) {
       throw new OwnershipError(`${job.name} cannot use ${this.name}, which ${this.holder.name} uses`)
     }
-    const gate = this.gate = seam.gate(job, this.level)
+    const gate = this.#gate = seam.gate(job, this.level)
     this.holder = job
     return {
       close: () => {
         // Whoever the gate lets through must find the resource free.
-        this.gate = this.holder = null
+        this.#gate = this.holder = null
         gate.close()
       }
     }
@@ -1020,9 +1020,9 @@ function* receiveAll(exchange, work) {
  * @implements {AsyncIterableIterator<any, void, void>}
  */
 class Messages {
-  isOver = false
+  #isOver = false
   /** Those who wait, by what for. @type {Map<End, { job: null, woken(): void }>} */
-  pending = new Map()
+  #pending = new Map()
 
   /** @param {Exchange} exchange */
   constructor(exchange) {
@@ -1034,20 +1034,20 @@ class Messages {
     const receive = new End(this.exchange, false)
     await new Promise(resolve => {
       const waiter = { job: null, woken: () => resolve(null) }
-      if (this.isOver || receive.enlist(waiter)) waiter.woken()
-      else this.pending.set(receive, waiter)
+      if (this.#isOver || receive.enlist(waiter)) waiter.woken()
+      else this.#pending.set(receive, waiter)
     })
-    this.pending.delete(receive)
+    this.#pending.delete(receive)
     if (receive.isFulfilled) return { done: false, value: receive.outcome }
-    this.isOver = true
+    this.#isOver = true
     if (receive.outcome === undefined || this.exchange.isEnd(receive)) return { done: true, value: undefined }
     throw receive.outcome
   }
 
   /** @returns {Promise<IteratorResult<any, void>>} */
   async return() {
-    this.isOver = true
-    for (const [receive, waiter] of this.pending) {
+    this.#isOver = true
+    for (const [receive, waiter] of this.#pending) {
       receive.leave(waiter)
       waiter.woken()
     }
@@ -1064,7 +1064,7 @@ class Messages {
 /** Waits for a time; over at once when it has come. */
 class Sleep extends Waitable {
   /** @type {{ cancel(): boolean } | null} */
-  entry = null
+  #entry = null
 
   /**
    * @param {number} time @param {boolean} isRelative whether it counts from when it is waited for
@@ -1077,6 +1077,7 @@ class Sleep extends Waitable {
     this.options = options
   }
   get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
+  get mayBlock() { return this.time > -Infinity }
   /** @param {Job | null} job */
   begin(job) {
     if (this.time === Infinity) return
@@ -1084,18 +1085,10 @@ class Sleep extends Waitable {
     const now = scheduler.now()
     const time = this.isRelative ? now + this.time : this.time
     if (time <= now) this.wake()
-    else this.entry = seam.at(scheduler, time, () => this.wake())
+    else this.#entry = seam.at(scheduler, time, () => this.wake())
   }
   undo() {
-    this.entry?.cancel()
-  }
-}
-
-/** Over at once. */
-class Skip extends Waitable {
-  get mayBlock() { return false }
-  begin() {
-    this.wake()
+    this.#entry?.cancel()
   }
 }
 
@@ -1166,12 +1159,12 @@ class Group extends Waitable {
   woken(member) {
     this.left--
     if (this.decision !== null && this.decision !== member) return
-    if (this.decides(member)) undisturbed(() => this.decide(member))
+    if (this.decides(member)) undisturbed(() => this.conclude(member))
     else if (this.left === 0) this.wake(this.members.map(({ outcome }) => outcome))
   }
 
   /** @param {Waitable} member */
-  decide(member) {
+  conclude(member) {
     this.leaveAll(member)
     if (member.isFulfilled) this.wake({ index: this.indexOf(member), value: member.outcome })
     else this.fail(member.outcome)
@@ -1250,10 +1243,10 @@ class Choice extends Group {
   }
 
   /** @param {Waitable} branch */
-  decide(branch) {
+  conclude(branch) {
     this.decided(branch)
     if (this.isFair) memoryOf(this.job).set(this.#subjectOf(branch), ++choices)
-    super.decide(branch)
+    super.conclude(branch)
   }
   /** @param {Waitable} branch */
   indexOf(branch) {
@@ -1332,7 +1325,7 @@ function branchOf(guard, name, options) {
       return new Sleep(anyNumber(subject, value), false, options)
     case 'skip':
       if (value !== true) throw check.wrongType(subject, 'true', value)
-      return new Skip()
+      return new Sleep(-Infinity, false, options)
     default:
       if (when !== false && typeof value?.then !== 'function') throw check.wrongType(subject, 'a promise, a job or a waitable', value)
       return null
@@ -2171,9 +2164,9 @@ const SILENT = new Set(['Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedW
  */
 class Transport {
   /** @type {(() => void)[]} */
-  endings = []
+  #endings = []
   /** @type {(error: Error | null) => void} */
-  sent = () => {}
+  #sent = () => {}
 
   /** @param {any} endpoint @throws {TypeError} when it is none */
   constructor(endpoint) {
@@ -2198,7 +2191,6 @@ class Transport {
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
     /** Whether nobody tells when the other side has died, so that a lock must. */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !!globalThis.navigator?.locks
-    this.transfers = way === 'postMessage' && !this.isBroadcast
     /** The most bytes of a message. */
     this.most = 'maxPacketLifeTime' in endpoint ? SHORT : Infinity
   }
@@ -2214,7 +2206,7 @@ class Transport {
   listen(link) {
     const { endpoint, isEventTarget } = this
     const gone = (/** @type {string} */ why) => link.gone(why)
-    this.sent = error => { if (error) link.gone('nothing can be sent', error) }
+    this.#sent = error => { if (error) link.gone('nothing can be sent', error) }
     // A Blob could only be read later, after frames that come after it.
     if (this.isSocket && 'binaryType' in endpoint) endpoint.binaryType = 'arraybuffer'
     this.#add('message', event => link.receive(isEventTarget ? event?.data : event))
@@ -2238,15 +2230,15 @@ class Transport {
     const { endpoint } = this
     if (this.isEventTarget) {
       endpoint.addEventListener(type, listener)
-      this.endings.push(() => endpoint.removeEventListener?.(type, listener))
+      this.#endings.push(() => endpoint.removeEventListener?.(type, listener))
     } else {
       endpoint.on(type, listener)
-      this.endings.push(() => (endpoint.off ?? endpoint.removeListener)?.call(endpoint, type, listener))
+      this.#endings.push(() => (endpoint.off ?? endpoint.removeListener)?.call(endpoint, type, listener))
     }
   }
 
   unlisten() {
-    for (const end of this.endings.splice(0)) end()
+    for (const end of this.#endings.splice(0)) end()
   }
 
   /** @param {any} message @param {any[]} transfer */
@@ -2254,7 +2246,7 @@ class Transport {
     const { endpoint } = this
     if (transfer.length > 0) endpoint.postMessage(message, transfer)
     else if (this.way === 'emit') endpoint.emit('message', message)
-    else if (this.isProcess) endpoint.send(message, this.sent)
+    else if (this.isProcess) endpoint.send(message, this.#sent)
     else endpoint[/** @type {string} */ (this.way)](message)
   }
 }
@@ -2291,19 +2283,17 @@ let posting = false
 /** Carries the channels of one endpoint. */
 class Link {
   /** @type {Map<string, Wire>} */
-  byName = new Map()
+  #byName = new Map()
   /** @type {Map<number, Wire>} */
-  byId = new Map()
-  /** Frames from before it was open. @type {any[][]} */
-  outbox = []
+  #byId = new Map()
   /** What arrived while a frame was posted. @type {any[]} */
-  inbox = []
+  #inbox = []
   /** Has a frame whose bytes are still to follow. @type {Decoder | null} */
-  decoder = null
+  #decoder = null
   /** What ends the watch on a life. @type {Map<string, AbortController>} */
-  watches = new Map()
+  #watches = new Map()
   isOpen = false
-  isOver = false
+  #isOver = false
   /** The life of this thread; null until that is known. @type {string | null} */
   life = null
   /** How the endpoint treats frames; null until the other side has been heard. @type {string | null} */
@@ -2326,10 +2316,9 @@ class Link {
   }
 
   open() {
-    if (this.isOpen || this.isOver || this.life === null || this.transport.state !== 1) return
+    if (this.isOpen || this.#isOver || this.life === null || this.transport.state !== 1) return
     this.isOpen = true
-    for (const frame of this.outbox.splice(0)) this.send(frame)
-    for (const wire of [...this.byName.values()]) {
+    for (const wire of [...this.#byName.values()]) {
       wire.hello(wire.peer)
       wire.pump()
     }
@@ -2337,45 +2326,45 @@ class Link {
 
   /** @param {string} name @returns {Wire} */
   connect(name) {
-    const known = this.byName.get(name)
+    const known = this.#byName.get(name)
     if (known !== undefined) return known
     const wire = new Wire(this, name)
-    if (this.isOver) {
+    if (this.#isOver) {
       wire.lose('the other side has gone')
       return wire
     }
-    this.byName.set(name, wire)
-    this.byId.set(wire.id, wire)
+    this.#byName.set(name, wire)
+    this.#byId.set(wire.id, wire)
     wire.hello(0)
     return wire
   }
 
   /** @param {Wire} wire */
   forget(wire) {
-    if (!this.byId.delete(wire.id)) return
-    this.byName.delete(wire.name)
-    if (this.byId.size === 0) this.end()
+    if (!this.#byId.delete(wire.id)) return
+    this.#byName.delete(wire.name)
+    if (this.#byId.size === 0) this.end()
   }
 
   end() {
-    if (this.isOver) return
-    this.isOver = true
+    if (this.#isOver) return
+    this.#isOver = true
     links.delete(this.transport.endpoint)
     this.transport.unlisten()
-    for (const watch of this.watches.values()) watch.abort()
+    for (const watch of this.#watches.values()) watch.abort()
   }
 
   /** A message could not be read. Nobody knows whose it was, so nobody may wait for its answer. */
   closeUnreadable() {
-    for (const wire of [...this.byName.values()]) {
+    for (const wire of [...this.#byName.values()]) {
       wire.close(new ChannelError(`${wire.name}: a message could not be read`))
     }
   }
 
   /** The other side has ended or is out of reach. @param {string} why @param {unknown} [reason] */
   gone(why, reason) {
-    if (this.isOver) return
-    const wires = [...this.byName.values()]
+    if (this.#isOver) return
+    const wires = [...this.#byName.values()]
     const { way, endpoint } = this.transport
     this.end()
     // It will not say so again; but sockets of socket.io connect again.
@@ -2386,12 +2375,12 @@ class Link {
   /** Fails the channels whose other ends live as long as a lock is held. @param {string} life */
   watch(life) {
     const locks = globalThis.navigator?.locks
-    if (life === '' || life === this.life || this.watches.has(life) || locks === undefined) return
+    if (life === '' || life === this.life || this.#watches.has(life) || locks === undefined) return
     const watch = new AbortController()
-    this.watches.set(life, watch)
+    this.#watches.set(life, watch)
     const ended = () => {
       if (!this.transport.isBroadcast) return this.gone('its thread has ended')
-      for (const wire of [...this.byName.values()]) {
+      for (const wire of [...this.#byName.values()]) {
         if (wire.life === life) wire.lose('the other side has gone (its thread has ended)')
       }
     }
@@ -2407,8 +2396,8 @@ class Link {
 
   /** @param {any[]} frame without a message */
   send(frame) {
-    if (this.isOver) return
-    if (!this.isOpen) return void this.outbox.push(frame)
+    // Before it is open nobody has heard of its ends.
+    if (this.#isOver || !this.isOpen) return
     try {
       this.post(frame)
     } catch (error) {
@@ -2423,7 +2412,8 @@ class Link {
    *   then
    */
   sendMessage(frame, transfer) {
-    const mayTransfer = this.treatment === CLONES && this.transport.transfers
+    const { way, isBroadcast } = this.transport
+    const mayTransfer = this.treatment === CLONES && way === 'postMessage' && !isBroadcast
     const chosen = mayTransfer ? transfer ?? transferablesIn(frame[MESSAGE_AT]) : NONE
     try {
       this.post(frame, chosen)
@@ -2455,26 +2445,26 @@ class Link {
 
   /** @param {any} message */
   receive(message) {
-    if (!posting && this.inbox.length === 0) return seam.event(() => this.#take(message))
-    if (this.inbox.push(message) > 1) return
+    if (!posting && this.#inbox.length === 0) return seam.event(() => this.#take(message))
+    if (this.#inbox.push(message) > 1) return
     queueMicrotask(() => {
-      for (const one of this.inbox) this.#take(one)
-      this.inbox.length = 0
+      for (const one of this.#inbox) this.#take(one)
+      this.#inbox.length = 0
     })
   }
 
   /** @param {any} message */
   #take(message) {
-    if (this.isOver) return
+    if (this.#isOver) return
     const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
     const bytes = isBytes(message) ? bytesOf(message) : null
     let frame = null
     if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
-    else if (isText || bytes !== null && (this.decoder !== null || startsFrame(bytes))) {
+    else if (isText || bytes !== null && (this.#decoder !== null || startsFrame(bytes))) {
       try {
         frame = this.#decode(bytes ?? Uint8Array.from(atob(message), character => character.charCodeAt(0)))
       } catch {
-        this.decoder = null
+        this.#decoder = null
         this.rejected++
       }
     }
@@ -2483,11 +2473,11 @@ class Link {
 
   /** @param {Uint8Array} bytes @returns {any[] | null} null as long as bytes are missing @throws {Error} when it is none */
   #decode(bytes) {
-    const isFirst = this.decoder === null
-    this.decoder ??= new Decoder()
-    const found = this.decoder.push(isFirst ? bytes.subarray(PREFIX.length) : bytes)
+    const isFirst = this.#decoder === null
+    this.#decoder ??= new Decoder()
+    const found = this.#decoder.push(isFirst ? bytes.subarray(PREFIX.length) : bytes)
     if (found === null) return null
-    this.decoder = null
+    this.#decoder = null
     const { values: frame, buffers } = found
     try {
       frame[MESSAGE_AT] = unpacked(frame[MESSAGE_AT], buffers)
@@ -2503,7 +2493,7 @@ class Link {
     if (!isNumber(to)) return false
     if (kind === HELLO) return this.#hello(frame)
     if (version !== VERSION) return false
-    const wire = to === 0 && kind === CLOSE ? [...this.byName.values()].find(({ peer }) => peer === from) : this.byId.get(to)
+    const wire = to === 0 && kind === CLOSE ? [...this.#byName.values()].find(({ peer }) => peer === from) : this.#byId.get(to)
     // It may have ended meanwhile.
     return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame)
   }
@@ -2511,7 +2501,7 @@ class Link {
   /** @param {any[]} frame @returns {boolean} */
   #hello([, version, , to, from, name, life, probed]) {
     if (!isNumber(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
-    const wire = to === 0 ? this.byName.get(name) : this.byId.get(to)
+    const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
     if (version !== VERSION) {
       if (!isNumber(version) || version > 255 || wire === undefined || wire.peer !== 0) return false
       if (to === 0) wire.hello(from)
@@ -2520,7 +2510,7 @@ class Link {
     }
     if (life !== '' && !LIFE.test(life)) return false
     // An emitter may say to us what we say to it.
-    if (this.byId.has(from)) return true
+    if (this.#byId.has(from)) return true
     this.treatment ??= treatmentBy(probed)
     // Who is not here yet says hello when it comes.
     wire?.meet(from, life, to !== 0)
@@ -2535,6 +2525,8 @@ const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].ever
 
 /** @typedef {{ number: number, send: any }} Flight a message that is out; `send` is null when nobody waits for the answer */
 
+/** @typedef {{ message: any, number: number, kept: boolean }} Held a message that nobody has received yet */
+
 /** One end of an external channel. */
 class Wire extends Exchange {
   id = randomId()
@@ -2543,33 +2535,33 @@ class Wire extends Exchange {
   /** What the other end's thread holds. */
   life = ''
   /** Whether the other end has been heard since. */
-  isAnswered = false
+  #isAnswered = false
   /** What users have. @type {any} */
   channel = null
 
   // Out:
   /** Sends of choices, which must not go out before they are decided. */
-  guards = new Queue()
+  #guards = new Queue()
   /** Whether a guard was the last to go. */
-  wasGuard = false
+  #wasGuard = false
   /** @type {Flight | null} */
-  flight = null
-  sent = 0
-  isAsking = false
+  #flight = null
+  #sent = 0
+  #isAsking = false
   /** Whether somebody waits at the other end. */
-  isWanted = false
+  #isWanted = false
 
   // In:
-  /** What nobody has received yet. @type {{ message: any, number: number, kept: boolean } | null} */
-  held = null
-  received = 0
+  /** What nobody has received yet. @type {Held | null} */
+  #held = null
+  #received = 0
   /** Whether the other end asks what is wanted. */
-  isAsked = false
+  #isAsked = false
   /** What it has been told. */
-  saidWanted = false
+  #saidWanted = false
 
   /** For ends that jobs wait for: that somebody outside may wake them. @type {Map<End, () => void>} */
-  holds = new Map()
+  #holds = new Map()
 
   /** @param {Link} link @param {string} name */
   constructor(link, name) {
@@ -2577,7 +2569,7 @@ class Wire extends Exchange {
     this.link = link
   }
 
-  get length() { return this.held?.kept ? 1 : 0 }
+  get length() { return this.#held?.kept ? 1 : 0 }
   get isConnected() { return this.peer !== 0 && this.link.isOpen }
 
   /** @param {number} to who has said hello; 0 when nobody has */
@@ -2596,11 +2588,11 @@ class Wire extends Exchange {
   meet(from, life, isAnswer) {
     const { link } = this
     if (this.peer === from) {
-      this.isAnswered = true
+      this.#isAnswered = true
     } else if (this.peer === 0) {
       this.peer = from
       this.life = life
-      this.isAnswered = isAnswer
+      this.#isAnswered = isAnswer
       if (!isAnswer) this.hello(from)
       link.watch(life)
       this.pump()
@@ -2616,24 +2608,24 @@ class Wire extends Exchange {
     if (this.peer === 0 && kind !== REFUSE) return false
     switch (kind) {
       case DATA:
-        return number === this.received + 1 && this.held === null && (flag === 0 || flag === 1) &&
+        return number === this.#received + 1 && this.#held === null && (flag === 0 || flag === 1) &&
           this.#arrive(number, flag === 1, content)
       case DONE:
-        return this.flight !== null && number === this.flight.number && typeof flag === 'boolean' &&
-          this.#done(this.flight, flag, content)
+        return this.#flight !== null && number === this.#flight.number && typeof flag === 'boolean' &&
+          this.#done(this.#flight, flag, content)
       case WITHDRAW:
-        if (this.held?.number !== number) return isNumber(number) && number <= this.received
-        this.held = null
+        if (this.#held?.number !== number) return isNumber(number) && number <= this.#received
+        this.#held = null
         this.#finish(number)
         return true
       case ASK:
-        this.isAsked = true
-        this.saidWanted = false
+        this.#isAsked = true
+        this.#saidWanted = false
         this.#announce()
         return true
       case WANT:
         if (typeof number !== 'boolean') return false
-        this.isWanted = number
+        this.#isWanted = number
         this.pump()
         return true
       case CLOSE:
@@ -2641,7 +2633,7 @@ class Wire extends Exchange {
         this.ended('was closed by the other side', flag === 0 || content === UNREADABLE ? undefined : content)
         return true
       case REFUSE:
-        if (!this.link.transport.isBroadcast || this.isAnswered) return false
+        if (!this.link.transport.isBroadcast || this.#isAnswered) return false
         this.lose('the name is taken: over a BroadcastChannel a channel has two ends')
         return true
     }
@@ -2652,21 +2644,21 @@ class Wire extends Exchange {
 
   /** Sends what may go out. */
   pump() {
-    while (this.isConnected && this.flight === null) {
-      const mayGuard = this.isWanted && this.guards.size > 0
-      const isGuard = mayGuard && (this.senders.size === 0 || !this.wasGuard)
-      const send = take(isGuard ? this.guards : this.senders)
+    while (this.isConnected && this.#flight === null) {
+      const mayGuard = this.#isWanted && this.#guards.size > 0
+      const isGuard = mayGuard && (this.senders.size === 0 || !this.#wasGuard)
+      const send = take(isGuard ? this.#guards : this.senders)
       if (send === null) break
       if (isGuard) decide(send)
-      this.wasGuard = isGuard
+      this.#wasGuard = isGuard
       this.#launch(send)
     }
-    if (this.guards.size > 0) this.#ask()
+    if (this.#guards.size > 0) this.#ask()
   }
 
   #ask() {
-    if (this.isAsking || !this.isConnected) return
-    this.isAsking = true
+    if (this.#isAsking || !this.isConnected) return
+    this.#isAsking = true
     this.#tell(ASK)
   }
 
@@ -2682,21 +2674,21 @@ class Wire extends Exchange {
 
   /** @param {any} message @param {End | null} send @param {any[]} [transfer] */
   #post(message, send, transfer) {
-    const number = this.sent + 1
-    this.flight = { number, send }
+    const number = this.#sent + 1
+    this.#flight = { number, send }
     try {
       this.link.sendMessage([PROTOCOL, VERSION, DATA, this.peer, number, send === null ? 1 : 0, message], transfer)
-      this.sent = number
+      this.#sent = number
     } catch (error) {
-      this.flight = null
+      this.#flight = null
       throw error
     }
   }
 
   /** @param {Flight} flight @param {boolean} wanted @param {unknown} problem @returns {true} */
   #done({ send }, wanted, problem) {
-    this.flight = null
-    this.isWanted = wanted
+    this.#flight = null
+    this.#isWanted = wanted
     if (send !== null) {
       if (problem === undefined || problem === null) send.wake()
       else send.fail(new ChannelError(`${this.name}: the other side could not read the message`))
@@ -2712,8 +2704,8 @@ class Wire extends Exchange {
       send.fail(this.closed)
       return true
     }
-    if (this.flight !== null) return this.flight.send === send
-    if (!this.isConnected || choosing !== null && !this.isWanted) return false
+    if (this.#flight !== null) return this.#flight.send === send
+    if (!this.isConnected || choosing !== null && !this.#isWanted) return false
     this.#hold(send)
     this.#launch(send)
     return true
@@ -2725,7 +2717,7 @@ class Wire extends Exchange {
    * @param {any} message @returns {boolean}
    */
   offer(message) {
-    if (this.closed !== null || this.flight !== null || !this.isConnected) return false
+    if (this.closed !== null || this.#flight !== null || !this.isConnected) return false
     this.#post(message, null)
     return this.closed === null
   }
@@ -2734,14 +2726,14 @@ class Wire extends Exchange {
 
   /** @param {number} number @param {boolean} kept @param {any} message @returns {boolean} */
   #arrive(number, kept, message) {
-    this.received = number
+    this.#received = number
     if (message === UNREADABLE) {
       this.#finish(number, 'unreadable')
       return false
     }
     const receive = take(this.receivers)
     if (receive === null) {
-      this.held = { message, number, kept }
+      this.#held = { message, number, kept }
       return true
     }
     // First of all the answer, which somebody waits for.
@@ -2753,39 +2745,39 @@ class Wire extends Exchange {
 
   /** Says that a message is over. @param {number} number @param {...string} problem */
   #finish(number, ...problem) {
-    this.saidWanted = this.receivers.size > 0
-    this.#tell(DONE, number, this.saidWanted, ...problem)
+    this.#saidWanted = this.receivers.size > 0
+    this.#tell(DONE, number, this.#saidWanted, ...problem)
   }
 
   /** Says whether somebody waits to receive, to an end that asks and does not know. */
   #announce() {
-    const isWanted = this.held === null && this.receivers.size > 0
-    if (!this.isAsked || isWanted === this.saidWanted) return
-    this.saidWanted = isWanted
+    const isWanted = this.#held === null && this.receivers.size > 0
+    if (!this.#isAsked || isWanted === this.#saidWanted) return
+    this.#saidWanted = isWanted
     this.#tell(WANT, isWanted)
   }
 
   /** @returns {any} what is held */
   #take() {
-    const { message, number } = /** @type {NonNullable<Wire['held']>} */ (this.held)
-    this.held = null
+    const { message, number } = /** @type {Held} */ (this.#held)
+    this.#held = null
     if (this.closed === null) this.#finish(number)
     return message
   }
 
   /** @param {End} receive @returns {boolean} */
   tryReceive(receive) {
-    if (this.held !== null) receive.wake(this.#take())
+    if (this.#held !== null) receive.wake(this.#take())
     else if (this.closed !== null) receive.fail(this.closed)
     else return false
     return true
   }
 
   poll() {
-    if (this.held !== null) return this.#take()
+    if (this.#held !== null) return this.#take()
     // Who polls will do so again: a choice at the other end may send to it.
-    if (this.isAsked && !this.saidWanted && this.closed === null) {
-      this.saidWanted = true
+    if (this.#isAsked && !this.#saidWanted && this.closed === null) {
+      this.#saidWanted = true
       this.#tell(WANT, true)
     }
     return undefined
@@ -2797,22 +2789,22 @@ class Wire extends Exchange {
   enter(end, job) {
     this.#hold(end)
     end.group = choosing
-    const queue = end.isSender && choosing !== null ? this.guards : sideOf(end)
+    const queue = end.isSender && choosing !== null ? this.#guards : sideOf(end)
     queue.push(end, job)
-    if (queue === this.guards) this.#ask()
+    if (queue === this.#guards) this.#ask()
     else if (queue === this.receivers) this.#announce()
   }
 
   /** @param {End} end */
   withdraw(end) {
     // Its job may be about to be woken by something else, and must not look as if nobody would.
-    const release = this.holds.get(end)
+    const release = this.#holds.get(end)
     if (release !== undefined) queueMicrotask(release)
-    this.holds.delete(end)
+    this.#holds.delete(end)
     super.withdraw(end)
-    if (this.flight !== null && this.flight.send === end) {
-      this.flight.send = null
-      this.#tell(WITHDRAW, this.flight.number)
+    if (this.#flight !== null && this.#flight.send === end) {
+      this.#flight.send = null
+      this.#tell(WITHDRAW, this.#flight.number)
     }
     if (!end.isSender && this.closed === null) this.#announce()
   }
@@ -2820,12 +2812,12 @@ class Wire extends Exchange {
   /** @param {End} end */
   #hold(end) {
     const scheduler = here()
-    if (scheduler.current !== null && !this.holds.has(end)) this.holds.set(end, seam.hold(scheduler))
+    if (scheduler.current !== null && !this.#holds.has(end)) this.#holds.set(end, seam.hold(scheduler))
   }
   /** After it has been settled: an idle scheduler asks at once who is left. @param {End} end */
   #release(end) {
-    this.holds.get(end)?.()
-    this.holds.delete(end)
+    this.#holds.get(end)?.()
+    this.#holds.delete(end)
   }
 
   /** @param {unknown} reason @returns {boolean} */
@@ -2852,16 +2844,16 @@ class Wire extends Exchange {
   end(error, failed) {
     if (this.closed !== null) return
     this.closed = error
-    const send = this.flight?.send
-    this.flight = null
+    const send = this.#flight?.send
+    this.#flight = null
     // The sender learns that it failed, unless it was an offer.
-    if (this.held !== null && !this.held.kept) this.held = null
+    if (this.#held !== null && !this.#held.kept) this.#held = null
     this.link.forget(this)
     send?.fail(error)
-    this.failAll(this.guards)
+    this.failAll(this.#guards)
     super.end(error, failed)
-    for (const release of this.holds.values()) release()
-    this.holds.clear()
+    for (const release of this.#holds.values()) release()
+    this.#holds.clear()
   }
 }
 
