@@ -25,7 +25,7 @@
  * @property {Difference} [ours] what our scheduler answers instead
  * @property {Difference} [untold] the same where no engine tells whose code runs after an await
  * @property {{ log?: string, why: string }} [firefox] what its own scheduler answers instead; without a log, this or that
- * @property {string} [inRound] why the log is ours only while no round ends in between
+ * @property {string} [inRound] why the log is ours only while no slice or round ends in between
  * @property {'TaskSignal' | 'idle'} [needs] what a world may not have
  */
 
@@ -183,6 +183,7 @@ add('async tasks begin in order, and their ends do not hold up the next', async 
 // ---------------------------------------------------------------------------------------------------- delays
 
 const FIREFOX_SETTLED = 'it knows whose code runs after promises that were pending'
+const SETTLED_IN_PARTS = 'what is due is settled for a slice at a time'
 const FIREFOX_DELAYS = 'its delays are timers, which post the task when they fire'
 
 for (const priority of PRIORITIES) {
@@ -201,17 +202,18 @@ add('delayed tasks run when their delays end, after those without', async world 
 
 add('a delayed task waits, whatever its priority', async world => {
   await Promise.all([
-    post(world, 'delayed', { priority: 'user-blocking', delay: 50 }), ...postAll(world),
-    post(world, 'last', { priority: 'background', delay: 80 })
+    post(world, 'delayed', { priority: 'user-blocking', delay: 100 }), ...postAll(world),
+    post(world, 'last', { priority: 'background', delay: 130 })
   ])
 }, 'ub1 ub2 uv1 uv2 bg1 bg2 delayed last')
 
 add('tasks whose delays end meanwhile run by priority', async world => {
-  await Promise.all([
-    ...['background', 'user-visible', 'user-blocking'].map(priority => post(world, priority, { priority, delay: 5 })),
-    world.scheduler.postTask(() => world.spin(30))
-  ])
-}, 'user-blocking user-visible background', { firefox: { why: FIREFOX_DELAYS } })
+  await world.scheduler.postTask(() => {
+    const tasks = [...PRIORITIES].reverse().map(priority => post(world, priority, { priority, delay: 5 }))
+    world.spin(30)
+    return Promise.all(tasks)
+  })
+}, 'user-blocking user-visible background', { firefox: { why: FIREFOX_DELAYS }, inRound: SETTLED_IN_PARTS })
 
 add('a delayed task that is aborted in time never runs', async world => {
   const controller = new AbortController()
@@ -388,12 +390,13 @@ add('a change within a task moves the rest', async world => {
 
 add('a change during the delay counts when it ends', async world => {
   const controller = new world.TaskController({ priority: 'background' })
-  const tasks = [post(world, 'delayed', { signal: controller.signal, delay: 10 })]
-  controller.setPriority('user-blocking')
-  await sleep(world)
-  tasks.push(world.scheduler.postTask(() => world.spin(30)), post(world, 'uv'))
-  await Promise.all(tasks)
-}, 'delayed uv', { firefox: { why: FIREFOX_DELAYS } })
+  await world.scheduler.postTask(() => {
+    const tasks = [post(world, 'delayed', { signal: controller.signal, delay: 10 }), post(world, 'uv')]
+    controller.setPriority('user-blocking')
+    world.spin(30)
+    return Promise.all(tasks)
+  })
+}, 'delayed uv', { firefox: { why: FIREFOX_DELAYS }, inRound: SETTLED_IN_PARTS })
 
 add('a combined signal has a fixed priority, or follows another signal', async world => {
   const controller = new world.TaskController()
