@@ -472,24 +472,36 @@ class Course {
   left = Infinity
   isLoop = false
 
-  /** @param {Cycle} cycle @param {Jitter} [jitter] @param {() => void} [looped] told when the job turns out to loop */
-  constructor(cycle, jitter = new Jitter(), looped = () => {}) {
-    this.cycle = cycle
+  /**
+   * @param {Job} job @param {number} period ms @param {number} lag ms, of its release @param {Jitter} jitter
+   * @param {(course: Course) => void} looped told when the job turns out to loop
+   */
+  constructor(job, period, lag, jitter, looped) {
+    this.job = job
+    this.cycle = new Cycle(job.release, period)
+    this.lag = lag
     this.jitter = jitter
     this.looped = looped
+    courses.set(job, this)
   }
 
   /** @param {Job} job that loops @returns {Course} */
   static of(job) {
-    const course = courses.get(job) ?? new Course(new Cycle(job.release, job.period))
-    if (course.isLoop) return course
-    if (course.cycle.period === Infinity) {
+    if (!courses.has(job) && job.period === Infinity) {
       throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
     }
-    courses.set(job, course)
+    const course = courses.get(job) ?? new Course(job, job.period, 0, new Jitter(), () => {})
+    if (course.isLoop) return course
     course.isLoop = true
-    course.looped()
+    course.begin()
+    course.looped(course)
     return course
+  }
+
+  /** The job has started in its first period. */
+  begin() {
+    this.jitter.release.add(this.lag)
+    this.jitter.start.add(/** @type {number} */ (this.job.started) - this.job.release)
   }
 
   /** When the present period started. */
@@ -546,65 +558,60 @@ export function periodic(task, options = {}) {
   const { scheduler } = source
   const cycle = new Cycle(scheduler.now() + phase, /** @type {number} */ (period))
   const jitter = new Jitter()
-  /** The latest job, while it lives. @type {Job | null} */
+  /** That of the latest job, while it lives; and of the job that loops. @type {Course | null} */
   let latest = null
-  /** That of the job that loops. @type {Course | null} */
+  /** @type {Course | null} */
   let loop = null
   let released = 0
   /** Periods of which the jobs wait for their predecessor. */
-  let behind = 0
+  let waiting = 0
   let isCancelled = false
 
   const start = () => {
     if (latest !== null && excess === 'skip') return
-    behind++
-    if (released + behind >= count) alarm.cancel()
-    if (excess === 'abort') latest?.cancel(new DOMException('The next period has begun', 'AbortError'))
+    waiting++
+    if (released + waiting >= count) alarm.cancel()
+    if (excess === 'abort') latest?.job.cancel(new DOMException('The next period has begun', 'AbortError'))
     else if (latest !== null) return
     releaseNext()
   }
   const releaseNext = () => {
-    if (behind === 0) return
-    const time = cycle.timeOf(cycle.index - behind)
-    behind--
+    if (waiting === 0) return
+    const time = cycle.timeOf(cycle.index - waiting)
+    waiting--
     const lag = scheduler.now() - time
-    const job = latest = source.release({ release: time, deadline: period })
-    const course = new Course(new Cycle(time, cycle.period), jitter, () => leave(job, course, lag))
+    const job = source.release({ release: time, deadline: cycle.period })
+    const course = latest = new Course(job, cycle.period, lag, jitter, leave)
     released++
-    courses.set(job, course)
-    seam.ended(job, () => ended(job, course, lag))
-  }
-  const sample = (/** @type {Job} */ job, /** @type {number} */ lag) => {
-    jitter.release.add(lag)
-    jitter.start.add(/** @type {number} */ (job.started) - job.release)
+    seam.ended(job, () => ended(course))
   }
   /** The job loops: it keeps its periods itself from now on. */
-  const leave = (/** @type {Job} */ job, /** @type {Course} */ course, /** @type {number} */ lag) => {
-    sample(job, lag)
+  const leave = (/** @type {Course} */ course) => {
     course.left = 0
-    if (latest !== job) return
+    if (latest !== course) return
     if (!isCancelled) course.left = count - 1
-    behind = 0
+    waiting = 0
     alarm.cancel()
     loop = course
   }
-  const ended = (/** @type {Job} */ job, /** @type {Course} */ course, /** @type {number} */ lag) => {
-    if (!course.isLoop && job.started !== undefined) sample(job, lag)
-    if (course.isLoop ? job.state === 'done' : job.started !== undefined) {
+  const ended = (/** @type {Course} */ course) => {
+    const { job, isLoop } = course
+    if (!isLoop && job.started !== undefined) course.begin()
+    if (isLoop ? job.state === 'done' : job.started !== undefined) {
       jitter.finish.add(/** @type {number} */ (job.finished) - course.time)
     }
-    if (latest !== job) return
+    if (latest !== course) return
     latest = null
     releaseNext()
     if (latest === null && alarm.time === undefined) unfollow()
   }
   const cancel = (/** @type {unknown} */ reason) => {
-    const wasLooping = loop !== null && latest !== null && latest.cancel(reason)
-    const wasBehind = behind > 0
+    const wasLooping = loop !== null && loop.job.cancel(reason)
+    const wasWaiting = waiting > 0
     isCancelled = true
-    behind = 0
+    waiting = 0
     unfollow()
-    return alarm.cancel() || wasLooping || wasBehind
+    return alarm.cancel() || wasLooping || wasWaiting
   }
   const next = () => cycle.advance(excess === 'queue' ? -Infinity : scheduler.now())
   const alarm = new Alarm(scheduler, cycle.time, start, next, { ref: options.ref })
@@ -613,7 +620,7 @@ export function periodic(task, options = {}) {
   return {
     cancel: () => cancel(undefined),
     get jobs() { return released },
-    get skipped() { return loop === null ? cycle.index - released - behind : loop.missed },
+    get skipped() { return loop === null ? cycle.index - released - waiting : loop.missed },
     jitter: () => jitter.summary()
   }
 }
@@ -766,7 +773,6 @@ const MOST_REFILLS = 32
  * Each law overrides these, `spend` for what is consumed, and `refill` for a replenishment.
  */
 class Server {
-  remaining = 0
   /** When capacity comes back; Infinity when all of it is there. */
   next = Infinity
   /** What its jobs are ranked by under edf. */
@@ -780,7 +786,7 @@ class Server {
 
   /** @param {number} capacity @param {number} period */
   constructor(capacity, period) {
-    this.capacity = capacity
+    this.capacity = this.remaining = capacity
     this.period = period
   }
 
@@ -801,8 +807,6 @@ class Server {
   /** @param {number} ms @param {number} time @param {boolean} isLent */
   consume(ms, time, isLent) {
     const wasDepleted = this.isDepleted
-    this.#owed = this.owedAt(time - ms) + ms * (1 - this.bandwidth)
-    this.#asOf = time
     this.spend(ms, time, isLent)
     if (this.isDepleted && !wasDepleted) this.depletions++
   }
@@ -813,8 +817,14 @@ class Server {
     this.refill(time)
   }
 
+  /** @param {number} ms @param {number} time until which they were used */
+  owe(ms, time) {
+    this.#owed = this.owedAt(time - ms) + ms * (1 - this.bandwidth)
+    this.#asOf = time
+  }
+
   /**
-   * Whatever the law, resizing must not give back what the bandwidth has not.
+   * By fixed priority, resizing must not give back what the bandwidth has not.
    *
    * @param {number} time @returns {number} ms that were used and that the bandwidth has not given since
    */
@@ -850,7 +860,6 @@ class Sporadic extends Server {
   constructor(capacity, period, time) {
     super(capacity, period)
     this.#refills = [{ time, amount: capacity, due: time }]
-    this.remaining = capacity
   }
 
   /** @param {number} time @param {number} since */
@@ -873,6 +882,7 @@ class Sporadic extends Server {
   spend(ms, time, isLent) {
     const refills = this.#refills
     let left = ms
+    this.owe(ms, time)
     this.#renew(time - ms)
     while (refills[0].amount <= left) {
       const { time: began, amount } = /** @type {Refill} */ (refills.shift())
@@ -976,13 +986,13 @@ class Deferrable extends Server {
   constructor(capacity, period, time) {
     super(capacity, period)
     this.cycle = new Cycle(time, period)
-    this.remaining = capacity
   }
 
   /** @param {number} ms @param {number} time */
   spend(ms, time) {
     this.remaining -= ms
     this.spent += ms
+    this.owe(ms, time)
     this.expect(time - ms)
   }
 
@@ -1072,7 +1082,6 @@ class ConstantBandwidth extends Server {
   /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
   constructor(capacity, period, time, postpones) {
     super(capacity, period)
-    this.remaining = capacity
     this.#postpones = postpones
   }
 
@@ -1229,7 +1238,9 @@ class Account {
   busy = new Set()
   /** ms used in the foreground. */
   used = 0
-  /** Whether it is off, whatever is promised. */
+  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
+  isOff
+  /** Whether it is off whatever is promised. */
   isMasked = false
   /** How its jobs rank in the foreground; never changed in place. @type {import('./rt.mjs').Standing} */
   #granted
@@ -1251,6 +1262,7 @@ class Account {
     this.claim = claim
     this.name = claim.name
     this.priority = claim.priority
+    this.isOff = claim.utilization === 0
     this.depleted = depleted
     this.isRankedByDeadline = isRankedByDeadline
     this.#replenish = Object.assign((/** @type {number} */ time) => {
@@ -1263,8 +1275,6 @@ class Account {
     promise(scheduler, [[this, claim]])
   }
 
-  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
-  get isOff() { return this.isMasked || this.claim.utilization === 0 }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
   /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
@@ -1281,6 +1291,7 @@ class Account {
   turn(change) {
     const wasOff = this.isOff
     Object.assign(this, change)
+    this.isOff = this.isMasked || this.claim.utilization === 0
     if (wasOff && !this.isOff && this.server.isAwake) this.server.resume(this.scheduler.now())
     this.update()
   }
