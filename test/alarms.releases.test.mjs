@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, Task, edf, fp, rm } from '../rt.mjs'
 import { at, frames, nextPeriod, periodic, sleep, sporadic } from '../alarms.mjs'
 import { ideal, jobsOf } from './support/oracle.mjs'
+import { WORK_CONSERVING } from './support/platform-host.mjs'
 import { nonPreemptive } from './support/rough-ceiling.mjs'
 import { Channel } from './support/rough-channel.mjs'
 import { forSeeds } from './support/seeded.mjs'
@@ -13,8 +14,8 @@ import { execute, virtualHost } from './support/virtual-host.mjs'
 const HOUR = 3_600_000
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
-function world({ host: hostOptions, ...options } = /** @type {any} */ ({})) {
-  const host = virtualHost(hostOptions)
+function world({ host: hostOptions, hostOf = virtualHost, ...options } = /** @type {any} */ ({})) {
+  const host = hostOf(hostOptions)
   // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
   const { report } = host
   host.report = error => {
@@ -134,7 +135,7 @@ releases('random periodic tasks run exactly as an independent oracle says, under
     const jobs = jobsOf(tasks, 200).map(job => ({ ...job, priority: tasks[job.task].priority }))
     for (const policy of [edf, fp]) {
       const { finish } = ideal(jobs, /** @type {any} */ (policy.name))
-      const { host, scheduler, trace, work } = world({ policy })
+      const { host, scheduler, trace, work } = world({ policy, hostOf: random.pick(WORK_CONSERVING).hostOf })
       const wanted = tasks.map((_, task) => jobs.flatMap((job, index) => {
         return job.task === task ? [[job.release, finish[index]]] : []
       }))

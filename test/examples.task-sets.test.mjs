@@ -14,6 +14,7 @@ import {
   binLabel, binOf, loadTaskSets, policies, releasesOf, spread
 } from '../examples/task-sets/task-sets.mjs'
 import { ideal } from './support/oracle.mjs'
+import { WORK_CONSERVING } from './support/platform-host.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
 const all = await loadTaskSets()
@@ -112,10 +113,10 @@ exactSchedules.run()
 // ------------------------------------------------------------------------------------------------ the runs
 const runs = suite('runs')
 
-for (const policy of ['fp', 'edf']) {
-  runs(`${policy} without overhead is the ideal schedule`, async () => {
-    for (const set of spread(all, 5)) {
-      const host = virtualHost()
+for (const policy of ['fp', 'edf']) for (const { where, hostOf, part } of WORK_CONSERVING) {
+  runs(`${policy} without overhead is the ideal schedule on ${where}`, async () => {
+    for (const set of spread(all, Math.ceil(5 * part))) {
+      const host = hostOf()
       const releases = releasesOf(set, 0.5)
       const run = await drained(host, runScheduled(releases, { policy, ...exactly(host), ...exact }))
       assert.equal(finishTimes(run), idealFinishTimes(releases, policy), `set ${set.id}`)

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import { Scheduler, edf } from '../rt.mjs'
 import { sleep } from '../alarms.mjs'
 import { Mutex } from '../sync.mjs'
+import { HOSTS } from './support/platform-host.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 
@@ -45,7 +46,7 @@ const observers = suite('observers')
 
 for (const type of ['release', 'start', 'preempt', 'resume', 'block', 'wake', 'finish', 'cancel', 'miss', 'alarm', 'round']) {
   observers(`one that cancels, re-keys and spawns at '${type}' makes no job vanish`, () => forSeeds(40, async random => {
-    const host = virtualHost()
+    const host = random.pick(HOSTS).hostOf()
     const scheduler = new Scheduler({ host, budget: random.pick([1, 3]), slice: random.pick([1, Infinity]), onError() {} })
     const jobs = spawnSome(scheduler, host, random)
     let more = 10
@@ -98,12 +99,12 @@ function failing(fn, { at, times }) {
 
 const faults = suite('faults')
 
-for (const member of ['now', 'post', 'after']) {
-  faults(`host.${member} that throws, whenever and once or thrice: every job ends`, async () => {
-    for (let at = 1; at <= 60; at++) {
+for (const member of ['now', 'post', 'after']) for (const { where, hostOf, part } of HOSTS) {
+  faults(`${member} of ${where} that throws, whenever and once or thrice: every job ends`, async () => {
+    for (let at = 1; at <= 60; at += Math.round(1 / part)) {
       for (const times of [1, 3]) {
         await forSeeds(1, async random => {
-          const host = virtualHost()
+          const host = hostOf()
           const told = []
           const scheduler = new Scheduler({ host, budget: 2, onError: error => told.push(error.message) })
           const jobs = spawnSome(scheduler, host, random) // before: it may throw at the call, which is no loss

@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert'
 import {
   DeadlineError, DeadlockError, Job, Scheduler, Task, budget, defaultHost, edf, fp, rt, seam
 } from '../rt.mjs'
+import { HOSTS } from './support/platform-host.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
@@ -1702,7 +1703,7 @@ const close = (actual, expected, name) => {
 
 accounting('of random jobs: what they were charged is busy, with overhead all the time of the rounds', () => {
   return forSeeds(100, async random => {
-    const host = virtualHost({ turn: random.pick([0, 0.25]) })
+    const host = random.pick(HOSTS).hostOf({ turn: random.pick([0, 0.25]) })
     const scheduler = new Scheduler({
       host,
       policy: random.pick([edf, fp]),

@@ -21,7 +21,7 @@ export function activationOf(job) {
 }
 
 /** Whether a process would go on for what its scheduler still has to do. @param {any} dispatcher */
-export const isAwaited = ({ timeline, loop }) => timeline.refs > 0 || loop.isPosted
+export const isAwaited = ({ timeline, loop, hasWork }) => timeline.refs > 0 || loop.isPosted || hasWork
 
 /** The nodes of a heap, each with those that must come after it. @param {any} heap */
 function orderedPairs(heap) {
