@@ -369,367 +369,6 @@ export const rm = Object.freeze({
  */
 const KEYS = new Map([[edf.compare, job => job.absoluteDeadline], [fp.compare, job => -job.priority]])
 
-// ------------------------------------------------------------------------------- 2a what can be scheduled
-
-/**
- * What `schedulable` has to know of a task: a Task has it, and so may any object. Times in ms.
- *
- * @typedef {object} TaskParameters
- * @property {number} wcet worst-case execution time, >= 0
- * @property {number} period the least time from one release to the next, > 0
- * @property {number} [deadline] after the release, > 0; default, as for `periodic`, and for Infinity: the
- *   period
- * @property {number} [priority] default 0; under rm the rate
- * @property {number} [phase] when it is released first; default 0
- * @property {readonly unknown[]} [uses] the resources it declares: Resources of sync.mjs, or what stands for
- *   them. One without a section counts as held from the beginning of a job to its end.
- * @property {readonly CriticalSection[]} [sections] how long it holds them
- */
-/**
- * @typedef {object} CriticalSection
- * @property {any} [resource] without one, the section is non-preemptive
- * @property {number} wcet its worst-case execution time, ms; at most that of the task
- */
-/**
- * @typedef {object} Schedulability
- * @property {boolean} schedulable whether every job is certain to meet its deadline
- * @property {boolean} exact whether the test is necessary, too; if not, it may refuse what would do
- * @property {number} utilization the sum of wcet / period
- * @property {number[]} [response] by fixed priority: the longest time from a release to its finish, of each
- *   task; Infinity where there is none
- * @property {TaskParameters | null} failed the most important task that may miss its deadline; under edf the one at whose
- *   deadline more is asked of the processor than there is time; null when there is none, or no single one
- */
-
-/** Times of which one is longer by no more than this part count as equal: sums of 0.1 are not exact. */
-const TOLERANCE = 2 ** -36
-const LESS = 1 - TOLERANCE
-const MORE = 1 + TOLERANCE
-/** Terms of sums after which `schedulable` gives up: few sets need as many. @param {number} count of tasks */
-const mostTerms = count => 2e7 + 8 * count ** 2
-/** What a sum costs beside its terms. */
-const SUM = 10
-
-/**
- * Whether all jobs of a set of tasks will meet their deadlines, before any of them has run.
- *
- * edf: the processor demand of no interval exceeds its length (Baruah, Rosier, Howell 1990), for deadlines of
- * any length, by QPA (Zhang, Burns 2009); more than a utilization of 1 is refused. Fixed priorities: no
- * response time exceeds its deadline (Joseph, Pandya 1986; Audsley et al. 1993); where a deadline exceeds the
- * period, none of a busy period (Lehoczky 1990), if jobs of a task run one after the other. With sections, a
- * job is blocked once at most, by the longest of a less urgent task whose ceiling reaches it (Baker 1991).
- *
- * Yes is certain. No is certain (`exact`) for independent tasks that are all released at one time, or at any
- * times no less than a period apart. It is not where sections block or phases differ, nor, by fixed priority,
- * where equal priorities have different deadlines: they take turns, so each counts as held up by the others.
- * Beyond a utilization of 1 it is, always.
- *
- * What the page takes for itself is not known here. Neither is the time between two preemption points; where
- * it matters, it is a section without a resource. A reservation counts as a task: capacity, period.
- *
- * @param {readonly TaskParameters[]} tasks
- * @param {{ policy?: Policy }} [options] `edf` (default), `fp`, `rm`, or one that compares as these do, like
- *   deadline monotonic: `{ ...fp, priority: task => -task.deadline }`
- * @returns {Schedulability}
- * @throws {TypeError | RangeError} naming the parameter
- */
-export function schedulable(tasks, options = {}) {
-  const { policy = edf } = optionsOf(options, ['policy'])
-  const isByDeadline = policyOf(policy).compare === edf.compare
-  if (!isByDeadline && policy.compare !== fp.compare) {
-    throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
-  }
-  if (!Array.isArray(tasks)) throw wrongType('tasks', 'an array of Tasks', tasks)
-  const demands = Array.from(tasks, (task, index) => demandOf(task, index, policy))
-  const blockers = blockersAmong(demands)
-  const utilization = demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
-  const result = isByDeadline ? byDemand(demands, blockers, utilization) : byResponse(demands, blockers)
-  const isSynchronous = demands.every(({ phase }) => phase === demands[0].phase)
-  return {
-    schedulable: result.failed === null && !result.isRefused,
-    exact: utilization > MORE || result.isExact && isSynchronous && blockers.length === 0,
-    utilization,
-    ...result.response && { response: result.response },
-    failed: result.failed && tasks[result.failed.index]
-  }
-}
-
-/**
- * A checked task.
- *
- * @typedef {object} Demand
- * @property {number} index
- * @property {number} wcet
- * @property {number} period
- * @property {number} deadline
- * @property {number} priority
- * @property {number} phase
- * @property {number} level
- * @property {Required<CriticalSection>[]} sections
- */
-
-/** @param {any} task @param {number} index @param {Policy} policy @returns {Demand} */
-function demandOf(task, index, policy) {
-  const given = record(`tasks[${index}]`, task)
-  const name = `tasks[${index}].`
-  const wcet = finite(`${name}wcet`, notNegative(`${name}wcet`, given.wcet))
-  const period = finite(`${name}period`, positive(`${name}period`, given.period))
-  const isImplicit = given.deadline === undefined || given.deadline === Infinity
-  const deadline = isImplicit ? period : positive(`${name}deadline`, given.deadline)
-  const { priority: own = 0, phase = 0 } = given
-  finite(`${name}priority`, own)
-  finite(`${name}phase`, phase)
-  const ranked = { deadline, priority: own, period }
-  const priority = policy.priority === undefined ? own : finite('policy.priority()', policy.priority(ranked))
-  const level = policy.level({ ...ranked, priority })
-  return { index, wcet, period, deadline, priority, phase, level, sections: sectionsOf(name, given) }
-}
-
-/** @param {string} name of the task, with a dot @param {any} task @returns {Required<CriticalSection>[]} */
-function sectionsOf(name, { sections = [], uses = [], wcet }) {
-  if (!Array.isArray(sections)) throw wrongType(`${name}sections`, 'an array of sections', sections)
-  if (!Array.isArray(uses)) throw wrongType(`${name}uses`, 'an array of Resources', uses)
-  const declared = sections.map((section, index) => {
-    const where = `${name}sections[${index}]`
-    const { resource, wcet: length } = optionsOf(section, ['resource', 'wcet'], where)
-    if (notNegative(`${where}.wcet`, length) <= wcet) return { resource, wcet: length }
-    throw outOfRange(`${where}.wcet`, `at most that of its task, ${wcet}`, length)
-  })
-  const known = new Set(declared.map(({ resource }) => resource))
-  const unknown = uses.filter(resource => !known.has(resource))
-  return [...declared, ...unknown.map(resource => ({ resource, wcet }))]
-}
-
-/** @typedef {{ owner: Demand, wcet: number, ceiling: number }} Blocker */
-
-/** The sections that can hold up anybody. @param {Demand[]} demands @returns {Blocker[]} */
-function blockersAmong(demands) {
-  /** @type {Map<any, number>} */
-  const ceilings = new Map([[undefined, Infinity]])
-  for (const { level, sections } of demands) {
-    for (const { resource } of sections) {
-      const given = resource?.ceiling > -Infinity ? resource.ceiling : -Infinity
-      ceilings.set(resource, Math.max(ceilings.get(resource) ?? -Infinity, given, level))
-    }
-  }
-  const top = demands.reduce((most, { level }) => Math.max(most, level), -Infinity)
-  return demands.flatMap(owner => owner.sections.map(({ resource, wcet }) => {
-    return { owner, wcet, ceiling: /** @type {number} */ (ceilings.get(resource)) }
-  })).filter(({ owner, wcet, ceiling }) => wcet > 0 && ceiling > owner.level && top > owner.level)
-}
-
-/**
- * By fixed priority. The longest response is that of a job released together with one of everybody above,
- * when a less urgent section has just begun (Liu, Layland 1973).
- *
- * @param {Demand[]} demands @param {Blocker[]} blockers
- */
-function byResponse(demands, blockers) {
-  const order = [...demands].sort((a, b) => b.priority - a.priority)
-  const wcets = Float64Array.from(order, ({ wcet }) => wcet)
-  const rates = Float64Array.from(order, ({ period }) => 1 / period)
-  const response = Array(demands.length).fill(Infinity)
-  let terms = mostTerms(demands.length)
-  let isExact = true
-  /** @type {Demand | null} */
-  let failed = null
-  /** Nobody who comes later in the order ends earlier: what blocks those before, it must wait for, too. */
-  let earliest = 0
-
-  /**
-   * What those before `last` ask for until `time`.
-   *
-   * @param {number} time @param {number} last @param {boolean} atOnce on behalf of somebody who needs no time
-   */
-  function interferenceBy(time, last, atOnce) {
-    terms -= last + SUM
-    const [early, late] = [time * LESS, time * MORE]
-    let sum = 0
-    for (let place = 0; place < last; place++) {
-      if (wcets[place] === 0) continue
-      // Who needs no time at all waits until nobody above has anything to do, not even from that moment on.
-      const jobs = atOnce ? Math.floor(late * rates[place]) + 1 : Math.ceil(early * rates[place])
-      sum += jobs * wcets[place]
-    }
-    return sum
-  }
-
-  /**
-   * @param {Demand} demand @param {number} last of those that interfere, itself left out
-   * @param {number} share that these ask for @param {number} blocking
-   */
-  function responseOf({ wcet, period, deadline }, last, share, blocking) {
-    if (share > LESS || share + wcet / period > MORE) return Infinity
-    let longest = 0
-    for (let jobs = 1, end = earliest; ; jobs++) {
-      const own = blocking + jobs * wcet
-      // From below: what is asked for meanwhile is at least the share of the time.
-      end = Math.max(end, own / (1 - share + 1e-12))
-      for (let before = -1; end > before * MORE; end = own + interferenceBy(end, last, wcet === 0)) {
-        if (terms < 0) {
-          isExact &&= Math.max(longest, end - (jobs - 1) * period) > deadline * MORE
-          return Infinity
-        }
-        before = end
-      }
-      if (!(end < Infinity)) return Infinity
-      longest = Math.max(longest, end - (jobs - 1) * period)
-      if (jobs === 1) earliest = end
-      if (end <= jobs * period * MORE) return longest
-    }
-  }
-
-  let load = 0
-  for (let first = 0, last = 0; first < order.length; first = last) {
-    const { priority, deadline } = order[first]
-    let shortest = Infinity
-    let isAlike = true
-    for (; last < order.length && order[last].priority === priority; last++) {
-      load += wcets[last] * rates[last]
-      shortest = Math.min(shortest, order[last].period)
-      isAlike &&= order[last].deadline === deadline
-    }
-    // One of several that have to be done by the same time is the last.
-    if (last - first > 1 && !(isAlike && deadline <= shortest)) isExact = false
-    for (let place = first; place < last; place++) {
-      const demand = order[place]
-      const blocking = blockers.reduce((most, { owner, wcet, ceiling }) => {
-        return owner.priority < priority && ceiling >= demand.level ? Math.max(most, wcet) : most
-      }, 0)
-      wcets[place] = 0 // it does not interfere with itself
-      const share = load - demand.wcet * rates[place]
-      const longest = response[demand.index] = responseOf(demand, last, share, blocking)
-      wcets[place] = demand.wcet
-      if (longest > demand.deadline * MORE) failed ??= demand
-    }
-  }
-  return { failed, isRefused: false, isExact, response }
-}
-
-/**
- * By deadline. If jobs miss theirs, they do in a busy period that begins with a release of everybody, and
- * what has to be done by some deadline in it is more than the time until there (Baruah, Rosier, Howell 1990).
- *
- * @param {Demand[]} demands @param {Blocker[]} blockers @param {number} utilization
- */
-function byDemand(demands, blockers, utilization) {
-  /** @type {{ failed: Demand | null, isRefused: boolean, isExact: boolean, response?: undefined }} */
-  const result = { failed: null, isRefused: utilization > MORE, isExact: true }
-  if (result.isRefused || demands.length === 0) return result
-  const order = [...demands].sort((a, b) => a.deadline - b.deadline)
-  const blocking = order.map(({ deadline, level }) => blockers.reduce((most, { owner, wcet, ceiling }) => {
-    return owner.deadline > deadline && ceiling >= level ? Math.max(most, wcet) : most
-  }, 0))
-  if (isSparse(order, blocking)) return result
-
-  let terms = mostTerms(order.length)
-
-  /** What has to be done from 0 to `time`. @param {number} time */
-  function demandBy(time) {
-    terms -= order.length + SUM
-    const late = time * MORE
-    let sum = 0
-    for (const { wcet, period, deadline } of order) {
-      if (deadline > late) break
-      if (wcet > 0) sum += (Math.floor((late - deadline) / period) + 1) * wcet
-    }
-    return sum
-  }
-
-  /** The latest deadline before `time`. @param {number} time */
-  function deadlineBefore(time) {
-    terms -= order.length + SUM
-    const early = time * LESS
-    let latest = -Infinity
-    for (const { period, deadline } of order) {
-      if (deadline >= early) break
-      latest = Math.max(latest, deadline + (Math.ceil((early - deadline) / period) - 1) * period)
-    }
-    return latest
-  }
-
-  /**
-   * QPA: when no more than some earlier time is asked for by now, as little is by any moment between the two.
-   *
-   * @param {number} from @param {number} to deadlines before it @param {number} blocked
-   * @returns {number | null} by when too much is asked for
-   */
-  function overloadWithin(from, to, blocked) {
-    for (let time = deadlineBefore(to); time >= from && terms >= 0;) {
-      const asked = demandBy(time) + blocked
-      if (!(asked <= time * MORE)) return time
-      time = asked < time * LESS ? asked : deadlineBefore(time)
-    }
-    return null
-  }
-
-  let overload = null
-  // What blocks depends on who has to be done, so it changes with the deadlines of the tasks only.
-  for (let index = 0; index < order.length - 1 && overload === null; index++) {
-    const [from, to] = [order[index].deadline, order[index + 1].deadline]
-    if (blocking[index] > 0 && to > from) overload = overloadWithin(from, to, blocking[index])
-  }
-  let horizon = horizonOf(order, utilization)
-  // Most overloads are early. The busy period ends early, too, but may be long in coming.
-  let to = 4 * order.reduce((longest, { period, deadline }) => Math.max(longest, period, deadline), 0)
-  for (let from = order[0].deadline; overload === null && from < horizon && terms >= 0; from = to, to *= 8) {
-    overload = overloadWithin(from, Math.min(to, horizon), 0)
-    if (to < horizon) horizon = Math.min(horizon, busyPeriodOf(order, terms / 8))
-  }
-  if (overload !== null) {
-    const late = overload * MORE
-    const since = (/** @type {Demand} */ { deadline, period }) =>
-      deadline > late ? Infinity : (late - deadline) % period
-    result.failed = order.reduce((latest, demand) => since(demand) < since(latest) ? demand : latest)
-  } else if (terms < 0) {
-    result.isRefused = true
-    result.isExact = false
-  }
-  return result
-}
-
-/**
- * A quick yes (Devi 2003): demands grow no steeper than utilizations, so each task's first deadline will do.
- *
- * @param {Demand[]} order by deadline @param {number[]} blocking
- */
-function isSparse(order, blocking) {
-  let asked = 0
-  let slope = 0
-  let last = 0
-  return order.every(({ wcet, period, deadline }, index) => {
-    asked += slope * (deadline - last) + wcet
-    slope += wcet / period
-    last = deadline
-    return asked + blocking[index] <= deadline * MORE
-  })
-}
-
-/**
- * From then on, demand stays below the time (Zhang, Burns 2009).
- *
- * @param {Demand[]} order by deadline @param {number} utilization
- */
-function horizonOf(order, utilization) {
-  if (utilization > LESS) return Infinity
-  const late = order.reduce((most, { deadline, period }) => Math.max(most, deadline - period), 0)
-  const sum = order.reduce((sum, { wcet, period, deadline }) => sum + (period - deadline) * wcet / period, 0)
-  return Math.max(late, sum / (1 - utilization), order[0].deadline) * MORE
-}
-
-/** When the processor has nothing left to do. @param {Demand[]} order @param {number} terms at most */
-function busyPeriodOf(order, terms) {
-  let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
-  for (; terms > 0; terms -= order.length + SUM) {
-    const early = end * LESS
-    let asked = 0
-    for (const { wcet, period } of order) asked += Math.ceil(early / period) * wcet
-    if (asked <= end * MORE) return end * MORE
-    end = asked
-  }
-  return Infinity
-}
-
 // ------------------------------------------------------------------------------------------------- 3 heap
 
 const OUTSIDE = -1
@@ -1246,6 +885,21 @@ function parametersOf(given, task) {
     reservation: reservation === undefined ? null : hookOf('reservation', reservation, 'a Reservation'),
     uses: uses === undefined ? null : Array.from(uses, one => hookOf('uses', one, 'an array of Resources'))
   }
+}
+
+/** @param {string} name of the task, with a dot @param {any} task @returns {Required<CriticalSection>[]} */
+function sectionsOf(name, { sections = [], uses = [], wcet }) {
+  if (!Array.isArray(sections)) throw wrongType(`${name}sections`, 'an array of sections', sections)
+  if (!Array.isArray(uses)) throw wrongType(`${name}uses`, 'an array of Resources', uses)
+  const declared = sections.map((section, index) => {
+    const where = `${name}sections[${index}]`
+    const { resource, wcet: length } = optionsOf(section, ['resource', 'wcet'], where)
+    if (notNegative(`${where}.wcet`, length) <= wcet) return { resource, wcet: length }
+    throw outOfRange(`${where}.wcet`, `at most that of its task, ${wcet}`, length)
+  })
+  const known = new Set(declared.map(({ resource }) => resource))
+  const unknown = uses.filter(resource => !known.has(resource))
+  return [...declared, ...unknown.map(resource => ({ resource, wcet }))]
 }
 
 const PENDING = 0
@@ -4464,6 +4118,352 @@ export const seam = /* @__PURE__ */ Object.freeze({
     if (dispatcher.observers !== null) dispatcher.emit(type, job && activationOf(job), more)
   }
 })
+
+// ------------------------------------------------------------------------------- 6a what can be scheduled
+
+/**
+ * What `schedulable` has to know of a task: a Task has it, and so may any object. Times in ms.
+ *
+ * @typedef {object} TaskParameters
+ * @property {number} wcet worst-case execution time, >= 0
+ * @property {number} period the least time from one release to the next, > 0
+ * @property {number} [deadline] after the release, > 0; default, as for `periodic`, and for Infinity: the
+ *   period
+ * @property {number} [priority] default 0; under rm the rate
+ * @property {number} [phase] when it is released first; default 0
+ * @property {readonly unknown[]} [uses] the resources it declares: Resources of sync.mjs, or what stands for
+ *   them. One without a section counts as held from the beginning of a job to its end.
+ * @property {readonly CriticalSection[]} [sections] how long it holds them
+ */
+/**
+ * @typedef {object} CriticalSection
+ * @property {any} [resource] without one, the section is non-preemptive
+ * @property {number} wcet its worst-case execution time, ms; at most that of the task
+ */
+/**
+ * @typedef {object} Schedulability
+ * @property {boolean} schedulable whether every job is certain to meet its deadline
+ * @property {boolean} exact whether the test is necessary, too; if not, it may refuse what would do
+ * @property {number} utilization the sum of wcet / period
+ * @property {number[]} [response] by fixed priority: the longest time from a release to its finish, of each
+ *   task; Infinity where there is none
+ * @property {TaskParameters | null} failed the most important task that may miss its deadline; under edf the one at whose
+ *   deadline more is asked of the processor than there is time; null when there is none, or no single one
+ */
+
+/** Times of which one is longer by no more than this part count as equal: sums of 0.1 are not exact. */
+const TOLERANCE = 2 ** -36
+const LESS = 1 - TOLERANCE
+const MORE = 1 + TOLERANCE
+/** Terms of sums after which `schedulable` gives up: few sets need as many. @param {number} count of tasks */
+const mostTerms = count => 2e7 + 8 * count ** 2
+/** What a sum costs beside its terms. */
+const SUM = 10
+
+/**
+ * Whether all jobs of a set of tasks will meet their deadlines, before any of them has run.
+ *
+ * edf: the processor demand of no interval exceeds its length (Baruah, Rosier, Howell 1990), for deadlines of
+ * any length, by QPA (Zhang, Burns 2009); more than a utilization of 1 is refused. Fixed priorities: no
+ * response time exceeds its deadline (Joseph, Pandya 1986; Audsley et al. 1993); where a deadline exceeds the
+ * period, none of a busy period (Lehoczky 1990), if jobs of a task run one after the other. With sections, a
+ * job is blocked once at most, by the longest of a less urgent task whose ceiling reaches it (Baker 1991).
+ *
+ * Yes is certain. No is certain (`exact`) for independent tasks that are all released at one time, or at any
+ * times no less than a period apart. It is not where sections block or phases differ, nor, by fixed priority,
+ * where equal priorities have different deadlines: they take turns, so each counts as held up by the others.
+ * Beyond a utilization of 1 it is, always.
+ *
+ * What the page takes for itself is not known here. Neither is the time between two preemption points; where
+ * it matters, it is a section without a resource. A reservation counts as a task: capacity, period.
+ *
+ * @param {readonly TaskParameters[]} tasks
+ * @param {{ policy?: Policy }} [options] `edf` (default), `fp`, `rm`, or one that compares as these do, like
+ *   deadline monotonic: `{ ...fp, priority: task => -task.deadline }`
+ * @returns {Schedulability}
+ * @throws {TypeError | RangeError} naming the parameter
+ */
+export function schedulable(tasks, options = {}) {
+  const { policy = edf } = optionsOf(options, ['policy'])
+  const isByDeadline = policyOf(policy).compare === edf.compare
+  if (!isByDeadline && policy.compare !== fp.compare) {
+    throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
+  }
+  if (!Array.isArray(tasks)) throw wrongType('tasks', 'an array of Tasks', tasks)
+  const demands = Array.from(tasks, (task, index) => demandOf(task, index, policy))
+  const blockers = blockersAmong(demands)
+  const utilization = demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
+  const result = isByDeadline ? byDemand(demands, blockers, utilization) : byResponse(demands, blockers)
+  const isSynchronous = demands.every(({ phase }) => phase === demands[0].phase)
+  return {
+    schedulable: result.failed === null && !result.isRefused,
+    exact: utilization > MORE || result.isExact && isSynchronous && blockers.length === 0,
+    utilization,
+    ...result.response && { response: result.response },
+    failed: result.failed && tasks[result.failed.index]
+  }
+}
+
+/**
+ * A checked task.
+ *
+ * @typedef {object} Demand
+ * @property {number} index
+ * @property {number} wcet
+ * @property {number} period
+ * @property {number} deadline
+ * @property {number} priority
+ * @property {number} phase
+ * @property {number} level
+ * @property {Required<CriticalSection>[]} sections
+ */
+
+/** @param {any} task @param {number} index @param {Policy} policy @returns {Demand} */
+function demandOf(task, index, policy) {
+  const given = record(`tasks[${index}]`, task)
+  const name = `tasks[${index}].`
+  const wcet = finite(`${name}wcet`, notNegative(`${name}wcet`, given.wcet))
+  const period = finite(`${name}period`, positive(`${name}period`, given.period))
+  const isImplicit = given.deadline === undefined || given.deadline === Infinity
+  const deadline = isImplicit ? period : positive(`${name}deadline`, given.deadline)
+  const { priority: own = 0, phase = 0 } = given
+  finite(`${name}priority`, own)
+  finite(`${name}phase`, phase)
+  const ranked = { deadline, priority: own, period }
+  const priority = policy.priority === undefined ? own : finite('policy.priority()', policy.priority(ranked))
+  const level = policy.level({ ...ranked, priority })
+  return { index, wcet, period, deadline, priority, phase, level, sections: sectionsOf(name, given) }
+}
+
+/** @typedef {{ owner: Demand, wcet: number, ceiling: number }} Blocker */
+
+/** The sections that can hold up anybody. @param {Demand[]} demands @returns {Blocker[]} */
+function blockersAmong(demands) {
+  /** @type {Map<any, number>} */
+  const ceilings = new Map([[undefined, Infinity]])
+  for (const { level, sections } of demands) {
+    for (const { resource } of sections) {
+      const given = resource?.ceiling > -Infinity ? resource.ceiling : -Infinity
+      ceilings.set(resource, Math.max(ceilings.get(resource) ?? -Infinity, given, level))
+    }
+  }
+  const top = demands.reduce((most, { level }) => Math.max(most, level), -Infinity)
+  return demands.flatMap(owner => owner.sections.map(({ resource, wcet }) => {
+    return { owner, wcet, ceiling: /** @type {number} */ (ceilings.get(resource)) }
+  })).filter(({ owner, wcet, ceiling }) => wcet > 0 && ceiling > owner.level && top > owner.level)
+}
+
+/**
+ * By fixed priority. The longest response is that of a job released together with one of everybody above,
+ * when a less urgent section has just begun (Liu, Layland 1973).
+ *
+ * @param {Demand[]} demands @param {Blocker[]} blockers
+ */
+function byResponse(demands, blockers) {
+  const order = [...demands].sort((a, b) => b.priority - a.priority)
+  const wcets = Float64Array.from(order, ({ wcet }) => wcet)
+  const rates = Float64Array.from(order, ({ period }) => 1 / period)
+  const response = Array(demands.length).fill(Infinity)
+  let terms = mostTerms(demands.length)
+  let isExact = true
+  /** @type {Demand | null} */
+  let failed = null
+  /** Nobody who comes later in the order ends earlier: what blocks those before, it must wait for, too. */
+  let earliest = 0
+
+  /**
+   * What those before `last` ask for until `time`.
+   *
+   * @param {number} time @param {number} last @param {boolean} atOnce on behalf of somebody who needs no time
+   */
+  function interferenceBy(time, last, atOnce) {
+    terms -= last + SUM
+    const [early, late] = [time * LESS, time * MORE]
+    let sum = 0
+    for (let place = 0; place < last; place++) {
+      if (wcets[place] === 0) continue
+      // Who needs no time at all waits until nobody above has anything to do, not even from that moment on.
+      const jobs = atOnce ? Math.floor(late * rates[place]) + 1 : Math.ceil(early * rates[place])
+      sum += jobs * wcets[place]
+    }
+    return sum
+  }
+
+  /**
+   * @param {Demand} demand @param {number} last of those that interfere, itself left out
+   * @param {number} share that these ask for @param {number} blocking
+   */
+  function responseOf({ wcet, period, deadline }, last, share, blocking) {
+    if (share > LESS || share + wcet / period > MORE) return Infinity
+    let longest = 0
+    for (let jobs = 1, end = earliest; ; jobs++) {
+      const own = blocking + jobs * wcet
+      // From below: what is asked for meanwhile is at least the share of the time.
+      end = Math.max(end, own / (1 - share + 1e-12))
+      for (let before = -1; end > before * MORE; end = own + interferenceBy(end, last, wcet === 0)) {
+        if (terms < 0) {
+          isExact &&= Math.max(longest, end - (jobs - 1) * period) > deadline * MORE
+          return Infinity
+        }
+        before = end
+      }
+      if (!(end < Infinity)) return Infinity
+      longest = Math.max(longest, end - (jobs - 1) * period)
+      if (jobs === 1) earliest = end
+      if (end <= jobs * period * MORE) return longest
+    }
+  }
+
+  let load = 0
+  for (let first = 0, last = 0; first < order.length; first = last) {
+    const { priority, deadline } = order[first]
+    let shortest = Infinity
+    let isAlike = true
+    for (; last < order.length && order[last].priority === priority; last++) {
+      load += wcets[last] * rates[last]
+      shortest = Math.min(shortest, order[last].period)
+      isAlike &&= order[last].deadline === deadline
+    }
+    // One of several that have to be done by the same time is the last.
+    if (last - first > 1 && !(isAlike && deadline <= shortest)) isExact = false
+    for (let place = first; place < last; place++) {
+      const demand = order[place]
+      const blocking = blockers.reduce((most, { owner, wcet, ceiling }) => {
+        return owner.priority < priority && ceiling >= demand.level ? Math.max(most, wcet) : most
+      }, 0)
+      wcets[place] = 0 // it does not interfere with itself
+      const share = load - demand.wcet * rates[place]
+      const longest = response[demand.index] = responseOf(demand, last, share, blocking)
+      wcets[place] = demand.wcet
+      if (longest > demand.deadline * MORE) failed ??= demand
+    }
+  }
+  return { failed, isRefused: false, isExact, response }
+}
+
+/**
+ * By deadline. If jobs miss theirs, they do in a busy period that begins with a release of everybody, and
+ * what has to be done by some deadline in it is more than the time until there (Baruah, Rosier, Howell 1990).
+ *
+ * @param {Demand[]} demands @param {Blocker[]} blockers @param {number} utilization
+ */
+function byDemand(demands, blockers, utilization) {
+  /** @type {{ failed: Demand | null, isRefused: boolean, isExact: boolean, response?: undefined }} */
+  const result = { failed: null, isRefused: utilization > MORE, isExact: true }
+  if (result.isRefused || demands.length === 0) return result
+  const order = [...demands].sort((a, b) => a.deadline - b.deadline)
+  const blocking = order.map(({ deadline, level }) => blockers.reduce((most, { owner, wcet, ceiling }) => {
+    return owner.deadline > deadline && ceiling >= level ? Math.max(most, wcet) : most
+  }, 0))
+  if (isSparse(order, blocking)) return result
+
+  let terms = mostTerms(order.length)
+
+  /** What has to be done from 0 to `time`. @param {number} time */
+  function demandBy(time) {
+    terms -= order.length + SUM
+    const late = time * MORE
+    let sum = 0
+    for (const { wcet, period, deadline } of order) {
+      if (deadline > late) break
+      if (wcet > 0) sum += (Math.floor((late - deadline) / period) + 1) * wcet
+    }
+    return sum
+  }
+
+  /** The latest deadline before `time`. @param {number} time */
+  function deadlineBefore(time) {
+    terms -= order.length + SUM
+    const early = time * LESS
+    let latest = -Infinity
+    for (const { period, deadline } of order) {
+      if (deadline >= early) break
+      latest = Math.max(latest, deadline + (Math.ceil((early - deadline) / period) - 1) * period)
+    }
+    return latest
+  }
+
+  /**
+   * QPA: when no more than some earlier time is asked for by now, as little is by any moment between the two.
+   *
+   * @param {number} from @param {number} to deadlines before it @param {number} blocked
+   * @returns {number | null} by when too much is asked for
+   */
+  function overloadWithin(from, to, blocked) {
+    for (let time = deadlineBefore(to); time >= from && terms >= 0;) {
+      const asked = demandBy(time) + blocked
+      if (!(asked <= time * MORE)) return time
+      time = asked < time * LESS ? asked : deadlineBefore(time)
+    }
+    return null
+  }
+
+  let overload = null
+  // What blocks depends on who has to be done, so it changes with the deadlines of the tasks only.
+  for (let index = 0; index < order.length - 1 && overload === null; index++) {
+    const [from, to] = [order[index].deadline, order[index + 1].deadline]
+    if (blocking[index] > 0 && to > from) overload = overloadWithin(from, to, blocking[index])
+  }
+  let horizon = horizonOf(order, utilization)
+  // Most overloads are early. The busy period ends early, too, but may be long in coming.
+  let to = 4 * order.reduce((longest, { period, deadline }) => Math.max(longest, period, deadline), 0)
+  for (let from = order[0].deadline; overload === null && from < horizon && terms >= 0; from = to, to *= 8) {
+    overload = overloadWithin(from, Math.min(to, horizon), 0)
+    if (to < horizon) horizon = Math.min(horizon, busyPeriodOf(order, terms / 8))
+  }
+  if (overload !== null) {
+    const late = overload * MORE
+    const since = (/** @type {Demand} */ { deadline, period }) =>
+      deadline > late ? Infinity : (late - deadline) % period
+    result.failed = order.reduce((latest, demand) => since(demand) < since(latest) ? demand : latest)
+  } else if (terms < 0) {
+    result.isRefused = true
+    result.isExact = false
+  }
+  return result
+}
+
+/**
+ * A quick yes (Devi 2003): demands grow no steeper than utilizations, so each task's first deadline will do.
+ *
+ * @param {Demand[]} order by deadline @param {number[]} blocking
+ */
+function isSparse(order, blocking) {
+  let asked = 0
+  let slope = 0
+  let last = 0
+  return order.every(({ wcet, period, deadline }, index) => {
+    asked += slope * (deadline - last) + wcet
+    slope += wcet / period
+    last = deadline
+    return asked + blocking[index] <= deadline * MORE
+  })
+}
+
+/**
+ * From then on, demand stays below the time (Zhang, Burns 2009).
+ *
+ * @param {Demand[]} order by deadline @param {number} utilization
+ */
+function horizonOf(order, utilization) {
+  if (utilization > LESS) return Infinity
+  const late = order.reduce((most, { deadline, period }) => Math.max(most, deadline - period), 0)
+  const sum = order.reduce((sum, { wcet, period, deadline }) => sum + (period - deadline) * wcet / period, 0)
+  return Math.max(late, sum / (1 - utilization), order[0].deadline) * MORE
+}
+
+/** When the processor has nothing left to do. @param {Demand[]} order @param {number} terms at most */
+function busyPeriodOf(order, terms) {
+  let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
+  for (; terms > 0; terms -= order.length + SUM) {
+    const early = end * LESS
+    let asked = 0
+    for (const { wcet, period } of order) asked += Math.ceil(early / period) * wcet
+    if (asked <= end * MORE) return end * MORE
+    end = asked
+  }
+  return Infinity
+}
 
 // ------------------------------------------------------------------------------------------ 7 async shim
 
