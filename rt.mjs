@@ -946,7 +946,7 @@ class Activation {
 
     /** The innermost generator, which is resumed directly; UNSTARTED, or null when nothing is to be resumed. */
     this.leaf = leaf
-    /** Whether it is known to be a generator of this realm. */
+    /** Whether it is a generator of this realm: looked up at each resume instead, a communication costs a tenth more. */
     this.isNative = leaf !== null && leaf.next === next
     /** Its callers, outermost first. @type {any[] | null} */
     this.callers = null
@@ -1880,25 +1880,20 @@ function advance(generator, input) {
 }
 
 /**
- * A function of its own, so that the compiler sees one short loop.
+ * A function of its own, so that the compiler sees one short loop (in one with `advance`, CommsTime costs 7 % more).
  *
  * @param {any} generator @param {IteratorResult<any, any>} step at a preemption point
  * @returns {IteratorResult<any, any>} the last step
  */
 function passPoints(generator, step) {
-  let yields = 0
-  try {
-    while (step.value === undefined && !step.done) {
-      const { left } = allowance // which is the job's to write
-      if (!(left > 1)) break
-      allowance.left = left - 1
-      yields++
-      step = next.call(generator)
-    }
-    return step
-  } finally {
-    received += yields
+  while (step.value === undefined && !step.done) {
+    const { left } = allowance // which is the job's to write
+    if (!(left > 1)) break
+    allowance.left = left - 1
+    received++
+    step = next.call(generator)
   }
+  return step
 }
 
 /** How many calls a job may nest: recursion without end is to end by an error, not by the memory. */
