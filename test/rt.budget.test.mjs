@@ -309,6 +309,20 @@ auto('budgets are short but for a small part of the time where long ones make no
   }
 })
 
+auto('what interrupts budgets now and then does not decide which length they have', () => {
+  const price = 0.0007
+  for (const resolution of RESOLUTIONS) {
+    for (const often of [400, 1000, 3000]) {
+      const interrupted = (n, host) => host.time < 300 ? price + (n % often === 0 ? 2 : 0) : undefined
+      const granted = budgetsOf(interrupted, { kind: 'counted', resolution })
+      const late = granted.filter(({ time }) => time > known(resolution))
+      const inLong = late.reduce((sum, { points }) => sum + (points * price > 0.02 ? points : 0), 0)
+      const share = inLong / late.reduce((sum, { points }) => sum + points, 0)
+      assert.is(share < 0.12, true, `every ${often} points, a clock of ${resolution} ms: ${share}`)
+    }
+  }
+})
+
 /**
  * An engine that after a resume takes some points' time to be back in fast code.
  *
