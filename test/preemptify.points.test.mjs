@@ -1,9 +1,11 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { budget, preemptify } from '../rt.mjs'
+import { after, Reservation } from '../alarms.mjs'
+import { budget, fp, preemptify, Scheduler } from '../rt.mjs'
 import { budgets, sloppy } from './fixtures/preemptify/both-ways.mjs'
 import { drive, driveAsync } from './support/drive.mjs'
+import { virtualHost } from './support/virtual-host.mjs'
 
 // Golden pairs, one idea each: `idea.in.js` is a script whose value is what preemptify returns, `idea.out.js`
 // its text. After an intended change of the rewriting this writes the texts anew, to be read before a commit:
@@ -274,3 +276,89 @@ counts('for await: a point in each round, beside what it waits for', async () =>
 })
 
 counts.run()
+
+const chunks = suite('chunks as jobs')
+
+/** `count` rounds of a microsecond each, in chunks. */
+const work = preemptify(function (host, count) {
+  for (let n = 0; n < count; n++) host.last = host.advance(0.001)
+})
+
+for (const resolution of [0, 0.005, 0.1, 1]) {
+  const clock = resolution ? `a clock of ${resolution} ms` : 'an exact clock'
+
+  chunks(`${clock}: a job alone is left once a slice, and each of its budgets is measured`, () => {
+    const host = virtualHost({ resolution })
+    const scheduler = new Scheduler({ host, round: Infinity })
+    const job = scheduler.spawn(work, undefined, host, 50_000)
+    host.run()
+    const { yields, busy, longestBudget } = scheduler.stats()
+    assert.is(job.state, 'done')
+    assert.is(yields >= 45 && yields <= 51, true, `${yields} yields`)
+    assert.is(host.reads > 1000, true, `the clock was read ${host.reads} times`)
+    assert.is(longestBudget <= 0.11 + resolution, true, `${longestBudget} ms`)
+    assert.is(busy, job.cost)
+    assert.is(Math.abs(busy - 50) <= resolution + 1e-6, true, `busy ${busy}`)
+  })
+
+  chunks(`${clock}: what comes due takes over when the budget ends`, () => {
+    const host = virtualHost({ resolution })
+    const scheduler = new Scheduler({ host })
+    const late = []
+    for (let release = 0.5; release < 50; release += 3.7) {
+      scheduler.spawn(() => late.push(host.time - release), { release, deadline: 1 })
+    }
+    scheduler.spawn(work, undefined, host, 50_000)
+    host.run()
+    assert.is(late.length, 14)
+    assert.is(Math.max(...late) <= 0.11 + resolution, true, `${late}`)
+  })
+}
+
+chunks('a budget of the job itself, in points, is kept', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host })
+  scheduler.spawn(work, { budget: 7 }, host, 7000)
+  host.run()
+  assert.is(Math.abs(scheduler.stats().longestBudget - 0.007) < 1e-9, true)
+})
+
+chunks('a reservation is charged after each budget', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, policy: fp })
+  const reservation = new Reservation({ capacity: 2, period: 10, depleted: 'wait', scheduler })
+  const job = scheduler.spawn(work, { reservation }, host, 6000)
+  host.run()
+  assert.is(job.cost > 5.99 && job.cost < 6.01, true, `${job.cost}`)
+  assert.is(job.finished > 22 && job.finished < 22.2, true, `finished at ${job.finished}`)
+})
+
+chunks('a stall and an overrun are noticed where they are', () => {
+  const host = virtualHost()
+  const seen = []
+  const scheduler = new Scheduler({
+    host,
+    budget: 10,
+    onStall: (job, ms) => seen.push(`${job.name} stalls for ${ms} ms`),
+    onOverrun: job => seen.push(`${job.name} overruns at ${host.time}, current ${scheduler.current}`)
+  })
+  const slow = preemptify(function (host) {
+    for (let n = 0; n < 100; n++) host.last = host.advance(n === 9 ? 3 : 2 ** -10)
+  })
+  scheduler.spawn(slow, { name: 'slow', wcet: 3 + 2 ** -5 }, host)
+  host.run()
+  assert.equal(seen, [`slow stalls for ${3 + 9 * 2 ** -10} ms`, `slow overruns at ${3 + 37 * 2 ** -10}, current null`])
+})
+
+chunks('who cancels it stops it at the end of the budget', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host })
+  const job = scheduler.spawn(work, undefined, host, 50_000)
+  job.catch(() => {})
+  after(2.2, () => job.cancel(), { scheduler })
+  host.run()
+  assert.is(job.state, 'cancelled')
+  assert.is(job.finished >= 2.2 && job.finished < 2.3, true, `finished at ${job.finished}`)
+})
+
+chunks.run()
