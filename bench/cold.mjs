@@ -79,14 +79,16 @@ async function measure(timesOf) {
 function print(place, rows) {
   console.log(`### ${place}\n`)
   table(
-    ['function', 'plain, first run, ms', 'again', "under 'auto', first run, ms", 'again', 'first to again', 'first to plain'],
+    ['function', 'plain, first run, ms', 'again', 'first to again', "under 'auto', first run, ms", 'again', 'first to again',
+      'first to plain'],
     rows.map(({ name, plain, plainAgain, first, again }) =>
-      [name, plain, plainAgain, first, again, first / again, first / plain])
+      [name, plain, plainAgain, plain / plainAgain, first, again, first / again, first / plain])
   )
   const worst = (claim, of, ratio, most) => {
     if (of.length === 0) return
     const { name } = of.reduce((left, right) => ratio(right) > ratio(left) ? right : left)
-    const missed = of.filter(row => ratio(row) > most).map(row => `${row.name} ${figure(ratio(row))}`)
+    const missed = of.filter(row => ratio(row) > most)
+      .map(row => `${row.name} ${figure(ratio(row))} (plain, first run to later ones: ${figure(row.plain / row.plainAgain)})`)
     target(`${claim}, worst (${name})`, Math.max(...of.map(ratio)), { most, unit: ' x' })
     if (missed.length > 0) console.log(`  - missed: ${missed.join(', ')}`)
   }
