@@ -89,7 +89,9 @@ function drive(generator, { next, budget, isPromise }) {
 
 /** A realm with rt.mjs loaded, its programs compiled, and what a test needs of it taken aside. */
 function realm() {
-  const context = createContext({ performance, setTimeout, clearTimeout, setImmediate, MessageChannel, console })
+  const context = createContext({
+    performance, setTimeout, clearTimeout, setImmediate, MessageChannel, AbortController, console
+  })
   const { preemptify, budget } = load.runInContext(context)
   const take = code => runInContext(code, context)
   const next = take('(function* () {})().next')
