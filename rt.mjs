@@ -1565,9 +1565,8 @@ class Queue {
   #owner = null
   /** @type {(() => void) | null} */
   #orphaned
-  /** @type {Dispatcher | null} */
+  /** That of the first job that waits; null until there is one. @type {Dispatcher | null} */
   #dispatcher = null
-  #isDecided = false
   #arrivals = 0
   /** The only one who waits, and on whose behalf: mostly there is no other, and it needs no order. @type {Waitable | null} */
   #lone = null
@@ -1629,29 +1628,21 @@ class Queue {
   /** @param {Waitable} waitable @param {Job | null} job */
   #order(waitable, job) {
     const activation = job && activationOf(job)
-    this.#follow((activation ?? this.#owner)?.dispatcher)
-    this.#heap ??= new Heap(
-      node => /** @type {Dispatcher} */ (this.#dispatcher).keyOf(node.standing),
-      (a, b) => /** @type {Dispatcher} */ (this.#dispatcher).compareStandings(a.standing, b.standing) ||
-        a.order - b.order)
-    this.#heap.push(waitable.node ??= new WaitNode(waitable, activation, this.#arrivals++))
+    const heap = this.#heap ??= new Heap(node => this.#ranking.keyOf(node.standing),
+      (a, b) => this.#ranking.compareStandings(a.standing, b.standing) || a.order - b.order)
+    const dispatcher = (activation ?? this.#owner)?.dispatcher ?? null
+    if (heap.size === 0) {
+      this.#dispatcher = dispatcher
+    } else if (this.#dispatcher === null && dispatcher !== null) {
+      const nodes = []
+      while (heap.size > 0) nodes.push(heap.shift())
+      this.#dispatcher = dispatcher
+      for (const node of nodes) heap.push(node)
+    }
+    heap.push(waitable.node ??= new WaitNode(waitable, activation, this.#arrivals++))
   }
-  /**
-   * The first job decides by whose policy the queue is ordered.
-   *
-   * @param {Dispatcher | undefined} dispatcher
-   */
-  #follow(dispatcher) {
-    const heap = this.#heap
-    if (this.#isDecided && heap !== null && heap.size > 0) return
-    this.#isDecided = dispatcher !== undefined
-    const next = dispatcher ?? dispatcherOf(rt)
-    if (next === this.#dispatcher) return
-    const nodes = []
-    while (heap !== null && heap.size > 0) nodes.push(heap.shift())
-    this.#dispatcher = next
-    for (const node of nodes) heap?.push(node)
-  }
+  /** By whose policy the queue is ordered. @returns {Dispatcher} */
+  get #ranking() { return this.#dispatcher ?? dispatcherOf(rt) }
 
   /** @returns {Waitable | null} the first, removed */
   shift() {
