@@ -1973,6 +1973,48 @@ function addHandler(target, type, capture, passive, handler) {
 
 /** An event on its way to its handler. @typedef {{ args: any[], release: number }} QueuedEvent */
 
+/** Where events wait for one job after the other. */
+class Stage {
+  /** @type {InstanceType<typeof Fifo<QueuedEvent>>} */
+  #events = new Fifo()
+  isBusy = false
+  #start
+  #ended
+
+  /**
+   * @param {() => Job | null} start takes events and has them handled; null where the others need not wait for that
+   * @param {() => void} ended after each job
+   */
+  constructor(start, ended) {
+    this.#start = start
+    this.#ended = ended
+  }
+
+  get size() { return this.#events.size }
+
+  /** @param {QueuedEvent} event */
+  push(event) {
+    this.#events.push(event)
+    this.advance()
+  }
+
+  shift() { return this.#events.shift() }
+
+  clear() { this.#events = new Fifo() }
+
+  advance() {
+    if (this.isBusy || this.size === 0) return
+    const job = this.#start()
+    if (job === null) return
+    this.isBusy = true
+    seam.ended(job, () => {
+      this.isBusy = false
+      this.advance()
+      this.#ended()
+    })
+  }
+}
+
 /**
  * @typedef {object} Handling made by `on`
  * @property {() => boolean} cancel handles no more events: those that wait are lost, what handles one goes on. Whether there
@@ -2003,37 +2045,7 @@ function handling(target, type, source, own, options) {
   /** Whether no more events come, and whether none that came is handled. */
   let isOver = false
   let isCancelled = false
-  /** Events on their way to the bottom half, or held back. @type {InstanceType<typeof Fifo<QueuedEvent>>} */
-  let raised = new Fifo()
-  /** Events on their way to the handler. @type {InstanceType<typeof Fifo<QueuedEvent>>} */
-  let delivered = new Fifo()
-  /** Whether the bottom half runs, and the handler of events that are handled one after the other. */
-  let isWorking = false
-  let isHandling = false
 
-  const waiting = () => raised.size + delivered.size
-  const raise = (/** @type {QueuedEvent} */ event) => {
-    if (mask.drops || io?.drops || waiting() >= size) return void dropped++
-    raised.push(event)
-    advance()
-  }
-  const advance = () => {
-    if (!mask.isOn || raised.size === 0 || isWorking) return
-    if (io === undefined) {
-      const events = raised
-      raised = new Fifo()
-      while (events.size > 0) deliver(events.shift())
-      return
-    }
-    const name = `${source.parameter('name')}, bottom half`
-    const job = scheduler.spawn(work(), { name, reservation: io.for(reservation) })
-    isWorking = true
-    seam.ended(job, () => {
-      isWorking = false
-      advance()
-      conclude()
-    })
-  }
   /** @returns {Generator<any, void, any>} */
   const work = function* () {
     while (mask.isOn && raised.size > 0) {
@@ -2041,31 +2053,31 @@ function handling(target, type, source, own, options) {
       let found = bottomHalf?.(...args)
       if (typeof found === 'object' && found !== null) found = yield found
       if (isCancelled) return
-      deliver({ args: found === undefined ? args : [found], release })
+      delivered.push({ args: found === undefined ? args : [found], release })
       yield
     }
   }
-  const deliver = (/** @type {QueuedEvent} */ event) => {
-    delivered.push(event)
-    handle()
-  }
-  const handle = () => {
-    if (isHandling || delivered.size === 0) return
-    const { args, release } = delivered.shift()
-    const job = source.release({ release, reservation }, args)
-    if (!isSerial) return
-    isHandling = true
-    seam.ended(job, () => {
-      isHandling = false
-      handle()
-      conclude()
-    })
-  }
   /** After the last job. */
   const conclude = () => {
-    if (own === null || !isOver || waiting() > 0 || isHandling) return
-    if (!isWorking || isCancelled) retire(own)
+    if (own === null || !isOver || waiting() > 0 || delivered.isBusy) return
+    if (!raised.isBusy || isCancelled) retire(own)
   }
+  /** On their way to the bottom half, or held back. */
+  const raised = new Stage(() => {
+    if (!mask.isOn) return null
+    const name = `${source.parameter('name')}, bottom half`
+    if (io !== undefined) return scheduler.spawn(work(), { name, reservation: io.for(reservation) })
+    while (raised.size > 0) delivered.push(raised.shift())
+    return null
+  }, conclude)
+  /** On their way to the handler. */
+  const delivered = new Stage(() => {
+    const { args, release } = delivered.shift()
+    const job = source.release({ release, reservation }, args)
+    return isSerial ? job : null
+  }, conclude)
+  const mask = interruptible(() => raised.advance())
+  const waiting = () => raised.size + delivered.size
 
   const listen = (/** @type {any} */ event) => {
     if (once) isOver = end()
@@ -2078,7 +2090,8 @@ function handling(target, type, source, own, options) {
       const picked = before?.(event)
       // A time stamp of 0, or in the future, is none.
       const release = happened > 0 && happened < now ? happened : now
-      raise({ args: [picked === undefined ? event : picked], release })
+      if (mask.drops || io?.drops || waiting() >= size) dropped++
+      else raised.push({ args: [picked === undefined ? event : picked], release })
     } catch (error) {
       report(scheduler, error)
     }
@@ -2093,13 +2106,12 @@ function handling(target, type, source, own, options) {
   const cancel = () => {
     const wouldGoOn = end() || waiting() > 0
     dropped += waiting()
-    raised = new Fifo()
-    delivered = new Fifo()
+    raised.clear()
+    delivered.clear()
     isOver = isCancelled = true
     conclude()
     return wouldGoOn
   }
-  const mask = interruptible(advance)
   const removeListener = addHandler(target, type, capture, passive, listen)
   const letGo = seam.hold(scheduler)
   const unfollow = follow(signal, cancel)
