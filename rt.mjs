@@ -2669,6 +2669,30 @@ class Pool {
 
 /** What schedules. `Scheduler` is the handle that users hold. */
 class Dispatcher extends Accounts {
+  /** Whether anything happened that may change who runs. */
+  #changed = false
+  #rotation = 0
+  /** Stamps of continuations, in order, and ahead of all equals that are none. */
+  #continuation = Number.MIN_SAFE_INTEGER
+  /** From when on what is due happens. */
+  #settleFrom = -Infinity
+  #roundBegan = 0
+  #busyBefore = 0
+  /** Whether a job ran in this round. */
+  #ran = false
+  /** ms that a budget may cost at most */
+  #budgetCeiling
+  /** @type {Activation[]} that failed in this round */
+  #failures = []
+  /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
+  #idlers = []
+  /** Only a closed scheduler keeps account of who waits. @type {Set<Job> | null} */
+  #waiters
+  /** Whether the present deadlock has been reported. */
+  #deadlocked = false
+  /** @type {object[]} */
+  #shapes = []
+
   /** @param {Scheduler} scheduler @param {any} settings */
   constructor(scheduler, settings) {
     super(settings)
@@ -2691,41 +2715,19 @@ class Dispatcher extends Accounts {
     this.running = null
     /** By which it was resumed. A section that it ends, or a lock that it gives back, changes its own. */
     this.standing = SPENT
-    /** Whether anything happened that may change who runs. */
-    this.changed = false
     /** Whether the present budget was cut short; it teaches nothing about the price of points. */
     this.cut = false
     /** Points of the present budget. */
     this.granted = 0
     /** @type {Gate[]} the ceiling stack */
     this.gates = []
-    this.rotation = 0
-    /** Stamps of continuations, in order, and ahead of all equals that are none. */
-    this.continuation = Number.MIN_SAFE_INTEGER
 
     this.loop = new EventLoop(this)
-    this.roundBegan = 0
-    this.busyBefore = 0
-    /** Whether a job ran in this round. */
-    this.ran = false
-    /** Whether the present deadlock has been reported. */
-    this.deadlocked = false
-    /** From when on what is due happens. */
-    this.settleFrom = -Infinity
-    /** ms that a budget may cost at most */
-    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
-
-    /** Only a closed scheduler keeps account of who waits. @type {Set<Job> | null} */
-    this.waiters = settings.closed ? new Set() : null
+    this.#budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
+    this.#waiters = settings.closed ? new Set() : null
 
     /** Jobs not yet ended. */
     this.live = 0
-    /** @type {object[]} */
-    this.shapes = []
-    /** @type {Activation[]} that failed in this round */
-    this.failures = []
-    /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
-    this.idlers = []
   }
 
   // Order
@@ -2751,11 +2753,11 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
   compare(a, b) {
-    return this.compareRanks(a, b) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
+    return this.#compareRanks(a, b) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
   }
 
   /** Without turns: 0 for equals. Those that stand by one reservation rank by their own keys. @param {Activation} a @param {Activation} b */
-  compareRanks(a, b) {
+  #compareRanks(a, b) {
     if (a.standing === b.standing && isPooled(a) && isPooled(b)) return this.compareStandings(a, b)
     return this.compareStandings(a.standing, b.standing)
   }
@@ -2784,11 +2786,11 @@ class Dispatcher extends Accounts {
     } else {
       throw wrongType('work', 'a Task, a generator or a function', work)
     }
-    return this.spawnWith(work, leaf, options === undefined ? NO_OPTIONS : optionsOf(options, SPAWN_OPTIONS), args).job
+    return this.#spawnWith(work, leaf, options === undefined ? NO_OPTIONS : optionsOf(options, SPAWN_OPTIONS), args).job
   }
 
   /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
-  spawnWith(work, leaf, options, args) {
+  #spawnWith(work, leaf, options, args) {
     const { release, signal, scheduler } = options
     if (scheduler !== undefined && scheduler !== this.scheduler) throw new TypeError('scheduler must be the one that spawns')
     if (release !== undefined) finite('release', release)
@@ -2816,14 +2818,14 @@ class Dispatcher extends Accounts {
   /** Its signal has been aborted before. @param {Activation} a @param {unknown} reason */
   refuse(a, reason) {
     extrasOf(a).reason = reason
-    this.admit(a)
+    this.#admit(a)
     this.finish(a, CANCELLED, reason)
   }
 
   /** @param {Activation} a @param {number} now */
   launch(a, now) {
-    this.admit(a)
-    if (a.release <= now) return this.arrive(a)
+    this.#admit(a)
+    if (a.release <= now) return this.#arrive(a)
     extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
     this.loop.rest()
   }
@@ -2847,22 +2849,22 @@ class Dispatcher extends Accounts {
   }
 
   /** @param {Activation} a */
-  admit(a) {
+  #admit(a) {
     if (a.leaf !== UNSTARTED && a.leaf !== null) drives(a.leaf)
     this.stats.jobs++
     this.live++
   }
 
   /** A release is due. @param {Activation} a */
-  arrive(a) {
-    if (a.deadline < Infinity) this.expectMiss(a)
-    this.enqueue(a, 'release')
+  #arrive(a) {
+    if (a.deadline < Infinity) this.#expectMiss(a)
+    this.#enqueue(a, 'release')
     this.reconsider()
     this.loop.rest()
   }
 
   /** @param {Activation} a */
-  expectMiss(a) {
+  #expectMiss(a) {
     a.miss = this.timeline.at(MISS, justAfter(a.absoluteDeadline), a, a.parameters.abort)
   }
 
@@ -2872,22 +2874,22 @@ class Dispatcher extends Accounts {
    *
    * @param {Activation} a in no queue @param {'release' | 'wake'} type of the record
    */
-  enqueue(a, type) {
+  #enqueue(a, type) {
     a.state = WAITING // for nothing: what its reservation does now must not find it in a queue
     const server = a.extras.server
     // A job that wakes another does so in the middle of its budget.
     if (server !== null && server.ready !== undefined) server.ready(a.job, this.current === null ? this.time : this.read())
     a.standing = this.standingOf(a)
-    a.stamp = this.rotation
-    this.put(a)
+    a.stamp = this.#rotation
+    this.#put(a)
     if (this.observers === null) return
     this.emit(type, a)
     if (a.standing === SPENT) this.emitDepletion(a)
   }
 
   /** Makes a job ready, and puts it where its standing belongs. @param {Activation} a in no queue */
-  put(a) {
-    this.insert(a)
+  #put(a) {
+    this.#insert(a)
     this.regroup(a)
   }
 
@@ -2897,7 +2899,7 @@ class Dispatcher extends Accounts {
   }
 
   /** @param {Activation} a to be followed by `regroup` */
-  insert(a) {
+  #insert(a) {
     a.state = READY
     const server = a.extras.server
     if (server !== null && server.pool !== undefined) {
@@ -2915,12 +2917,12 @@ class Dispatcher extends Accounts {
 
   /** Takes a ready job from its queue; one that is out becomes depleted, and is in none. @param {Activation} a */
   take(a) {
-    this.extract(a)
+    this.#extract(a)
     this.regroup(a)
   }
 
   /** @param {Activation} a to be followed by `regroup` */
-  extract(a) {
+  #extract(a) {
     const { pool } = a.extras
     if (pool === null) return this.ready.remove(a)
     if (pool.isOut) a.state = DEPLETED
@@ -2929,9 +2931,9 @@ class Dispatcher extends Accounts {
   }
 
   /** Its reservation has nothing left for it. @param {Activation} a in no queue */
-  deplete(a) {
+  #deplete(a) {
     if (a.pace !== null) a.pace.turn = a.cost
-    this.put(a)
+    this.#put(a)
     if (this.observers !== null) this.emitDepletion(a)
   }
 
@@ -2943,7 +2945,7 @@ class Dispatcher extends Accounts {
 
   /** Has the running job come back at its next point, because somebody else may be more eligible. */
   interrupt() {
-    this.changed = true
+    this.#changed = true
     if (this.current === null) return
     this.cut = true
     allowance.left = 0
@@ -2959,8 +2961,8 @@ class Dispatcher extends Accounts {
   }
 
   /** Has the running job come back at its next point, because it has woken its equal. */
-  shorten() {
-    this.changed = true
+  #shorten() {
+    this.#changed = true
     if (this.current === null) return
     const { left } = allowance // which is the job's to write
     // As if no more had been granted: what the budget costs still tells the price of a point.
@@ -2980,9 +2982,9 @@ class Dispatcher extends Accounts {
   /** @param {Activation} a */
   unblock(a) {
     if (a.pace !== null) a.pace.turn = a.cost
-    this.waiters?.delete(a.job)
+    this.#waiters?.delete(a.job)
     if (!this.inRound || this.observers !== null) this.read()
-    this.enqueue(a, 'wake')
+    this.#enqueue(a, 'wake')
     if (a.state === READY) this.giveWay(a)
     if (!this.inRound) this.loop.rest()
   }
@@ -2991,19 +2993,19 @@ class Dispatcher extends Accounts {
   giveWay(a) {
     const { running } = this
     if (running === null) return
-    const order = this.compareRanks(a, running)
+    const order = this.#compareRanks(a, running)
     // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
     if (order === 0) {
-      this.rotate(running)
-      this.shorten()
+      this.#rotate(running)
+      this.#shorten()
     } else if (!(order > 0)) {
       this.interrupt()
     }
   }
 
   /** @param {Activation} a the running job */
-  rotate(a) {
-    a.stamp = isContinuation(a) && !this.hasPeer(a) ? this.continuation++ : ++this.rotation
+  #rotate(a) {
+    a.stamp = isContinuation(a) && !this.#hasPeer(a) ? this.#continuation++ : ++this.#rotation
     if (a.pace !== null) a.pace.turn = a.cost
     this.regroup(a)
   }
@@ -3013,11 +3015,11 @@ class Dispatcher extends Accounts {
   /** @param {Activation} a @param {number} deadline */
   setDeadline(a, deadline) {
     if (a.state >= DONE) return
-    this.rekey(a, 'deadline', deadline)
+    this.#rekey(a, 'deadline', deadline)
     if (a.state === PENDING) return
     if (a.miss !== null) this.timeline.remove(a.miss)
     a.miss = null
-    if (!a.missed && deadline < Infinity) this.expectMiss(a)
+    if (!a.missed && deadline < Infinity) this.#expectMiss(a)
     this.loop.rest()
   }
 
@@ -3025,7 +3027,7 @@ class Dispatcher extends Accounts {
   renew(a, release) {
     // The period that ends here may have been missed; it is noticed with the other misses of the next reading.
     if (a.miss !== null && this.read() > a.absoluteDeadline) a.miss = null
-    this.rekey(a, 'release', release)
+    this.#rekey(a, 'release', release)
     a.missed = false
     extrasOf(a).overran = false
     extrasOf(a).costBefore = a.cost
@@ -3034,7 +3036,7 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a @param {number} priority */
   setPriority(a, priority) {
-    if (a.state < DONE) this.rekey(a, 'priority', priority)
+    if (a.state < DONE) this.#rekey(a, 'priority', priority)
   }
 
   /**
@@ -3042,7 +3044,7 @@ class Dispatcher extends Accounts {
    *
    * @param {Activation} a @param {'release' | 'deadline' | 'priority'} key @param {number} value
    */
-  rekey(a, key, value) {
+  #rekey(a, key, value) {
     const before = a[key]
     const isPending = a.state === PENDING
     if (!isPending) extrasOf(a).level ??= a.level // fixed at release
@@ -3051,7 +3053,7 @@ class Dispatcher extends Accounts {
     if (a.extras.rank !== null) a.extras.rank = null
     if (a.extras.background !== null) a.extras.background = null
     a.standing = this.standingOf(a)
-    if (!isPending) return this.place(a)
+    if (!isPending) return this.#place(a)
     // The level has changed, by which resources compute their ceilings.
     const uses = a.extras.uses ?? []
     for (const resource of uses) resource.detach(a.job)
@@ -3095,15 +3097,15 @@ class Dispatcher extends Accounts {
     if (a.standing === standing && !isMisplaced) return
     if (a.state === READY) this.take(a)
     a.standing = standing
-    this.place(a)
+    this.#place(a)
   }
 
   /** Puts a job where its standing belongs; a ready one is in no queue. @param {Activation} a */
-  place(a) {
+  #place(a) {
     if (a.state === WAITING) return a.waiting?.refresh()
     if (a.state === DEPLETED && a.standing !== SPENT) return this.unblock(a)
-    if (a.state === READY && a.standing === SPENT) return this.deplete(a)
-    if (a.state === READY || a.state === DEPLETED) this.put(a)
+    if (a.state === READY && a.standing === SPENT) return this.#deplete(a)
+    if (a.state === READY || a.state === DEPLETED) this.#put(a)
     this.reconsider()
   }
 
@@ -3140,11 +3142,11 @@ class Dispatcher extends Accounts {
       this.finish(a, CANCELLED, reason)
       return true
     }
-    if (this.current !== a) this.leaveReservation(a)
+    if (this.current !== a) this.#leaveReservation(a)
     if (a.state === WAITING) {
       // What async code awaits cannot be left: it is told at its next yield.
       if (a.waiting === null) return true
-      this.letGo(a)
+      this.#letGo(a)
     } else if ((a.state === READY || a.state === DEPLETED) && a.started === undefined) {
       if (a.state === READY) this.take(a)
       this.finish(a, CANCELLED, reason)
@@ -3157,7 +3159,7 @@ class Dispatcher extends Accounts {
   }
 
   /** Ends the waiting of a job that has been cancelled. @param {Activation} a */
-  letGo(a) {
+  #letGo(a) {
     const waitable = /** @type {Waitable} */ (a.waiting)
     a.waiting = null
     waitable.leave(a)
@@ -3166,7 +3168,7 @@ class Dispatcher extends Accounts {
   }
 
   /** A job that is cancelled leaves its reservation, or its `finally` might never run. @param {Activation} a */
-  leaveReservation(a) {
+  #leaveReservation(a) {
     const extras = extrasOf(a)
     const { server } = extras
     if (server === null) return
@@ -3175,7 +3177,7 @@ class Dispatcher extends Accounts {
     if (a.state === READY) this.take(a) // its place is in the pool, whatever its standing
     extras.server = null
     a.standing = this.standingOf(a)
-    this.place(a)
+    this.#place(a)
     server.pool?.check()
   }
 
@@ -3213,18 +3215,18 @@ class Dispatcher extends Accounts {
       this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
         state === DONE ? undefined : { error: outcome })
     }
-    if (extras !== NO_EXTRAS) this.tidy(a, extras)
+    if (extras !== NO_EXTRAS) this.#tidy(a, extras)
     if (a.deferred !== null) settlePromise(a, a.deferred)
-    if (state === FAILED && !a.handled) this.failures.push(a)
+    if (state === FAILED && !a.handled) this.#failures.push(a)
     if (this.inRound) return
     if (isLate) this.miss(a, null)
-    this.reportFailures()
+    this.#reportFailures()
     this.answerIdlers()
     this.loop.rest()
   }
 
   /** @param {Activation} a @param {Extras} extras */
-  tidy(a, extras) {
+  #tidy(a, extras) {
     if (extras.driver !== null && extras.driver.promise !== null) extras.driver.resume(a.state !== DONE, a.outcome)
     extras.pending = null
     if (extras.signal !== null) this.call('signal', unlisten, a)
@@ -3250,9 +3252,9 @@ class Dispatcher extends Accounts {
   }
 
   /** Reports, as the platform does rejections, the failures that nobody has asked about. */
-  reportFailures() {
-    if (this.failures.length === 0) return
-    for (const a of this.failures.splice(0)) {
+  #reportFailures() {
+    if (this.#failures.length === 0) return
+    for (const a of this.#failures.splice(0)) {
       if (a.handled) continue
       if (this.onError !== undefined || this.host.report !== undefined) this.report(a.outcome, a.job)
       else basePromise(a)
@@ -3272,16 +3274,16 @@ class Dispatcher extends Accounts {
    */
   settle() {
     const { time } = this
-    if (time < this.timeline.due || time < this.settleFrom || this.paused) return
+    if (time < this.timeline.due || time < this.#settleFrom || this.paused) return
     this.timeline.settle(time, Math.min(time + this.slice, this.roundEnds))
     // Jobs have a slice in between.
-    this.settleFrom = this.timeline.isLate && (this.running !== null || this.ready.size > 0) ? this.time + this.slice : -Infinity
+    this.#settleFrom = this.timeline.isLate && (this.running !== null || this.ready.size > 0) ? this.time + this.slice : -Infinity
   }
 
   /** @param {Entry} entry that is due */
   happen(entry) {
     const { kind, time, subject } = entry
-    if (kind === RELEASE) return this.arrive(subject)
+    if (kind === RELEASE) return this.#arrive(subject)
     if (kind === MISS) return this.miss(subject, entry)
     if (this.observers !== null) {
       if (kind === ALARM) this.emit('alarm', null, { due: time })
@@ -3313,24 +3315,24 @@ class Dispatcher extends Accounts {
     if (contextual?.get()) return void contextual.run(null, () => this.takeTurn(length, due))
     this.inRound = true
     rounds++
-    const time = this.mark = this.roundBegan = this.read()
+    const time = this.mark = this.#roundBegan = this.read()
     this.roundEnds = Math.min(time + length, due)
-    this.settleFrom = -Infinity
-    this.busyBefore = this.stats.busy
-    this.ran = false
+    this.#settleFrom = -Infinity
+    this.#busyBefore = this.stats.busy
+    this.#ran = false
     let isAsync = false
     try {
       this.settle()
       isAsync = this.work()
     } catch (error) {
-      this.survive(error)
+      this.#survive(error)
     }
-    if (isAsync) this.accompany()
-    else this.endRound()
+    if (isAsync) this.#accompany()
+    else this.#endRound()
   }
 
   /** What must not happen has: one round is lost, not the scheduler. @param {unknown} error */
-  survive(error) {
+  #survive(error) {
     this.current = dispatched = null
     this.report(error, null)
   }
@@ -3338,14 +3340,14 @@ class Dispatcher extends Accounts {
   /** Runs jobs until the round ends. @returns {boolean} whether it goes on in microtasks: see `accompany` */
   work() {
     do {
-      const a = this.pick()
+      const a = this.#pick()
       if (a === null) return false
-      if (this.runBudget(a) === ASYNC || hasAudience(a)) return true
-    } while (!this.isRoundOver())
+      if (this.#runBudget(a) === ASYNC || hasAudience(a)) return true
+    } while (!this.#isRoundOver())
     return false
   }
 
-  isRoundOver() {
+  #isRoundOver() {
     if (this.time >= this.roundEnds || this.paused) return true
     // In the middle of a slice the host is not asked.
     if (this.running !== null && this.running.pace !== null && this.running.pace.turn !== this.running.cost) return false
@@ -3362,7 +3364,7 @@ class Dispatcher extends Accounts {
    * microtasks too, right behind it, until it is a generator's turn. And as on the platform, what awaits a task that
    * has ended runs before the next task: it may have a more important one to post.
    */
-  async accompany() {
+  async #accompany() {
     try {
       do {
         const a = this.running
@@ -3376,33 +3378,33 @@ class Dispatcher extends Accounts {
           }
           this.current = dispatched = null
           const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
-          this.endBudget(a, outcome)
-          this.account(a, outcome)
+          this.#endBudget(a, outcome)
+          this.#account(a, outcome)
           if (!hasAudience(a)) continue
         }
         for (let turn = 0; turn < CHECKPOINT; turn++) await undefined
         this.read()
-      } while (!this.isRoundOver() && this.work())
+      } while (!this.#isRoundOver() && this.work())
     } catch (error) {
-      this.survive(error)
+      this.#survive(error)
     }
-    this.endRound()
+    this.#endRound()
   }
 
-  endRound() {
+  #endRound() {
     rounds--
     const { stats } = this
     const time = this.read()
-    const length = time - this.roundBegan
+    const length = time - this.#roundBegan
     this.loop.taken += length
-    stats.overhead += length - (stats.busy - this.busyBefore)
+    stats.overhead += length - (stats.busy - this.#busyBefore)
     if (length > stats.longestRound) stats.longestRound = length
-    if (this.ran) {
+    if (this.#ran) {
       stats.rounds++
-      if (this.observers !== null) this.emit('round', null, { start: this.roundBegan })
+      if (this.observers !== null) this.emit('round', null, { start: this.#roundBegan })
     }
     this.inRound = false
-    this.reportFailures()
+    this.#reportFailures()
     this.answerIdlers()
     this.loop.rest(true)
   }
@@ -3410,20 +3412,20 @@ class Dispatcher extends Accounts {
   /** Tells those who wait for idleness, or for what looks like it. */
   answerIdlers() {
     if (this.live === 0) {
-      this.keepShapes()
-      for (const { resolve } of this.idlers.splice(0)) resolve()
+      this.#keepShapes()
+      for (const { resolve } of this.#idlers.splice(0)) resolve()
       return
     }
     if (!this.closed) return
-    if (!this.isDeadlocked()) {
-      this.deadlocked = false
+    if (!this.#isDeadlocked()) {
+      this.#deadlocked = false
       return
     }
-    const jobs = [.../** @type {Set<Job>} */ (this.waiters)]
+    const jobs = [.../** @type {Set<Job>} */ (this.#waiters)]
     const error = new DeadlockError(`deadlock: nothing can wake ${jobs.map(job => job.name).join(', ')}`, jobs)
-    const idlers = this.idlers.splice(0)
-    if (!this.deadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
-    this.deadlocked = true
+    const idlers = this.#idlers.splice(0)
+    if (!this.#deadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
+    this.#deadlocked = true
     for (const { reject } of idlers) reject(error)
   }
 
@@ -3432,31 +3434,31 @@ class Dispatcher extends Accounts {
    * jobs; so one of each is kept. Made anew each time, since shapes change with what their fields have held. Bursts of 1000
    * jobs with a deadline, a collection in between: 1.9 us a job, 3.8 to 5.4 without (Node 20).
    */
-  keepShapes() {
-    this.shapes = [
+  #keepShapes() {
+    this.#shapes = [
       new Activation(this, 0, PLAIN, undefined, null, NO_ARGUMENTS), new Pace(), new Entry(this, 0, 0, 0, MISS, null, false)
     ]
   }
 
-  isDeadlocked() {
+  #isDeadlocked() {
     return this.running === null && this.ready.size === 0 && this.holds === 0 && this.timeline.refs === 0 &&
       this.timeline.lines[ALARM].size === 0 &&
-      (this.timeline.lines[REPLENISHMENT].size === 0 || /** @type {Set<Job>} */ (this.waiters).size === this.live)
+      (this.timeline.lines[REPLENISHMENT].size === 0 || /** @type {Set<Job>} */ (this.#waiters).size === this.live)
   }
 
   // Dispatching
 
   /** Dispatches the job that is to run. @returns {Activation | null} */
-  pick() {
+  #pick() {
     // Observers may change who is to run, but not for ever.
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      this.changed = false
-      const next = this.paused ? null : this.choose()
+      this.#changed = false
+      const next = this.paused ? null : this.#choose()
       if (next === null) return null
       const isSwitch = next !== this.running
-      if (isSwitch) this.dispatch(next)
+      if (isSwitch) this.#dispatch(next)
       if (this.key === null || isSwitch && this.observers !== null) this.watch()
-      if (!this.changed) break
+      if (!this.#changed) break
     }
     return this.running
   }
@@ -3467,23 +3469,23 @@ class Dispatcher extends Accounts {
    *
    * @returns {Activation | null}
    */
-  choose() {
+  #choose() {
     let { running } = this
     if (running !== null && running.standing === SPENT) {
-      this.deplete(running)
+      this.#deplete(running)
       running = this.running = null
     }
     const best = this.ready.first
     let next = best === null || (running !== null && this.compare(running, best) < 0) ? running : best
     if (next !== null && this.gates.length > 0) {
       const top = this.gates[this.gates.length - 1]
-      if (next !== top.activation && !this.passes(next, top.ceiling)) next = top.activation
+      if (next !== top.activation && !this.#passes(next, top.ceiling)) next = top.activation
     }
     return next
   }
 
   /** @param {Activation} a @param {number} ceiling */
-  passes(a, ceiling) {
+  #passes(a, ceiling) {
     try {
       return a.level > ceiling
     } catch (error) {
@@ -3493,14 +3495,14 @@ class Dispatcher extends Accounts {
   }
 
   /** @param {Activation} next */
-  dispatch(next) {
+  #dispatch(next) {
     const last = this.running
     const isFirst = next.started === undefined
-    this.extract(next)
+    this.#extract(next)
     if (last !== null) {
       last.preemptions++
       if (last.pace === null || last.pace.turn !== last.cost) this.stats.slices++
-      this.insert(last)
+      this.#insert(last)
     }
     next.state = RUNNING
     this.running = next
@@ -3513,22 +3515,22 @@ class Dispatcher extends Accounts {
   }
 
   /** Resumes the running job for one budget. @param {Activation} a @returns {number} */
-  runBudget(a) {
-    this.ran = true
+  #runBudget(a) {
+    this.#ran = true
     this.mark = this.time
-    this.grant(a)
+    this.#grant(a)
     this.current = dispatched = a
     this.standing = a.standing
     const outcome = drive(a)
     if (outcome === ASYNC) return outcome
     this.current = dispatched = null
-    this.endBudget(a, outcome)
-    this.account(a, outcome)
+    this.#endBudget(a, outcome)
+    this.#account(a, outcome)
     return outcome
   }
 
   /** Grants the next budget. @param {Activation} a */
-  grant(a) {
+  #grant(a) {
     // A job that is cancelled but must be given what woke it gets as far as its next point.
     this.granted = allowance.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
     this.cut = false
@@ -3545,43 +3547,43 @@ class Dispatcher extends Accounts {
   isOver(a) {
     if (this.standing !== a || isDoomed(a)) return true // who else pays for it is charged when nothing runs
     this.current = dispatched = null
-    this.endBudget(a, POINT)
+    this.#endBudget(a, POINT)
     this.inspect(a)
     this.current = dispatched = a
-    const isOver = this.changed || this.time >= this.timeline.due || this.time >= this.roundEnds ||
+    const isOver = this.#changed || this.time >= this.timeline.due || this.time >= this.roundEnds ||
       a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice
     if (isOver) this.cut = true // what is left until the yield teaches nothing
-    else this.grant(a)
+    else this.#grant(a)
     return isOver
   }
 
   /** Charges a job its budget. @param {Activation} a @param {number} outcome */
-  endBudget(a, outcome) {
+  #endBudget(a, outcome) {
     this.charge(a)
     if (outcome < DONE) {
       a.pace ??= new Pace()
       if (a.limit === AUTO && !this.cut) {
-        const passed = this.pointsPassed()
-        if (passed > 0) a.pace.learn(passed, this.elapsed, this.resolution, this.budgetCeiling)
+        const passed = this.#pointsPassed()
+        if (passed > 0) a.pace.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
       }
-      if (outcome === BLOCKED || outcome === AWAY) this.block(a)
+      if (outcome === BLOCKED || outcome === AWAY) this.#block(a)
     }
     if (this.standing === a) return
-    this.bill(a, this.elapsed, this.time)
+    this.#bill(a, this.elapsed, this.time)
     if (this.observers === null) return
     this.watch()
     this.mark = this.time
   }
 
   /** The job waits before its reservation is charged: what it waits for follows its standing. @param {Activation} a */
-  block(a) {
+  #block(a) {
     this.running = null
     a.state = WAITING
     if (a.extras.server !== null && a.waiting?.isRanked) a.extras.server.pool?.setApart(a)
   }
 
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
-  pointsPassed() {
+  #pointsPassed() {
     const { left } = allowance // which is the job's to write
     return typeof left === 'number' && left <= this.granted ? this.granted - Math.max(0, left) || 1 : 0
   }
@@ -3592,13 +3594,13 @@ class Dispatcher extends Accounts {
    *
    * @param {Activation} a @param {number} ms @param {number} time
    */
-  bill(a, ms, time) {
+  #bill(a, ms, time) {
     const { standing } = this
     const server = a.extras.server
     if (server !== null) server.charge?.(a.job, ms, time, standing)
     const { payer } = standing
     if (payer !== undefined && payer !== server) payer.charge?.(a.job, ms, time, standing)
-    if (server !== null && a.extras.reason !== NOT_CANCELLED) this.leaveReservation(a)
+    if (server !== null && a.extras.reason !== NOT_CANCELLED) this.#leaveReservation(a)
   }
 
   /**
@@ -3606,15 +3608,15 @@ class Dispatcher extends Accounts {
    *
    * @param {Activation} a @param {number} outcome
    */
-  account(a, outcome) {
+  #account(a, outcome) {
     const { time } = this
     const pool = a.extras.server?.pool
     if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest?.(a.job, time)
     if (outcome === BLOCKED) {
-      this.waiters?.add(a.job)
+      this.#waiters?.add(a.job)
       if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
       // Cancelled by the very act of waiting.
-      if (a.state === WAITING && isDoomed(a)) this.letGo(a)
+      if (a.state === WAITING && isDoomed(a)) this.#letGo(a)
     } else if (outcome === AWAY && a.extras.gates > 0) {
       outcome = FAILED
       a.outcome = new TypeError(`${a.job.name} waits inside a critical section`)
@@ -3630,7 +3632,7 @@ class Dispatcher extends Accounts {
     if (outcome !== POINT) pool?.check()
     this.settle()
     if (this.running !== a || a.cost - (a.pace?.turn ?? 0) < this.slice) return
-    this.rotate(a)
+    this.#rotate(a)
     this.stats.slices++
   }
 
@@ -3640,7 +3642,7 @@ class Dispatcher extends Accounts {
   goFirst(a) {
     const isReady = a.state === READY
     if (isReady) this.ready.remove(a)
-    a.stamp = this.continuation++
+    a.stamp = this.#continuation++
     if (isReady) this.ready.push(a)
   }
 
@@ -3656,7 +3658,7 @@ class Dispatcher extends Accounts {
    *
    * @param {Activation} a
    */
-  hasPeer(a) {
+  #hasPeer(a) {
     const { first } = this.ready
     return first !== null && first.stamp >= 0 && !(first.started === undefined && first.posted) &&
       this.compareStandings(first.standing, a.standing) === 0
@@ -3672,8 +3674,8 @@ class Dispatcher extends Accounts {
     this.loop.leave()
     const { host } = this
     Object.assign(this, settings)
-    this.budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
-    this.waiters = this.closed ? new Set() : null
+    this.#budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
+    this.#waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity
       this.resolution = Infinity
@@ -3697,7 +3699,7 @@ class Dispatcher extends Accounts {
   idle() {
     if (this.live === 0) return Promise.resolve()
     const promise = new Promise((/** @type {(value?: any) => void} */ resolve, reject) => {
-      this.idlers.push({ resolve, reject })
+      this.#idlers.push({ resolve, reject })
     })
     if (!this.inRound) this.answerIdlers()
     return promise
