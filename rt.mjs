@@ -1002,7 +1002,7 @@ const SHORT_BUDGET = 0.006
 const FEWEST_POINTS = 8
 /** ms that no budget is worth more than, since alarms are late by that; long ones are worth it. */
 const LONG_BUDGET = 0.1
-/** More make no point cheaper: 3.7 ns in budgets of 1000, 3.6 in those of 4096 (bench/budget). */
+/** More make no point cheaper: 2.7 ns in budgets of 1000 as in these (bench/budget). */
 const MOST_POINTS = 4096
 /** Times as dear as in long budgets, at which points make short ones too dear: above what is measured by chance. */
 const TOO_DEAR = 1.1
