@@ -843,6 +843,9 @@ const TASK_OPTIONS = ['deadline', 'priority', 'name', 'period', 'wcet', 'budget'
   'reservation', 'uses', 'sections', 'scheduler']
 const SPAWN_OPTIONS = [...TASK_OPTIONS, 'release', 'signal']
 
+/** Classes may declare a field without a value, and users take one away. @param {any} given @param {any} own @param {any} otherwise */
+const chosen = (given, own, otherwise) => given !== undefined ? given : own !== undefined ? own : otherwise
+
 /** What counts where nothing is said. */
 const PLAIN_TASK = /* @__PURE__ */ new Task(/** @type {any} */ (() => {}))
 const PLAIN = /* @__PURE__ */ parametersOf(PLAIN_TASK, PLAIN_TASK)
@@ -865,18 +868,18 @@ const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuati
  */
 function parametersOf(given, task) {
   const {
-    name, deadline = task.deadline, priority = task.priority, period = task.period, wcet = task.wcet, budget = task.budget,
-    miss = task.miss, onMiss = task.onMiss, onOverrun = task.onOverrun, reservation = task.reservation, uses = task.uses
+    name, budget = task.budget, onMiss = task.onMiss, onOverrun = task.onOverrun, reservation = task.reservation,
+    uses = task.uses
   } = given
   if (uses !== undefined && !Array.isArray(uses)) throw wrongType('uses', 'an array of Resources', uses)
   return {
     name: name === undefined ? '' : text('name', name),
-    deadline: positive('deadline', deadline),
-    priority: finite('priority', priority),
-    period: positive('period', period),
-    wcet: notNegative('wcet', wcet),
+    deadline: positive('deadline', chosen(given.deadline, task.deadline, Infinity)),
+    priority: finite('priority', chosen(given.priority, task.priority, 0)),
+    period: positive('period', chosen(given.period, task.period, Infinity)),
+    wcet: notNegative('wcet', chosen(given.wcet, task.wcet, Infinity)),
     limit: budget === undefined ? undefined : points('budget', budget),
-    abort: oneOf('miss', miss, ['continue', 'abort']) === 'abort',
+    abort: oneOf('miss', chosen(given.miss, task.miss, 'continue'), ['continue', 'abort']) === 'abort',
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
     reservation: reservation === undefined ? null : hookOf('reservation', reservation, 'a Reservation'),

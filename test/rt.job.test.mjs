@@ -86,6 +86,25 @@ tasks('fields of a derived class are its parameters', () => {
   assert.equal({ name, deadline, priority }, { name: 'urgent', deadline: 3, priority: 2 })
 })
 
+tasks('a parameter that is undefined says nothing: declared by a derived class without a value, or taken away', () => {
+  const { scheduler } = world()
+  class Declared extends Task {
+    deadline
+    priority
+    period
+    wcet
+    miss
+
+    * run() {}
+  }
+  const cleared = new Task(function* () {}, { deadline: 3, priority: 2, period: 4, wcet: 1, miss: 'abort' })
+  Object.assign(cleared, { deadline: undefined, priority: undefined, period: undefined, wcet: undefined, miss: undefined })
+  for (const task of [new Declared(), cleared]) {
+    const { deadline, priority, period } = scheduler.spawn(task)
+    assert.equal({ deadline, priority, period }, { deadline: Infinity, priority: 0, period: Infinity })
+  }
+})
+
 tasks('a function: a generator, a plain or an async one, with the task for this', async () => {
   const { host, scheduler } = world()
   const results = []
