@@ -2254,6 +2254,7 @@ class Timeline {
     for (const line of this.lines) this.#settleLine(line, time, until)
     this.#settled = -Infinity
     this.due = this.next
+    this.isLate &&= this.due <= time // what was left may have been cancelled
   }
 
   /** @param {Heap<Entry>} line @param {number} time @param {number} until */

@@ -1370,6 +1370,16 @@ alarms('in the past fire at the next reading', () => {
   assert.equal(log, [100, 100])
 })
 
+alarms('left for later by a long one, and then cancelled, leave no turn to be taken', () => {
+  const { host, scheduler } = world({ slice: 1 })
+  seam.at(scheduler, 4, () => host.advance(1))
+  const left = seam.at(scheduler, 4, () => assert.unreachable())
+  scheduler.spawn(() => { host.advance(6) })
+  scheduler.spawn(function* () { yield new seam.Waitable() }, { deadline: 4, onMiss: () => { left.cancel() } })
+  host.run({ turns: 100 })
+  assert.is(host.turns, 1)
+})
+
 alarms('that set themselves anew in the past keep nobody from firing', () => {
   const { host, scheduler, log } = world()
   let count = 0
