@@ -97,12 +97,12 @@ class Call extends Waitable {
    */
   static kept = []
   /** @type {Job | null} */
-  maker = null
+  #maker = null
   /** That of its own. @type {Job | null} */
-  child = null
-  hasBegun = false
+  #child = null
+  #hasBegun = false
   /** @type {Queue | null} */
-  waiters = null
+  #waiters = null
 
   /**
    * @param {string} name
@@ -124,8 +124,8 @@ class Call extends Waitable {
 
   /** @param {Job} job @returns {Generator<any, any, any>} for the job to drive */
   [asCall](job) {
-    this.maker = job
-    this.hasBegun = true
+    this.#maker = job
+    this.#hasBegun = true
     const steps = this.#steps(job)
     steps.next()
     return steps
@@ -145,9 +145,9 @@ class Call extends Waitable {
     }
   }
   #leaveQueue() {
-    if (this.waiters === null) return
-    this.waiters.remove(this)
-    this.waiters.owner = null
+    if (this.#waiters === null) return
+    this.#waiters.remove(this)
+    this.#waiters.owner = null
   }
 
   /** @param {Job | null} job */
@@ -156,29 +156,29 @@ class Call extends Waitable {
     /** @type {Job} */
     const child = actingFor(job, options)
       .spawn(() => this[asCall](child), { ...onBehalfOf(job), name, uses: options.uses })
-    this.maker = this.child = child
+    this.#maker = this.#child = child
     const end = /** @type {Waitable} */ (Waitable.of(child))
     end.enlist({
       job: null,
-      woken: () => { if (child === this.child && !this.hasBegun) this.fail(end.outcome) }
+      woken: () => { if (child === this.#child && !this.#hasBegun) this.fail(end.outcome) }
     })
   }
   /** @param {{ job: Job | null, woken(waitable: Waitable): void }} waiter */
   enlist(waiter) {
     if (super.enlist(waiter)) return true
     if (this.queue === null) {
-      this.waiters ??= new Queue()
-      this.waiters.owner = this.maker
-      this.waiters.push(this, waiter.job)
+      this.#waiters ??= new Queue()
+      this.#waiters.owner = this.#maker
+      this.#waiters.push(this, waiter.job)
     }
     return false
   }
   undo() {
-    const { child } = this
+    const child = this.#child
     this.#leaveQueue()
-    this.child = null
+    this.#child = null
     // What has begun ends; then that is its outcome.
-    if (this.hasBegun) this.phase = Waitable.BEGUN
+    if (this.#hasBegun) this.phase = Waitable.BEGUN
     if (child !== null) undisturbed(() => superfluous.push(child))
   }
 }
