@@ -1,9 +1,9 @@
 /**
  * sync.mjs: where jobs meet.
  *
- * Calls (1) run in the job that yields them: critical sections (2) are calls, and so are `forEach`, choices that act, `par`
- * and `race`. Locks, semaphores and barriers (3), channels (4) and choices between them (5) are waited for, as groups of
- * jobs are (6). Between threads there are values in shared memory (8) and channels (9); both keep values as bytes (7).
+ * A call (1) runs in the job that yields it: critical sections (2) are calls, and so are `forEach`, choices with actions,
+ * `par` and `race`. Locks, semaphores and barriers (3), channels (4), choices (5) and groups of jobs (6) are waited for.
+ * Between threads there are values in shared memory (8) and channels (9), both of which keep values as bytes (7).
  *
  * @module sync
  */
@@ -86,7 +86,7 @@ function undisturbed(act) {
 /**
  * A call acts once, and then repeats its outcome. The job that yields it first makes it itself. For everybody else, as
  * combinators and code outside jobs, a job of its own makes it, which is cancelled when nobody waits for it any more.
- * Whoever makes it inherits from those who wait for it.
+ * The job that makes it inherits from those that wait for it.
  */
 class Call extends Waitable {
   /**
@@ -382,7 +382,7 @@ class Ceiling {
     this.holder = job
     return {
       close: () => {
-        // Whoever the gate lets through must find the resource free.
+        // A job that the gate lets through must find the resource free.
         this.#gate = this.holder = null
         gate.close()
       }
@@ -436,7 +436,7 @@ function* inTurn(turn, section, end) {
 }
 
 /**
- * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): whoever holds it runs on the standing of
+ * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds it runs on the standing of
  * the best job that waits for it, through chains of locks and jobs, until it unlocks it. Deadlines and misses
  * stay its own. Waiters are served by eligibility, equals in order of arrival.
  *
@@ -521,7 +521,7 @@ export class Mutex {
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, job =>
       inTurn(new Turn(this, '', this.#request, true), section, isUnused => {
-        if (isUnused) this.#pass() // whoever was to find it abandoned still does
+        if (isUnused) this.#pass() // the next owner still finds it abandoned, if this one would have
         else if (this.#owner === job) this.unlock()
       }))
   }
@@ -571,7 +571,7 @@ export class Mutex {
 const jobOf = ({ waiter }) => waiter === null ? null : waiter.job
 
 /**
- * A number of permits (Dijkstra 1965), which nobody owns: whoever likes may release one, a callback too.
+ * A number of permits (Dijkstra 1965), which nobody owns: anything may release one, a callback too.
  * Waiters are served by eligibility, equals in order of arrival; a permit goes to them before anybody who
  * comes later.
  */
@@ -1433,7 +1433,7 @@ function* together(kind, works, parent) {
   } catch (error) {
     errors.push(error)
   }
-  // Whoever is left goes, and has the time to clean up.
+  // Children that are left are cancelled, and have the time to clean up.
   const left = children.filter(({ finished }) => finished === undefined)
   // The reason is that of the caller's own cancellation, or one for those whom the others made superfluous.
   const reason = group !== undefined && group.decision === null ? errors[0]
@@ -2155,7 +2155,7 @@ function transferablesIn(message) {
 /** @param {any} value @returns {any} */
 function transferableIn(value) {
   if (typeof value !== 'object' || value === null) return null
-  // Whoever sends a part of a buffer keeps the rest.
+  // A sender of a part of a buffer keeps the rest.
   const whole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength ? value.buffer : value
   const kind = platformKindOf(whole)
   if (kind === 'ArrayBuffer') return whole.byteLength >= LARGE ? whole : null
