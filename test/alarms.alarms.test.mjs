@@ -2,33 +2,29 @@ import { execFileSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, defaultHost, edf, fp } from '../rt.mjs'
+import { Scheduler, Task, defaultHost, edf } from '../rt.mjs'
 import { after, at, every } from '../alarms.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
-import { assertTrace, record } from './support/trace.mjs'
+import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 const HOUR = 3_600_000
 
-/** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
-function world({ host: { early = 0, ...hostOptions } = {}, ...options } = /** @type {any} */ ({})) {
+/** One whose timers come `early` by so much. */
+function hostOf({ early = 0, ...hostOptions } = /** @type {any} */ ({})) {
   const host = virtualHost(hostOptions)
   const timer = host.after
   // Early by so much, unless that is nearly the whole delay. No timer is as fine as the numbers are.
   const least = host.resolution / 8
   host.after = (ms, fn, options) => timer(ms > 2 * early ? ms - early : Math.max(ms, least), fn, options)
-  // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
-  const { report } = host
-  host.report = error => {
-    if (/** @type {any} */ (error)?.code === 'ERR_ASSERTION') throw error
-    report(error)
-  }
-  const defaults = { host, policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ ...defaults, ...options })
-  /** @type {any[]} */
-  const log = []
-  const note = what => () => { log.push([what, host.time]) }
-  return { host, scheduler, log, note, trace: record(scheduler, { except: ['round'] }) }
+  return host
+}
+
+/** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
+function world(options = {}) {
+  const made = exactWorld({ hostOf, ...options })
+  return { ...made, note: what => () => { made.log.push([what, made.host.time]) } }
 }
 
 const abortListeners = signal => getEventListeners(signal, 'abort').length

@@ -6,24 +6,12 @@ import { Scheduler, Task, defaultHost, edf, fp, rm } from '../rt.mjs'
 import { AsyncEvent, Reservation, at, on, sleep } from '../alarms.mjs'
 import { Channel } from '../sync.mjs'
 import { seeded } from './support/seeded.mjs'
-import { assertTrace, record } from './support/trace.mjs'
-import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
+import { assertTrace } from './support/trace.mjs'
+import { execute, microtasks } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
-function world({ host: hostOptions, ...options } = /** @type {any} */ ({})) {
-  const host = virtualHost(hostOptions)
-  // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
-  const { report } = host
-  host.report = error => {
-    if (/** @type {any} */ (error)?.code === 'ERR_ASSERTION') throw error
-    report(error)
-  }
-  const defaults = { host, policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ ...defaults, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'alarm'] }) }
-}
+const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'alarm'], ...options })
 
 const window = new Window()
 const { document } = window

@@ -2,26 +2,19 @@
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, edf, fp, rm } from '../rt.mjs'
+import { Task, edf, fp, rm } from '../rt.mjs'
 import {
   AdmissionError, IoReservation, Reservation, admit, at, loop, on, sleep, worstCaseDelay
 } from '../alarms.mjs'
 import { Resource } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { assertTrace, executions, record } from './support/trace.mjs'
-import { execute, virtualHost } from './support/virtual-host.mjs'
+import { assertTrace, executions } from './support/trace.mjs'
+import { execute } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point and does not rotate, and what events happen to. */
 function world(options = {}) {
-  const host = virtualHost()
-  // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
-  const { report } = host
-  host.report = error => {
-    if (/** @type {any} */ (error)?.code === 'ERR_ASSERTION') throw error
-    report(error)
-  }
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: 1, budget: 1, ...options })
-  const trace = record(scheduler, { except: ['round', 'alarm'] })
+  const { host, scheduler, trace } = exactWorld({ round: 1, except: ['round', 'alarm'], ...options })
   const target = new EventTarget()
   /** An event, that happened at `time`. */
   const ping = (detail = undefined, time = host.time) => {

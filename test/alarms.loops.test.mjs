@@ -2,17 +2,16 @@
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Job, Scheduler, Task, edf, fp } from '../rt.mjs'
+import { Job, Task, edf, fp } from '../rt.mjs'
 import { AdmissionError, Reservation, at, loop, nextPeriod, sleep } from '../alarms.mjs'
 import { Channel, Latest } from '../sync.mjs'
-import { assertTrace, executions, record } from './support/trace.mjs'
-import { execute, virtualHost } from './support/virtual-host.mjs'
+import { assertTrace, executions } from './support/trace.mjs'
+import { execute } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 function world(options = {}) {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: 1, budget: 1, ...options })
-  const trace = record(scheduler, { except: ['round', 'alarm'] })
+  const { host, scheduler, trace } = exactWorld({ round: 1, except: ['round', 'alarm'], ...options })
   return {
     host,
     scheduler,

@@ -1,32 +1,22 @@
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, Task, edf, fp, rm } from '../rt.mjs'
+import { DeadlineError, Task, edf, fp, rm } from '../rt.mjs'
 import { at, frames, nextPeriod, periodic, sleep, sporadic } from '../alarms.mjs'
 import { Channel, nonPreemptive } from '../sync.mjs'
 import { ideal, jobsOf } from './support/oracle.mjs'
 import { WORK_CONSERVING } from './support/platform-host.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { assertTrace, executions, record } from './support/trace.mjs'
-import { execute, virtualHost } from './support/virtual-host.mjs'
+import { assertTrace, executions } from './support/trace.mjs'
+import { execute } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 const HOUR = 3_600_000
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
-function world({ host: hostOptions, hostOf = virtualHost, ...options } = /** @type {any} */ ({})) {
-  const host = hostOf(hostOptions)
-  // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
-  const { report } = host
-  host.report = error => {
-    if (/** @type {any} */ (error)?.code === 'ERR_ASSERTION') throw error
-    report(error)
-  }
-  const defaults = { host, policy: edf, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ ...defaults, ...options })
-  /** @type {any[]} */
-  const log = []
-  const work = ms => function* work() { yield* execute(host, ms) }
-  return { host, scheduler, log, work, trace: record(scheduler, { except: ['round', 'alarm'] }) }
+function world(options = /** @type {any} */ ({})) {
+  const made = exactWorld({ policy: edf, except: ['round', 'alarm'], ...options })
+  return { ...made, work: ms => function* work() { yield* execute(made.host, ms) } }
 }
 
 const abortListeners = signal => getEventListeners(signal, 'abort').length

@@ -9,16 +9,14 @@ import { Scheduler, Task, edf, fp, rm } from '../rt.mjs'
 import { Reservation, at, periodic, sleep, until } from '../alarms.mjs'
 import { Channel, Mutex, Resource, choice, nonPreemptive, par } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { assertTrace, executions, record } from './support/trace.mjs'
+import { assertTrace, executions } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 function world(options = {}) {
-  const host = virtualHost()
-  // An assertion that fails in a callback fails the test.
-  host.report = error => { throw error }
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: 1, budget: 1, ...options })
-  const trace = record(scheduler, { except: ['round', 'alarm'] })
+  const { host, scheduler, trace } = exactWorld({ round: 1, except: ['round', 'alarm'], ...options })
+  host.report = error => { throw error } // what fails in a callback fails the test
   return {
     host,
     scheduler,

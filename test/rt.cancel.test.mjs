@@ -4,14 +4,11 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, budget, seam } from '../rt.mjs'
 import { Channel } from '../sync.mjs'
-import { assertTrace, record } from './support/trace.mjs'
-import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
+import { assertTrace } from './support/trace.mjs'
+import { execute, microtasks } from './support/virtual-host.mjs'
+import { world } from './support/world.mjs'
 
-function setup(options) {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, budget: 1, slice: Infinity, ...options })
-  return { host, scheduler, trace: record(scheduler) }
-}
+const setup = options => world({ except: [], slice: Infinity, ...options })
 
 /** Writes a line into the trace. */
 const note = (scheduler, of) => seam.emit(scheduler, 'note', null, { of })

@@ -1,15 +1,12 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, seam } from '../rt.mjs'
-import { assertTrace, record } from './support/trace.mjs'
+import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { world } from './support/world.mjs'
 
 /** A scheduler that reads the clock at every point, so that times in traces are exact. */
-function setup(options, clock) {
-  const host = virtualHost(clock)
-  const scheduler = new Scheduler({ host, budget: 1, ...options })
-  return { host, scheduler, trace: record(scheduler) }
-}
+const setup = (options, clock) => world({ except: [], host: clock, ...options })
 
 /** Writes a line into the trace: what callbacks do appears in one list with what the scheduler does. */
 const note = (scheduler, of) => seam.emit(scheduler, 'note', null, { of })

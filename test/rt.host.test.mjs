@@ -1,9 +1,12 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, defaultHost } from '../rt.mjs'
+import { Scheduler, defaultHost, seam } from '../rt.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { world as plainWorld } from './support/world.mjs'
+
+const LONGEST_DELAY = 2 ** 31 - 1
 
 // --- a browser whose time moves only when its macrotasks move it
 
@@ -846,6 +849,23 @@ timers('on any host: input that is pending ends a round early', () => {
   assert.equal(rounds, [[1, 3], [4, 9], [10, 11]])
 })
 
+timers("the platform's host asks its timer for no longer delay than it keeps", () => {
+  const { setTimeout } = globalThis
+  const delays = []
+  globalThis.setTimeout = (fn, ms) => {
+    delays.push(ms)
+    return setTimeout(() => {}, 0)
+  }
+  try {
+    for (const ms of [LONGEST_DELAY, LONGEST_DELAY + 1, 1e15, 2.25, 0, -5]) {
+      defaultHost().after(ms, () => {}, { ref: false })()
+    }
+  } finally {
+    globalThis.setTimeout = setTimeout
+  }
+  assert.equal(delays, [LONGEST_DELAY, LONGEST_DELAY, LONGEST_DELAY, 3, 0, 0])
+})
+
 timers.run()
 
 // --- Node
@@ -980,3 +1000,101 @@ node('the host of a thread is one, and its clock is that of performance', () => 
 })
 
 node.run()
+
+const peers = suite('beside timers and the process')
+
+/** Runs a module in a Node process of its own, on the platform's own host; it must end by itself. */
+const run = source => new Promise(resolve => {
+  const module = new URL('../rt.mjs', import.meta.url)
+  const text = `import { rt, seam } from '${module}'\n${source}`
+  const options = { timeout: 60000, killSignal: 'SIGKILL' }
+  execFile(process.execPath, ['--input-type=module', '-e', text], options, (error, stdout, stderr) => {
+    resolve({ code: error ? error.code ?? error.signal : 0, output: (stdout + stderr).trim() })
+  })
+})
+
+peers('jobs that never wait do not starve timers', async () => {
+  const { host, scheduler } = plainWorld({ except: [], budget: 'auto' })
+  const fired = []
+  for (const ms of [1, 7, 12]) host.after(ms, () => { fired.push([ms, host.time]) })
+  scheduler.spawn(function* () {
+    while (fired.length < 3) {
+      host.advance(0.25)
+      yield
+    }
+  })
+  await host.drain()
+  assert.is(fired.every(([ms, time]) => time - ms <= 5.25), true, JSON.stringify(fired))
+})
+
+peers('continuations do not starve timers', async () => {
+  const { host, scheduler } = plainWorld({ except: [], budget: 'auto' })
+  const fired = []
+  for (const ms of [1, 7, 12]) host.after(ms, () => { fired.push([ms, host.time]) })
+  const loop = async () => {
+    while (fired.length < 3) {
+      host.advance(0.25)
+      await scheduler.yield()
+    }
+    return 'ended'
+  }
+  const loops = [loop(), loop(), scheduler.spawn(loop)]
+  await host.drain()
+  assert.equal(await Promise.all(loops), Array(3).fill('ended'))
+  assert.is(fired.every(([ms, time]) => time - ms <= 6), true, JSON.stringify(fired))
+})
+
+const busy = {
+  'a generator': `rt.spawn(function* () { while (!fired) yield })`,
+  'an async job': `rt.spawn(async job => { while (!fired) await job.yield() })`,
+  'a continuation': `;(async () => { while (!fired) await rt.yield() })()`,
+  'jobs that spawn jobs': `const again = () => { if (!fired) rt.spawn(again) }
+    again()`
+}
+
+for (const [title, work] of Object.entries(busy)) {
+  peers(`in Node timers fire while ${title} keeps the thread busy`, async () => {
+    const { code, output } = await run(`
+      let fired = 0
+      setTimeout(() => { fired++ }, 5)
+      ${work}
+      process.on('exit', () => console.log(fired))`)
+    assert.equal([code, output], [0, '1'])
+  })
+}
+
+const exits = {
+  'is only imported': '',
+  'has run its jobs': `await rt.spawn(function* () { for (let n = 0; n < 1000; n++) yield })`,
+  'has run async jobs': `await rt.spawn(async job => { for (let n = 0; n < 1000; n++) await job.yield() })`,
+  'has posted tasks': `await rt.postTask(() => {}, { delay: 1 })`,
+  'has jobs that wait for ever': `rt.spawn(function* () { yield new Promise(() => {}) })
+    rt.spawn(function* () { yield new seam.Waitable() }, { deadline: 1e6 })
+    rt.spawn(async () => { await new Promise(() => {}) })`,
+  'has an alarm that asks for no reference': `seam.at(rt, rt.now() + 1e6, () => {}, { ref: false })`,
+  'is paused': `rt.spawn(() => {}, { release: rt.now() + 1e6 })
+    rt.pause()
+    rt.spawn(() => {})`,
+  'has cancelled what was pending': `rt.spawn(() => {}, { release: rt.now() + 1e6 }).cancel()
+    seam.at(rt, rt.now() + 1e6, () => {}).cancel()`
+}
+
+for (const [title, source] of Object.entries(exits)) {
+  peers(`Node is not kept alive by a scheduler that ${title}`, async () => {
+    assert.equal(await run(source), { code: 0, output: '' })
+  })
+}
+
+peers('Node is kept alive until what is pending has happened', async () => {
+  const { code, output } = await run(`
+    const seen = []
+    rt.spawn(() => seen.push('released'), { release: rt.now() + 10 })
+    seam.at(rt, rt.now() + 20, () => seen.push('fired'))
+    rt.spawn(function* () { yield new seam.Waitable() }, { deadline: 30, miss: 'abort' }).catch(error => {
+      seen.push(error.name)
+    })
+    process.on('exit', () => console.log(seen.sort().join(' ')))`)
+  assert.equal([code, output], [0, 'DeadlineError fired released'])
+})
+
+peers.run()

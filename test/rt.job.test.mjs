@@ -8,6 +8,7 @@ import { HOSTS } from './support/platform-host.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
+import { finishOrder, world as plainWorld } from './support/world.mjs'
 
 /** The clock is read at every point, unless the options say otherwise. */
 function world({ turn, read, ...options } = {}) {
@@ -1772,3 +1773,72 @@ accounting('of random jobs: what they were charged is busy, with overhead all th
 })
 
 accounting.run()
+
+const ends = suite('yields and ends')
+
+ends('a job that throws ends alone', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [] })
+  scheduler.spawn(function* () {
+    yield
+    throw new RangeError('failed')
+  }, { name: 'failing' })
+  scheduler.spawn(() => { throw new RangeError('at once') }, { name: 'failing at once' })
+  scheduler.spawn(execute(host, 3), { name: 'other' })
+  host.run()
+  assert.is(finishOrder(trace), 'other')
+  assert.equal(host.errors.map(({ message }) => message), ['failed', 'at once'])
+  assert.is(host.turns, 1)
+})
+
+ends('yield 0 does not end a job', async () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  for (const value of [0, false, '', null]) {
+    const job = scheduler.spawn(function* () {
+      let error
+      try {
+        yield value
+      } catch (caught) {
+        error = caught
+      }
+      yield
+      return [error.constructor]
+    })
+    host.run()
+    assert.equal(await job, [TypeError])
+  }
+})
+
+ends('a result of 0 is not lost', async () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  for (const value of [0, false, '', null, NaN]) {
+    const jobs = [
+      scheduler.spawn(() => value),
+      scheduler.spawn(function* () {
+        yield
+        return value
+      }),
+      scheduler.spawn(function* () {
+        return yield (function* () { return value })()
+      }),
+      scheduler.spawn(async () => value)
+    ]
+    await host.drain()
+    assert.equal(await Promise.all(jobs), Array(4).fill(value))
+  }
+})
+
+ends('spawning does not resume a paused scheduler', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [] })
+  scheduler.spawn(execute(host, 3), { name: 'before' })
+  host.run({ turns: 0 })
+  scheduler.pause()
+  scheduler.spawn(execute(host, 1), { name: 'during' })
+  new Task(() => {}, { name: 'released', scheduler }).release()
+  host.run({ until: 100 })
+  assert.is(finishOrder(trace), '')
+  scheduler.resume()
+  host.run()
+  assert.is(finishOrder(trace), 'during released before')
+})
+
+ends.run()

@@ -5,6 +5,7 @@ import { Resource } from '../sync.mjs'
 import { seeded } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { finishOrder, world as plainWorld } from './support/world.mjs'
 
 /** No rotation, and the clock read at every point, unless the options say otherwise. */
 function world(policy, options) {
@@ -235,6 +236,99 @@ policies('rm: the priority of a job is its rate, until it is set', () => {
     1 finish  slow
     1 start   fast
     2 finish  fast`)
+})
+
+policies('EDF: the earliest deadline runs first, in whatever order and number they come', () => {
+  const deadlines = [9000, 5000, 7000, 1000, 8000, 2000, 6000, 3000, 4000]
+  for (let shift = 0; shift < deadlines.length; shift++) {
+    const { host, scheduler, trace } = plainWorld({ except: [], policy: edf, round: Infinity })
+    const shifted = [...deadlines.slice(shift), ...deadlines.slice(0, shift)]
+    for (const deadline of shifted) scheduler.spawn(execute(host, 2), { name: String(deadline), deadline })
+    host.run()
+    assert.is(finishOrder(trace), [...deadlines].sort((a, b) => a - b).join(' '))
+  }
+})
+
+policies('FP: any finite priority is one, negative and fractional ones too', () => {
+  for (const policy of [fp, rm]) {
+    const { host, scheduler, trace } = plainWorld({ except: [], policy, round: Infinity })
+    for (const priority of [0, -1, 1.5, 1, -1e9, 1e300, 0.5, -0.5, Number.MIN_VALUE]) {
+      scheduler.spawn(execute(host, 2), { name: String(priority), priority })
+    }
+    host.run()
+    assert.is(finishOrder(trace), '1e+300 1.5 1 0.5 5e-324 0 -0.5 -1 -1000000000')
+  }
+})
+
+policies('FP: no level is scanned: the distance of two priorities costs nothing', () => {
+  const comparisons = distance => {
+    let count = 0
+    const compare = (a, b) => {
+      count++
+      return b.priority - a.priority
+    }
+    const { host, scheduler } = plainWorld({ except: [], policy: { name: 'counting', compare, level: () => 0 } })
+    for (let n = 0; n < 10; n++) scheduler.spawn(execute(host, 3), { priority: n * distance })
+    host.run()
+    return count
+  }
+  assert.is(comparisons(1), comparisons(1e12))
+})
+
+policies('equals take turns', () => {
+  for (const policy of [edf, fp, rm]) {
+    const { host, scheduler, trace } = plainWorld({ except: [], policy, slice: 1, round: Infinity })
+    for (const name of ['a', 'b', 'c']) scheduler.spawn(execute(host, 2, 0.5), { name })
+    host.run()
+    assertTrace(trace.records.filter(({ type }) => type === 'start' || type === 'resume'), `
+      0 start a
+      1 start b
+      2 start c
+      3 resume a
+      4 resume b
+      5 resume c`)
+  }
+})
+
+policies('EDF: no deadline is the latest of all', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [], round: Infinity })
+  scheduler.spawn(execute(host, 1), { name: 'none' })
+  scheduler.spawn(execute(host, 1), { name: 'Infinity', deadline: Infinity })
+  scheduler.spawn(execute(host, 1), { name: 'a year', deadline: 3e10 })
+  scheduler.spawn(execute(host, 1), { name: 'soon', deadline: 5 })
+  host.run()
+  assert.is(finishOrder(trace), 'soon a year none Infinity')
+})
+
+policies('a deadline counts from the release, not from when the task or the job was made', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [], round: Infinity })
+  const task = new Task(function* () { yield* execute(host, 1) }, { name: 'task', deadline: 10, scheduler })
+  const pending = scheduler.spawn(execute(host, 1), { name: 'pending', deadline: 10, release: 100 })
+  host.run({ until: 95 })
+  const job = task.release()
+  assert.equal([job.release, job.absoluteDeadline], [95, 105])
+  assert.equal([pending.release, pending.absoluteDeadline], [100, 110])
+  const again = task.release()
+  assert.is(again.absoluteDeadline, 105)
+  host.run({ until: 200 })
+  assert.is(finishOrder(trace), 'task task pending')
+  assert.is(scheduler.stats().misses, 0)
+})
+
+policies('time that a round takes without running a job is accounted for', () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  seam.at(scheduler, 3, () => host.advance(2))
+  scheduler.spawn(() => {}, { release: 10 }).cancel()
+  host.run()
+  const { overhead, busy } = scheduler.stats()
+  assert.equal([overhead, busy], [0, 2])
+
+  const early = plainWorld({ except: [], host: { read: 0.5 } })
+  early.scheduler.spawn(() => early.scheduler.pause())
+  early.host.run()
+  const { overhead: rest, busy: work, longestRound } = early.scheduler.stats()
+  assert.is(rest + work, longestRound)
+  assert.is(rest > 0, true)
 })
 
 policies.run()

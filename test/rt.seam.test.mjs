@@ -9,6 +9,7 @@ import { Reservation, TimeoutError, after, every, sleep, timeout } from '../alar
 import { Channel, Mutex, Resource, Semaphore, choice, nonPreemptive } from '../sync.mjs'
 import { assertTrace, executions, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
+import { finishOrder, world as plainWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 function world({ host = virtualHost(), ...options } = {}) {
@@ -54,6 +55,8 @@ function* work(host, ms) {
 const either = (...ways) => choice(ways.map(wait => ({ wait })))
 
 const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
+
+const LONGEST_DELAY = 2 ** 31 - 1
 
 // -------------------------------------------------------------------------------------- priority inheritance
 
@@ -666,6 +669,167 @@ ownership('cycles of inheritance that a choice leaves open do not loop', () => {
 })
 
 ownership.run()
+
+// -------------------------------------------------------------------------------------------- critical sections
+
+const sections = suite('critical sections')
+
+sections('an arrival inside a section does not block its holder, and goes first after it', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [] })
+  const holder = scheduler.spawn(function* () {
+    const gate = seam.gate(holder, Infinity)
+    yield* execute(host, 3, 0.5)
+    yield
+    gate.close()
+    yield* execute(host, 2)
+  }, { name: 'holder', deadline: 50 })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 5, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release urgent
+    4 preempt holder by=urgent
+    4 start urgent
+    5 finish urgent
+    5 round start=0
+    5 resume holder
+    6 finish holder
+    6 round start=5`)
+})
+
+sections('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [], round: 1, slice: Infinity })
+  const waitable = new seam.Waitable()
+  scheduler.spawn(function* () {
+    yield waitable
+    host.advance(1)
+  }, { name: 'woken', deadline: 20 })
+  const holder = scheduler.spawn(function* () {
+    const gate = seam.gate(holder, Infinity)
+    yield* execute(host, 4)
+    yield
+    gate.close()
+    yield
+    host.advance(1)
+  }, { name: 'holder', deadline: 50 })
+  host.after(2, () => {
+    waitable.wake()
+    scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 5 })
+  })
+  host.run()
+  assertTrace(trace.records.filter(({ type }) => type !== 'round'), `
+    0 release woken
+    0 release holder
+    0 start woken
+    0 block woken on=Waitable
+    0 start holder
+    2 wake woken
+    2 release urgent
+    4 preempt holder by=urgent
+    4 start urgent
+    5 finish urgent
+    5 resume woken
+    6 finish woken
+    6 resume holder
+    7 finish holder`)
+})
+
+sections('sections nest', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [], slice: Infinity })
+  const holder = scheduler.spawn(function* () {
+    const outer = seam.gate(holder, Infinity)
+    const inner = seam.gate(holder, Infinity)
+    yield* execute(host, 2)
+    yield
+    inner.close()
+    yield* execute(host, 2)
+    yield
+    outer.close()
+    yield
+    host.advance(1)
+  }, { name: 'holder', deadline: 50 })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 9, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release urgent
+    4 preempt holder by=urgent
+    4 start urgent
+    5 finish urgent
+    5 round start=0
+    5 resume holder
+    6 finish holder
+    6 round start=5`)
+})
+
+sections('they must be closed in the reverse order', () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  let error
+  const job = scheduler.spawn(function* () {
+    const outer = seam.gate(job, Infinity)
+    const inner = seam.gate(job, Infinity)
+    try {
+      outer.close()
+    } catch (caught) {
+      error = caught
+    }
+    inner.close()
+    outer.close()
+    outer.close()
+  })
+  host.run()
+  assert.is(error.message, 'critical sections must nest')
+  assert.is(job.state, 'done')
+})
+
+sections('a lower ceiling lets jobs of a higher level pass, and only those', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [], slice: Infinity, policy: fp })
+  const holder = scheduler.spawn(function* () {
+    const gate = seam.gate(holder, 5)
+    yield* execute(host, 4)
+    yield
+    gate.close()
+    yield
+    host.advance(1)
+  }, { name: 'holder', priority: 1 })
+  for (const priority of [4, 5, 6]) {
+    scheduler.spawn(execute(host, 1), { name: `at ${priority}`, priority, release: 1 })
+  }
+  host.run()
+  assert.is(finishOrder(trace), 'at 6 at 5 at 4 holder')
+  const dispatches = trace.records.filter(({ type }) => type === 'start' || type === 'resume')
+  assertTrace(dispatches, `
+    0 start holder
+    1 start at 6
+    2 resume holder
+    5 start at 5
+    6 start at 4
+    7 resume holder`)
+})
+
+sections('to wait inside a section is an error at that yield, and the section ends as usual', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [] })
+  const seen = []
+  const job = scheduler.spawn(function* () {
+    const gate = seam.gate(job, Infinity)
+    const other = scheduler.spawn(() => {}, { name: 'other' })
+    for (const waitable of [Promise.resolve(), new seam.Waitable(), other]) {
+      try {
+        yield waitable
+      } catch (error) {
+        seen.push(`${error}`)
+      }
+    }
+    gate.close()
+  }, { name: 'job', deadline: 5 })
+  host.run()
+  assert.equal(seen, Array(3).fill('TypeError: job waits inside a critical section'))
+  assert.is(finishOrder(trace), 'job other')
+})
+
+sections.run()
 
 // ----------------------------------------------------------------------------------- non-preemptive sections
 
@@ -1389,6 +1553,90 @@ alarms('that set themselves anew in the past keep nobody from firing', () => {
   host.after(0, () => host.advance(3))
   host.run()
   assert.ok(log[0] <= 2, `${log[0]} others came first`)
+})
+
+/** Sets alarms and notes, with each, how long after its time it fired. */
+function lateness({ host, scheduler }, times) {
+  const late = {}
+  for (const time of times) seam.at(scheduler, time, () => { late[time] = host.time - time })
+  return late
+}
+
+alarms('an alarm never fires early, although timers of the host do', () => {
+  for (const early of [0.125, 1, 5]) {
+    const made = plainWorld({ except: [], host: { early } })
+    const times = [0.5, 3, 10, 10.25, 99.75]
+    const late = lateness(made, times)
+    made.host.run()
+    assert.equal(late, Object.fromEntries(times.map(time => [time, 0])), `timers that come ${early} ms early`)
+  }
+})
+
+alarms('an alarm never fires early, although the clock is coarse', () => {
+  const made = plainWorld({ except: [], host: { resolution: 1, start: 0.6 } })
+  const late = lateness(made, [2, 2.5, 7.1])
+  made.host.run({ until: 20 })
+  for (const [time, ms] of Object.entries(late)) assert.is(ms >= 0 && ms <= 1, true, `${ms} after ${time}`)
+  assert.is(Object.keys(late).length, 3)
+})
+
+alarms('delays longer than a timer can keep are waited for in full', () => {
+  const made = plainWorld({ except: [] })
+  const { host } = made
+  const { after } = host
+  host.after = (ms, ...rest) => after(Math.min(ms, LONGEST_DELAY), ...rest)
+  const far = 3 * LONGEST_DELAY + 5
+  const late = lateness(made, [LONGEST_DELAY, LONGEST_DELAY + 1, far])
+  const job = made.scheduler.spawn(() => {}, { release: far })
+  host.run()
+  assert.equal(late, { [LONGEST_DELAY]: 0, [LONGEST_DELAY + 1]: 0, [far]: 0 })
+  assert.is(job.started, far)
+  assert.is(host.turns, 5)
+})
+
+alarms('an alarm can be cancelled, and its timer with it', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [] })
+  const first = seam.at(scheduler, 10, () => {})
+  const second = seam.at(scheduler, 20, () => {})
+  assert.equal(host.timers.map(({ time }) => time), [10])
+  assert.is(first.cancel(), true)
+  assert.equal(host.timers.map(({ time }) => time), [20])
+  assert.equal([second.cancel(), second.cancel(), host.timers], [true, false, []])
+  host.run({ until: 100 })
+  assertTrace(trace, '')
+})
+
+alarms('an alarm that has fired cannot be cancelled any more', () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  const alarm = seam.at(scheduler, 10, () => {})
+  host.run()
+  assert.is(alarm.cancel(), false)
+})
+
+alarms('times and delays are not confused on a host that has been up for long', () => {
+  const up = 1e9
+  const { host, scheduler, trace } = plainWorld({ except: [], host: { start: up } })
+  seam.at(scheduler, up + 5, () => {})
+  seam.at(scheduler, 5, () => {})
+  scheduler.spawn(() => {}, { name: 'job', release: up + 3, deadline: 1 })
+  host.run()
+  assertTrace(trace, `
+    1000000000 alarm due=5
+    1000000003 release job
+    1000000003 start job
+    1000000003 finish job
+    1000000003 round start=1000000003
+    1000000005 alarm due=1000000005`)
+})
+
+alarms('one timer serves all alarms', () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  for (let n = 100; n > 0; n--) {
+    seam.at(scheduler, n, () => {})
+    assert.is(host.timers.length, 1)
+  }
+  host.run()
+  assert.is(host.turns, 100)
 })
 
 alarms.run()

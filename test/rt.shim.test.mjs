@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { getEventListeners, setMaxListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as rt from '../rt.mjs'
@@ -6,6 +7,7 @@ import { platformHost, PLATFORMS } from './support/platform-host.mjs'
 import { CASES, isPossible, ourLog } from './support/scheduler-cases.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { world as plainWorld } from './support/world.mjs'
 
 const { DeadlineError, Task, TaskController, edf, fp } = rt
 
@@ -1448,6 +1450,38 @@ signals('shared by two tasks: a change of priority during the first reaches the 
     4 finish first
     4 start second
     5 finish second`)
+})
+
+signals('yielding with a signal leaves no listener behind', async () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  const { signal } = new AbortController()
+  setMaxListeners(0, signal)
+  let most = 0
+  const loop = (async () => {
+    for (let n = 0; n < 200; n++) {
+      await scheduler.yield({ signal })
+      most = Math.max(most, getEventListeners(signal, 'abort').length)
+    }
+  })()
+  await host.drain()
+  await loop
+  assert.equal([getEventListeners(signal, 'abort').length, most <= 1], [0, true])
+})
+
+signals('a task that is aborted while it is queued leaves the queue', async () => {
+  const { host, scheduler } = plainWorld({ except: [] })
+  const controller = new AbortController()
+  setMaxListeners(0, controller.signal)
+  let ran = 0
+  const { signal } = controller
+  const tasks = Array.from({ length: 50 }, () => scheduler.postTask(() => { ran++ }, { signal }))
+  const last = scheduler.postTask(() => 'last')
+  controller.abort('reason')
+  assert.is(tasks.every(({ state }) => state === 'cancelled'), true)
+  let idle = false
+  scheduler.idle().then(() => { idle = true })
+  await host.drain()
+  assert.equal([ran, await last, idle, host.turns], [0, 'last', true, 1])
 })
 
 signals.run()

@@ -3,14 +3,11 @@ import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, edf, fp, seam } from '../rt.mjs'
 import { Reservation, after, sleep } from '../alarms.mjs'
 import { Channel } from '../sync.mjs'
-import { assertTrace, record } from './support/trace.mjs'
-import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
+import { assertTrace } from './support/trace.mjs'
+import { execute, microtasks } from './support/virtual-host.mjs'
+import { world } from './support/world.mjs'
 
-function setup(options) {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, budget: 1, slice: Infinity, ...options })
-  return { host, scheduler, trace: record(scheduler) }
-}
+const setup = options => world({ except: [], slice: Infinity, ...options })
 
 /** A promise that a test settles. */
 function deferred() {
@@ -1290,3 +1287,79 @@ economy('a job that is woken while the scheduler is paused waits for resume()', 
 })
 
 economy.run()
+
+const waiting = suite('waiting')
+
+waiting('a rejected promise does not hang its job', async () => {
+  const { host, scheduler } = world({ except: [] })
+  const job = scheduler.spawn(function* () {
+    try {
+      yield Promise.reject(new RangeError('rejected'))
+    } catch (error) {
+      return error.message
+    }
+  })
+  await host.drain()
+  assert.is(await job, 'rejected')
+})
+
+waiting('waits do not add up to more rounds per turn of the event loop', async () => {
+  const { host, scheduler } = world({ except: [] })
+  scheduler.spawn(function* () {
+    for (let n = 0; n < 50; n++) yield Promise.resolve()
+    yield* execute(host, 20)
+  })
+  for (let n = 0; n < 20; n++) scheduler.spawn(function* () { yield Promise.resolve() })
+  await host.drain()
+  // 50 waits end a round each, and 20 ms are four more.
+  assert.equal([host.turns, host.maxPosts], [54, 1])
+})
+
+waiting('while all jobs wait nothing spins', async () => {
+  const { host, scheduler } = world({ except: [] })
+  for (let n = 0; n < 10; n++) scheduler.spawn(function* () { yield new Promise(() => {}) })
+  await host.drain()
+  const { reads } = host
+  await host.drain({ until: 1e6 })
+  assert.equal([host.turns, host.reads - reads, host.posts, host.timers], [1, 0, 0, []])
+})
+
+waiting('thenables that are no promises are awaited', async () => {
+  const { host, scheduler } = world({ except: [] })
+  const job = scheduler.spawn(function* () {
+    return yield { then(resolve) { queueMicrotask(() => resolve('value')) } }
+  })
+  await host.drain()
+  assert.is(await job, 'value')
+})
+
+waiting("one child's end does not wake a parent that waits for another", () => {
+  const { host, scheduler, trace } = world({ except: [] })
+  const children = [3, 1, 2].map(ms => {
+    return scheduler.spawn(execute(host, ms), { name: `child ${ms}`, deadline: 10 * ms })
+  })
+  const parent = scheduler.spawn(function* () {
+    for (const child of children) yield child
+  }, { name: 'parent', deadline: 5 })
+  host.run()
+  assert.is(parent.state, 'done')
+  assertTrace(trace.records.filter(({ job, type }) => job === parent || type === 'finish'), `
+    0 release parent
+    0 start parent
+    0 block parent on=child 3
+    3 finish child 3
+    3 wake parent
+    3 resume parent
+    3 block parent on=child 1
+    4 finish child 1
+    4 wake parent
+    4 resume parent
+    4 block parent on=child 2
+    6 finish child 2
+    6 wake parent
+    6 miss parent
+    6 resume parent
+    6 finish parent`)
+})
+
+waiting.run()

@@ -1,21 +1,14 @@
 /** Barriers: nobody passes before all have come. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, fp } from '../rt.mjs'
+import { DeadlockError } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
 import { Barrier, Semaphore, nonPreemptive } from '../sync.mjs'
-import { assertTrace, record } from './support/trace.mjs'
-import { virtualHost } from './support/virtual-host.mjs'
+import { assertTrace } from './support/trace.mjs'
+import { exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world(options) {
-  const host = virtualHost()
-  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ host, ...exact, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'release', 'alarm'] }) }
-}
+const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'release', 'alarm'], ...options })
 
 const barriers = suite('barriers')
 

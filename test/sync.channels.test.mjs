@@ -1,22 +1,16 @@
 /** Channels: who meets whom, what is kept, what a close, a cancel or a timeout leaves behind. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, fp } from '../rt.mjs'
+import { DeadlockError, Scheduler } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
 import { Channel, ChannelError, choice, nonPreemptive } from '../sync.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
-import { assertTrace, record } from './support/trace.mjs'
+import { assertTrace } from './support/trace.mjs'
 import { microtasks, virtualHost } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world(options) {
-  const host = virtualHost()
-  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ host, ...exact, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'release'] }) }
-}
+const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'release'], ...options })
 
 const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
 

@@ -1,21 +1,10 @@
 /** Choice: which guard commits, that it is exactly one, and what becomes of the others. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, fp } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
 import { Channel, ChannelError, Mutex, Semaphore, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { virtualHost } from './support/virtual-host.mjs'
-
-/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world(options) {
-  const host = virtualHost()
-  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ host, ...exact, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log }
-}
+import { exactWorld as world } from './support/world.mjs'
 
 const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
 

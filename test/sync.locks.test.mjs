@@ -1,22 +1,12 @@
 /** Mutex and Semaphore: who runs while somebody waits, who gets what next, and what misuse is told. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, edf, fp } from '../rt.mjs'
+import { DeadlockError, edf } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
 import { Mutex, OwnershipError, Semaphore, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { assertTrace, record } from './support/trace.mjs'
-import { virtualHost } from './support/virtual-host.mjs'
-
-/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world(options) {
-  const host = virtualHost()
-  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ host, ...exact, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
-}
+import { assertTrace } from './support/trace.mjs'
+import { exactWorld as world } from './support/world.mjs'
 
 /** Steps of work with a point before each: what happens in a step is seen before the next one. */
 function* work(host, ms) {

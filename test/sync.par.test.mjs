@@ -7,15 +7,10 @@ import { Channel, Mutex, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world(options) {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, budget: 1, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log, trace: record(scheduler, { except: ['round', 'alarm'] }) }
-}
+const world = options => exactWorld({ policy: edf, except: ['round', 'alarm'], ...options })
 
 /** Runs one job and gives what it returned, or threw. */
 async function outcome({ host, scheduler }, work, options) {

@@ -1,22 +1,12 @@
 /** Resources: schedules under the stack resource policy (Baker 1991), and what misuse is told. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, edf, fp } from '../rt.mjs'
+import { Task, edf, fp } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
 import { Mutex, OwnershipError, Resource, nonPreemptive } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { assertTrace, record } from './support/trace.mjs'
-import { virtualHost } from './support/virtual-host.mjs'
-
-/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world(options) {
-  const host = virtualHost()
-  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ host, ...exact, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
-}
+import { assertTrace } from './support/trace.mjs'
+import { exactWorld as world } from './support/world.mjs'
 
 /** Work before, in a section of each resource in turn, and after: with a point before each ms. */
 function* visits(host, ...parts) {

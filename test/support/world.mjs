@@ -1,0 +1,33 @@
+import { Scheduler, fp } from '../../rt.mjs'
+import { record } from './trace.mjs'
+import { virtualHost } from './virtual-host.mjs'
+
+/**
+ * A scheduler of its own that reads its clock at every point, on a host whose time moves only when it is moved.
+ *
+ * @param {any} [options] those of the scheduler; `host`: those of the host; `except`: types of records that the trace
+ *   leaves out
+ * @returns {{ host: ReturnType<typeof virtualHost>, scheduler: Scheduler, log: any[], trace: ReturnType<typeof record> }}
+ *   `log` is the test's
+ */
+export function world({ host: hostOptions, hostOf = virtualHost, except = ['round'], ...options } = {}) {
+  const host = hostOf(hostOptions)
+  // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
+  const { report } = host
+  host.report = error => {
+    if (/** @type {any} */ (error)?.code === 'ERR_ASSERTION') throw error
+    report(error)
+  }
+  const scheduler = new Scheduler({ host, budget: 1, ...options })
+  return { host, scheduler, log: [], trace: record(scheduler, { except }) }
+}
+
+/** The same by fixed priorities, where only what a test does ends a slice or a round. @type {typeof world} */
+export const exactWorld = options => world({ policy: fp, slice: Infinity, round: Infinity, ...options })
+
+/**
+ * The names of the jobs that finished, in that order.
+ *
+ * @param {ReturnType<typeof record>} trace
+ */
+export const finishOrder = ({ records }) => records.flatMap(({ type, job }) => type === 'finish' ? job.name : []).join(' ')
