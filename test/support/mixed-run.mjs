@@ -230,16 +230,19 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     if (wait !== undefined) actor.waits.push(wait)
     leaves()
     const isCall = wait !== undefined && ['call', 'family', 'mutex', 'permit', 'join'].includes(wait.kind)
+    let isAtPoint = true
     try {
       const result = value === undefined ? yield : yield value
       if (!isCall) goesOn(actor)
       return result
     } catch (error) {
+      // On its way out of a call an error may have given back a lock, to somebody who runs at the next point.
+      isAtPoint = !isCall
       delivery(actor, error, !isCall)
       throw error
     } finally {
       if (wait !== undefined) actor.waits.splice(actor.waits.indexOf(wait), 1)
-      resumes(actor, wait === undefined || wait.kind !== 'call')
+      resumes(actor, isAtPoint && wait?.kind !== 'call')
     }
   }
 
