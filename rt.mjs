@@ -2863,7 +2863,7 @@ class Dispatcher extends Accounts {
   #arrive(a) {
     if (a.deadline < Infinity) this.#expectMiss(a)
     this.#enqueue(a, 'release')
-    this.reconsider()
+    if (a === this.ready.first) this.reconsider()
     this.loop.rest()
   }
 

@@ -132,6 +132,26 @@ rendezvous('a job goes on to its next yield after it woke an equal, but not a mo
   }
 })
 
+rendezvous('a job goes on after it woke an equal whether or not it spawns what is less eligible', () => {
+  const order = spawns => {
+    const { host, scheduler, log } = world({ budget: 100 })
+    const channel = new Channel(1)
+    scheduler.spawn(function* () {
+      for (let i = 0; i < 6; i++) log.push(`got ${yield channel.receive()}`)
+    })
+    scheduler.spawn(function* () {
+      for (let i = 0; i < 6; i++) {
+        yield channel.send(i)
+        log.push(`sent ${i}`)
+        if (spawns) scheduler.spawn(function* () {}, { priority: -1 })
+      }
+    })
+    host.run()
+    return log
+  }
+  assert.equal(order(true), order(false))
+})
+
 rendezvous('who goes on after waking its equals does so for no more points than its budget has', () => {
   const { host, scheduler, log } = world({ budget: 3 })
   const channels = Array.from({ length: 6 }, () => new Channel())
