@@ -2164,8 +2164,8 @@ const ALARM = 1
 const RELEASE = 2
 const MISS = 3
 
-/** The next time after `time`: what happens then happens no earlier, and not with what is due at `time`. @param {number} time */
-const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON, Number.MIN_VALUE)
+/** The next time after one >= 0: what happens then happens no earlier, and not with what is due at `time`. @param {number} time */
+const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON * 0.75, Number.MIN_VALUE)
 
 /** Something that happens at a time; `subject` is a job, or the function to call. */
 class Entry {

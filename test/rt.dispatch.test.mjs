@@ -1247,6 +1247,14 @@ misses('a job that ends late is missed, at the reading of its end and after it',
   assert.equal([job.missed, job.lateness], [true, 0.5])
 })
 
+misses('a job that ends late by the least that a clock can show is missed at that reading', () => {
+  const { host, scheduler } = setup()
+  const late = 7 + 7 * 2 ** -53
+  const job = scheduler.spawn(execute(host, late, late), { deadline: 7 })
+  host.run({ turns: 1 })
+  assert.equal([job.missed, scheduler.stats().misses], [true, 1])
+})
+
 misses('a ready job misses while another one runs', () => {
   const { host, scheduler, trace } = setup({ policy: fp })
   scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2 })
