@@ -2178,7 +2178,8 @@ const HANDLING = {
  * @template {Work} W @template {Event} [E=Event] @template [V=Event]
  * @param {EventTarget} target
  * @param {string} type
- * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or with what `before` or `bottomHalf` returned, unless that is undefined
+ * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or with what `before`
+ *   or `bottomHalf` returned, unless that is undefined
  * @param {TaskOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean, capture?: boolean,
  *   signal?: AbortSignal, capacity?: number, period?: number, kind?: Kind, depleted?: Depleted, io?: IoReservation,
  *   bottomHalf?: (event: V) => unknown, size?: number }} [options] `before` runs in the listener itself: for
