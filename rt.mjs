@@ -645,7 +645,7 @@ function hookOf(name, value, kind) {
 
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
-  number, positive, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, options: optionsOf, wrongType,
+  number, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, options: optionsOf, wrongType,
   outOfRange, describe, refuseAsyncGenerator
 })
 
