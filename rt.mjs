@@ -2762,7 +2762,9 @@ class Dispatcher extends Accounts {
 
   /** Without turns: 0 for equals. Those that stand by one reservation rank by their own keys. @param {Activation} a @param {Activation} b */
   #compareRanks(a, b) {
-    if (a.standing === b.standing && isPooled(a) && isPooled(b)) return this.compareStandings(a, b)
+    if (a.standing === b.standing && a.extras.server !== null && a.extras.server === b.extras.server) {
+      return this.compareStandings(a, b)
+    }
     return this.compareStandings(a.standing, b.standing)
   }
 
@@ -3353,8 +3355,9 @@ class Dispatcher extends Accounts {
 
   #isRoundOver() {
     if (this.time >= this.roundEnds || this.paused) return true
-    // In the middle of a slice the host is not asked.
-    if (this.running !== null && this.running.pace !== null && this.running.pace.turn !== this.running.cost) return false
+    // Within a millisecond of a slice or of the round the host is not asked: every round gets something done.
+    const used = this.running?.pace ? this.running.cost - this.running.pace.turn : 0
+    if (used > 0 && (used < SLICE || this.time - this.#roundBegan < SLICE)) return false
     try {
       return this.host.inputPending?.() ?? false
     } catch (error) {

@@ -917,6 +917,26 @@ rounds('pending input ends the round within a slice, and every round still runs 
   assert.is(host.maxPosts, 1)
 })
 
+rounds('pending input ends a round of a slice without end after a millisecond', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  host.after(1.25, () => { host.hasInput = false })
+  scheduler.spawn(function* () {
+    yield* execute(host, 0.25)
+    host.hasInput = true
+    yield* execute(host, 7, 0.25)
+  }, { name: 'job' })
+  host.run({ turns: 3 })
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 round start=0
+    2 round start=1
+    7 round start=2
+    7.25 finish job
+    7.25 round start=7`)
+})
+
 rounds('a host need not know of input', () => {
   const { inputPending, ...host } = virtualHost()
   assert.type(inputPending, 'function')
