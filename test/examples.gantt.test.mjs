@@ -151,7 +151,7 @@ intervals('a wait has its reason, and who held it', () => {
     yield sleep(3)
   }, { name: 'reader', release: 2, deadline: 50 })
   host.run()
-  assert.equal(waitsOf(schedule), ['reader waits 2 6 file writer', 'reader waits 6 9 moment '])
+  assert.equal(waitsOf(schedule), ['reader waits 2 6 file writer', 'reader waits 6 9 sleep '])
 })
 
 intervals('a job that waits still is known to', () => {
