@@ -2399,6 +2399,8 @@ class Accounts {
   current = null
   /** @type {((record: TraceRecord) => void)[] | null} */
   observers = null
+  /** Whether they have been told anything since the clock was read. */
+  hasTold = false
   stats = {
     jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
     misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
@@ -2425,6 +2427,7 @@ class Accounts {
       if (time === -Infinity) throw error // there is nothing yet to be lost
       this.suffer(error)
     }
+    this.hasTold = false
     return this.time = time > this.time ? time : this.time
   }
 
@@ -2541,6 +2544,7 @@ class Accounts {
 
   /** @param {string} type @param {Activation | null} a @param {object} [more] */
   emit(type, a, more) {
+    this.hasTold = true
     const record = { type, time: this.time, job: a && a.job, ...more }
     for (const observer of /** @type {any[]} */ (this.observers)) {
       try {
@@ -3462,9 +3466,8 @@ class Dispatcher extends Accounts {
       this.#changed = false
       const next = this.paused ? null : this.#choose()
       if (next === null) return null
-      const isSwitch = next !== this.running
-      if (isSwitch) this.#dispatch(next)
-      if (this.key === null || isSwitch && this.observers !== null) this.watch()
+      if (next !== this.running) this.#dispatch(next)
+      if (this.key === null || this.hasTold) this.watch()
       if (!this.#changed) break
     }
     return this.running

@@ -1527,6 +1527,15 @@ accounts('the cost of the jobs sums to busy, and the rest of the rounds is overh
   assert.is(busy > 9 && overhead > 0, true)
 })
 
+accounts('what an observer takes when another job is released is charged to nobody', () => {
+  const { host, scheduler } = setup({ slice: Infinity })
+  const job = scheduler.spawn(execute(host, 4, 1))
+  const later = scheduler.spawn(execute(host, 1), { release: 2 })
+  scheduler.observe(({ type, job }) => { if (type === 'release' && job === later) host.advance(3) })
+  host.run()
+  assert.equal([job.cost, later.cost, scheduler.stats().busy], [4, 1, 5])
+})
+
 accounts('the reading at a dispatch is charged to nobody, that after a budget to the job', () => {
   const { host, scheduler } = setup({ slice: Infinity }, { read: 0.25 })
   const job = scheduler.spawn(execute(host, 2))
