@@ -2766,9 +2766,7 @@ class Dispatcher extends Accounts {
 
   /** Without turns: 0 for equals. Those that stand by one reservation rank by their own keys. @param {Activation} a @param {Activation} b */
   #compareRanks(a, b) {
-    if (a.standing === b.standing && a.extras.server !== null && a.extras.server === b.extras.server) {
-      return this.compareStandings(a, b)
-    }
+    if (a.standing === b.standing && isPooled(a) && isPooled(b)) return this.compareStandings(a, b)
     return this.compareStandings(a.standing, b.standing)
   }
 

@@ -1551,16 +1551,6 @@ families('one that another has waited for goes after those with an earlier deadl
   assert.equal(ran(), { waits: [], wakes: [], earlier: [[0, 1]], later: [[1, 2]] })
 })
 
-families('among the jobs of a reservation, one that another waits for goes by its own priority', () => {
-  const { scheduler, host, reserve, run, ran } = world({ policy: fp })
-  const reservation = reserve({ capacity: 50, period: 100 })
-  const awaited = run('awaited', 2, { priority: 3, reservation })
-  scheduler.spawn(function* () { yield awaited }, { name: 'waits', priority: 4, reservation })
-  at(1, () => { run('lesser', 1, { priority: 2, release: -1, reservation }) }, { scheduler })
-  host.run()
-  assert.equal(ran(), { awaited: [[0, 2]], waits: [], lesser: [[2, 3]] })
-})
-
 families.run()
 
 // -------------------------------------------------------------------------------------------------- resizing
