@@ -896,46 +896,28 @@ rounds('with round: Infinity a round ends when nothing is ready', () => {
     100 round start=100`)
 })
 
-rounds('pending input ends the round within a slice, and every round still runs one', () => {
-  const { host, scheduler, trace } = setup({ slice: 1 })
-  host.after(1.25, () => { host.hasInput = false })
-  scheduler.spawn(function* () {
-    yield* execute(host, 0.25)
-    host.hasInput = true
-    yield* execute(host, 7, 0.25)
-  }, { name: 'job' })
-  host.run({ turns: 3 })
-  host.run()
-  assertTrace(trace, `
-    0 release job
-    0 start job
-    1 round start=0
-    2 round start=1
-    7 round start=2
-    7.25 finish job
-    7.25 round start=7`)
-  assert.is(host.maxPosts, 1)
-})
-
-rounds('pending input ends a round of a slice without end after a millisecond', () => {
-  const { host, scheduler, trace } = setup({ slice: Infinity })
-  host.after(1.25, () => { host.hasInput = false })
-  scheduler.spawn(function* () {
-    yield* execute(host, 0.25)
-    host.hasInput = true
-    yield* execute(host, 7, 0.25)
-  }, { name: 'job' })
-  host.run({ turns: 3 })
-  host.run()
-  assertTrace(trace, `
-    0 release job
-    0 start job
-    1 round start=0
-    2 round start=1
-    7 round start=2
-    7.25 finish job
-    7.25 round start=7`)
-})
+for (const slice of [1, Infinity]) {
+  rounds(`pending input ends the round within a millisecond, and every round runs one: slice ${slice}`, () => {
+    const { host, scheduler, trace } = setup({ slice })
+    host.after(1.25, () => { host.hasInput = false })
+    scheduler.spawn(function* () {
+      yield* execute(host, 0.25)
+      host.hasInput = true
+      yield* execute(host, 7, 0.25)
+    }, { name: 'job' })
+    host.run({ turns: 3 })
+    host.run()
+    assertTrace(trace, `
+      0 release job
+      0 start job
+      1 round start=0
+      2 round start=1
+      7 round start=2
+      7.25 finish job
+      7.25 round start=7`)
+    assert.is(host.maxPosts, 1)
+  })
+}
 
 rounds('a host need not know of input', () => {
   const { inputPending, ...host } = virtualHost()
