@@ -387,7 +387,7 @@ const OUTSIDE = -1
  * 580; Node 20.)
  *
  * `key` orders nodes, `tie` orders nodes of equal key; together they must be a total order that does not change
- * while a node is inside (after a change: `update`).
+ * while a node is inside.
  *
  * @template {HeapNode} N
  */
@@ -445,12 +445,6 @@ class Heap {
     if (before !== null) before.after = after
     else if (after !== null) this.#place(index, after, this.key(after))
     else this.#close(index)
-  }
-
-  /** Moves a node whose key changed. @param {N} node */
-  update(node) {
-    this.remove(node)
-    this.push(node)
   }
 
   /** @param {N} a @param {number} key @param {N} b @param {number} other */
@@ -660,8 +654,6 @@ const AUTO = 0
  * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
  */
 export const budget = { left: 0 }
-/** The same: what is exported is looked up, and checked for having been initialized, at each use. */
-const allowance = budget
 
 /** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
 /** What becomes a job. @typedef {Function | Task<any, any> | Iterator<any, any, any>} Work */
@@ -842,6 +834,8 @@ function here(options) {
 const TASK_OPTIONS = ['deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'onMiss', 'onOverrun',
   'reservation', 'uses', 'sections', 'scheduler']
 const SPAWN_OPTIONS = [...TASK_OPTIONS, 'release', 'signal']
+/** @type {any} */
+const NO_OPTIONS = Object.freeze({})
 
 /** Classes may declare a field without a value, and users take one away. @param {any} given @param {any} own @param {any} otherwise */
 const chosen = (given, own, otherwise) => given !== undefined ? given : own !== undefined ? own : otherwise
@@ -1737,11 +1731,10 @@ function deadlock(waiters, waiting) {
 
 // -------------------------------------------------------------------------------------- 4b resuming a job
 
-/**
- * Every generator of this realm is resumed by one function. Called by that name, it need not be looked up in a hot loop
- * in which many kinds of generators meet.
- */
-const { next } = Object.getPrototypeOf(function* () {}).prototype
+/** Of every generator object of this realm, whoever made it. */
+const generatorPrototype = Object.getPrototypeOf(function* () {}).prototype
+/** What resumes each of them. Called by this name, it need not be looked up in a hot loop in which many kinds of them meet. */
+const { next } = generatorPrototype
 
 const UNSTARTED = Symbol('unstarted')
 
@@ -1787,9 +1780,6 @@ function throwInto(leaf, error) {
   leaf.return?.()
   throw error
 }
-
-/** Every generator object, whoever made it. */
-const generatorPrototype = Object.getPrototypeOf(function* () {}).prototype
 
 /** A call that has begun, outside of the scheduler, and has yielded: the rest of it, from that yield on. */
 class Suspended {
@@ -1874,9 +1864,9 @@ function advance(generator, input) {
  */
 function passPoints(generator, step) {
   while (step.value === undefined && !step.done) {
-    const { left } = allowance // which is the job's to write
+    const { left } = budget // which is the job's to write
     if (!(left > 1)) break
-    allowance.left = left - 1
+    budget.left = left - 1
     received++
     step = next.call(generator)
   }
@@ -2019,7 +2009,7 @@ function drive(a) {
     received++
     ended = 0
     input = undefined
-    const before = spared > 0 ? spared : allowance.left
+    const before = spared > 0 ? spared : budget.left
     spared = 0
     /** @type {Waitable | null} */
     let acted = null
@@ -2036,15 +2026,15 @@ function drive(a) {
         throwing = true
       }
     }
-    const { left } = allowance
+    const { left } = budget
     if (typeof left === 'number' && left > 1) {
-      allowance.left = left - 1
+      budget.left = left - 1
     } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && !a.dispatcher.cut) {
       spared = before - 1
       a.dispatcher.granted++
-      allowance.left = 1
+      budget.left = 1
     } else {
-      allowance.left = 0
+      budget.left = 0
       return stopAt(a, input, throwing, acted !== null && acted.handsOver && !throwing)
     }
   }
@@ -2314,8 +2304,8 @@ class EventLoop {
     else if (!this.isPosted) this.#post(goesOn)
   }
 
-  /** Nothing of what the host has been asked for counts any more. */
-  leave() {
+  /** Takes back the timer; a turn that has been posted counts no more once the dispatcher has another loop. */
+  stop() {
     this.#arm(Infinity)
   }
 
@@ -2956,7 +2946,7 @@ class Dispatcher extends Accounts {
     this.#changed = true
     if (this.current === null) return
     this.cut = true
-    allowance.left = 0
+    budget.left = 0
   }
 
   /** Has the running job come back at its next point if it is no longer the most eligible. */
@@ -2972,10 +2962,10 @@ class Dispatcher extends Accounts {
   #shorten() {
     this.#changed = true
     if (this.current === null) return
-    const { left } = allowance // which is the job's to write
+    const { left } = budget // which is the job's to write
     // As if no more had been granted: what the budget costs still tells the price of a point.
     if (typeof left === 'number' && left > 1) this.granted -= left - 1
-    allowance.left = 0
+    budget.left = 0
   }
 
   /** @param {Activation} a @param {Waitable} waitable */
@@ -3540,7 +3530,7 @@ class Dispatcher extends Accounts {
   /** Grants the next budget. @param {Activation} a */
   #grant(a) {
     // A job that is cancelled but must be given what woke it gets as far as its next point.
-    this.granted = allowance.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
+    this.granted = budget.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
     this.cut = false
   }
 
@@ -3592,7 +3582,7 @@ class Dispatcher extends Accounts {
 
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
   #pointsPassed() {
-    const { left } = allowance // which is the job's to write
+    const { left } = budget // which is the job's to write
     return typeof left === 'number' && left <= this.granted ? this.granted - Math.max(0, left) || 1 : 0
   }
 
@@ -3679,7 +3669,7 @@ class Dispatcher extends Accounts {
     if (this.live > 0 || this.inRound) {
       throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
     }
-    this.loop.leave()
+    this.loop.stop()
     const { host } = this
     Object.assign(this, settings)
     this.#budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
@@ -3722,11 +3712,6 @@ class Dispatcher extends Accounts {
 
 /** @type {(scheduler: Scheduler) => Dispatcher} */
 let dispatcherOf
-
-const YIELD_OPTIONS = ['priority', 'signal', 'deadline']
-/** @type {any} */
-const NO_OPTIONS = Object.freeze({})
-const POST_OPTIONS = [...YIELD_OPTIONS, 'delay']
 
 /** @param {string} name @param {any} value @param {string[]} required @param {string[]} optional */
 function withMethods(name, value, required, optional) {
@@ -4477,6 +4462,8 @@ function busyPeriodOf(order, terms) {
 // ------------------------------------------------------------------------------------------ 7 async shim
 
 const PASSED = Promise.resolve()
+const YIELD_OPTIONS = ['priority', 'signal', 'deadline']
+const POST_OPTIONS = [...YIELD_OPTIONS, 'delay']
 const PRIORITIES = { 'user-blocking': 1, 'user-visible': 0, background: -1 }
 
 /**
