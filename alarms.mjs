@@ -1230,7 +1230,7 @@ class PIBS extends Server {
 
 // ------------------------------------------------------------------------------------------ 5 reservations
 
-/** The books of a reservation, and what the scheduler sees of it (see JobHook in rt.mjs). */
+/** The books of a reservation, and what the scheduler sees of it (see ReservationHook in rt.mjs). */
 class Account {
   /** @type {Set<Job>} */
   jobs = new Set()

@@ -637,6 +637,13 @@ function hookOf(name, value, kind) {
   throw wrongType(name, kind, value)
 }
 
+/** @param {unknown} value @returns {any} a ReservationHook, or what stands for it */
+function reservationHookOf(value) {
+  const hook = hookOf('reservation', value, 'a Reservation')
+  if ((hook.payer ?? hook).pool === undefined) throw wrongType('reservation', 'a Reservation', value)
+  return hook
+}
+
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
   number, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, options: optionsOf, wrongType,
@@ -876,7 +883,7 @@ function parametersOf(given, task) {
     abort: oneOf('miss', chosen(given.miss, task.miss, 'continue'), ['continue', 'abort']) === 'abort',
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
-    reservation: reservation === undefined ? null : hookOf('reservation', reservation, 'a Reservation'),
+    reservation: reservation === undefined ? null : reservationHookOf(reservation),
     uses: uses === undefined ? null : Array.from(uses, one => hookOf('uses', one, 'an array of Resources'))
   }
 }
@@ -1122,7 +1129,7 @@ class Extras {
   /** NOT_CANCELLED, or the reason. @type {unknown} */
   reason = NOT_CANCELLED
   delivered = false
-  /** @type {JobHook | null} */
+  /** @type {ReservationHook | null} */
   server = null
   /** That of its reservation, while the job is ready there. @type {Pool | null} */
   pool = null
@@ -1144,8 +1151,7 @@ class Extras {
 const NOT_CANCELLED = Symbol('not cancelled')
 
 /** Whether a job that stands by its reservation alone does so together with others. @param {Activation} a */
-const isPooled = ({ extras }) => extras.server !== null && extras.server.pool !== undefined && extras.gates === 0 &&
-  !isLent(extras)
+const isPooled = ({ extras }) => extras.server !== null && extras.gates === 0 && !isLent(extras)
 
 /** Whether a job waits for this one, whose standing will count when the reservation has none to give. @param {Extras} extras */
 const isLent = ({ owned }) => owned.length > 0 && owned.some(({ first }) => first !== null && first.activation !== null)
@@ -1677,7 +1683,7 @@ class Queue {
  * Whose keys decide. It never changes while anybody is queued by it: a job is taken out of its queue before its own keys
  * change, and what it lends to others is a copy.
  *
- * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked, readonly payer?: JobHook }} Standing
+ * @typedef {{ readonly band: number, readonly job: Ranked, readonly ranked?: Ranked, readonly payer?: ReservationHook }} Standing
  *   `payer`: who is charged for what runs by it
  */
 
@@ -2828,7 +2834,7 @@ class Dispatcher extends Accounts {
     this.loop.rest()
   }
 
-  /** @param {Activation} a @param {JobHook[] | null} uses @param {JobHook | null} reservation */
+  /** @param {Activation} a @param {JobHook[] | null} uses @param {any} reservation a ReservationHook, or what stands for it */
   attach(a, uses, reservation) {
     if (uses === null && reservation === null) return
     const hooks = reservation === null ? uses ?? [] : [...uses ?? [], reservation]
@@ -2876,7 +2882,7 @@ class Dispatcher extends Accounts {
     a.state = WAITING // for nothing: what its reservation does now must not find it in a queue
     const server = a.extras.server
     // A job that wakes another does so in the middle of its budget.
-    if (server !== null && server.ready !== undefined) server.ready(a.job, this.current === null ? this.time : this.read())
+    if (server !== null) server.ready(a.job, this.current === null ? this.time : this.read())
     a.standing = this.standingOf(a)
     a.stamp = this.#rotation
     this.#put(a)
@@ -2893,14 +2899,14 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a who has come, gone, or had his turn */
   regroup(a) {
-    if (a.extras.server !== null) a.extras.server.pool?.check()
+    a.extras.server?.pool.check()
   }
 
   /** @param {Activation} a to be followed by `regroup` */
   #insert(a) {
     a.state = READY
-    const server = a.extras.server
-    if (server !== null && server.pool !== undefined) {
+    const { server } = a.extras
+    if (server !== null) {
       if (server.pool.holds(a)) {
         server.pool.forget(a)
         extrasOf(a).pool = server.pool
@@ -3110,7 +3116,7 @@ class Dispatcher extends Accounts {
   /** By its own keys, or its reservation. @param {Activation} a @returns {Standing} */
   ownStanding(a) {
     const server = a.extras.server
-    return server === null ? a : server.standing?.(a.job) ?? SPENT
+    return server === null ? a : server.standing(a.job) ?? SPENT
   }
 
   /** The better of its own, or its reservation's, and that of the best job in any queue it owns. @param {Activation} a */
@@ -3171,12 +3177,12 @@ class Dispatcher extends Accounts {
     const { server } = extras
     if (server === null) return
     server.detach(a.job)
-    server.pool?.forget(a)
+    server.pool.forget(a)
     if (a.state === READY) this.take(a) // its place is in the pool, whatever its standing
     extras.server = null
     a.standing = this.standingOf(a)
     this.#place(a)
-    server.pool?.check()
+    server.pool.check()
   }
 
   /** Has the reason of a cancellation thrown at the next resume. @param {Activation} a */
@@ -3234,7 +3240,7 @@ class Dispatcher extends Accounts {
     }
     if (extras.server !== null) {
       extras.server.detach(a.job)
-      extras.server.pool?.forget(a)
+      extras.server.pool.forget(a)
     }
     if (extras.uses !== null) for (const resource of extras.uses) resource.detach(a.job)
     extras.server = extras.uses = null
@@ -3577,7 +3583,7 @@ class Dispatcher extends Accounts {
   #block(a) {
     this.running = null
     a.state = WAITING
-    if (a.extras.server !== null && a.waiting?.isRanked) a.extras.server.pool?.setApart(a)
+    if (a.waiting?.isRanked) a.extras.server?.pool.setApart(a)
   }
 
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
@@ -3595,9 +3601,9 @@ class Dispatcher extends Accounts {
   #bill(a, ms, time) {
     const { standing } = this
     const server = a.extras.server
-    if (server !== null) server.charge?.(a.job, ms, time, standing)
+    if (server !== null) server.charge(a.job, ms, time, standing)
     const { payer } = standing
-    if (payer !== undefined && payer !== server) payer.charge?.(a.job, ms, time, standing)
+    if (payer !== undefined && payer !== server) payer.charge(a.job, ms, time, standing)
     if (server !== null && a.extras.reason !== NOT_CANCELLED) this.#leaveReservation(a)
   }
 
@@ -3609,7 +3615,7 @@ class Dispatcher extends Accounts {
   #account(a, outcome) {
     const { time } = this
     const pool = a.extras.server?.pool
-    if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest?.(a.job, time)
+    if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest(a.job, time)
     if (outcome === BLOCKED) {
       this.#waiters?.add(a.job)
       if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
@@ -3896,22 +3902,30 @@ export class Scheduler {
 
 /** @typedef {'user-blocking' | 'user-visible' | 'background'} TaskPriority */
 /**
- * What a reservation or a resource answers to.
+ * What a resource answers to.
  *
  * @typedef {object} JobHook
  * @property {(job: Job, scheduler: Scheduler) => void} attach at the spawn; what it throws refuses the job
  * @property {(job: Job) => void} detach at the end, or when a reservation is left by a job that is cancelled
- * @property {(job: Job) => Standing | null} [standing] of a reservation: a new object whenever its keys have changed;
- *   null while it is depleted
- * @property {(job: Job, ms: number, time: number, standing: Standing) => void} [charge] of a reservation: after every
- *   budget, with the standing by which the job ran
- * @property {number} [level] of a reservation: the preemption level of its jobs, instead of their own
- * @property {string} [name] of a reservation, for the trace
- * @property {JobHook} [payer] of a reservation: what takes its place once the job is attached; default itself
- * @property {Pool} [pool] of a reservation: of `seam.pool`, where its standings put all its jobs in the order of their own
- *   keys: one for all, or one each that has them. It is told when they change; without one, each job is (`refresh`)
- * @property {(job: Job, time: number) => void} [ready] the job has become ready: before its standing is asked for
- * @property {(job: Job, time: number) => void} [rest] the job waits
+ */
+/**
+ * What a reservation answers to.
+ *
+ * @typedef {object} ReservationHook
+ * @property {(job: Job, scheduler: Scheduler) => void} attach at the spawn; what it throws refuses the job
+ * @property {(job: Job) => void} detach at the end, or when it is left by a job that is cancelled
+ * @property {(job: Job) => Standing | null} standing a new object whenever its keys have changed; null while it is depleted
+ * @property {(job: Job, ms: number, time: number, standing: Standing) => void} charge after every budget, with the standing
+ *   by which the job ran
+ * @property {Pool} pool of `seam.pool`, where its standings put all its jobs in the order of their own keys: one for all, or
+ *   one each that has them
+ * @property {(job: Job, time: number) => void} ready the job has become ready: before its standing is asked for
+ * @property {(job: Job, time: number) => void} rest the job waits
+ * @property {number} [level] the preemption level of its jobs, instead of their own
+ * @property {string} [name] for the trace
+ *
+ * Where the job that spawns decides what a reservation does for its jobs, `{ attach, level, payer }` stands for it until they
+ * are attached; `payer` is the ReservationHook.
  */
 
 // -------------------------------------------------------------------------------------------- 6 the seam
@@ -3982,7 +3996,7 @@ class Fifo {
  *
  * @internal
  *
- * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook)
+ * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook, ReservationHook)
  * - `Waitable` the base class of what jobs may wait for, and its protocol; `asCall` the property of those that are calls
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue; `Fifo` a plain one
@@ -3990,8 +4004,7 @@ class Fifo {
  * - `here(options)` the scheduler that acts
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
- * - `refresh(job)` after anything that `standing` answers has changed
- * - `pool(scheduler)` the same for all jobs of a reservation, as its `pool` (see JobHook)
+ * - `pool(scheduler)` the ready jobs of a reservation, as its `pool` (see ReservationHook): told when its standings change
  * - `ended(job, fn)` tells when a job has ended
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
@@ -4035,13 +4048,6 @@ export const seam = /* @__PURE__ */ Object.freeze({
     a.dispatcher.gates.push(gate)
     a.dispatcher.raiseCeilings()
     return gate
-  },
-
-  /** @param {Job} job */
-  refresh(job) {
-    const a = activationOf(job)
-    a.dispatcher.refresh(a)
-    a.dispatcher.loop.rest()
   },
 
   /** @param {Scheduler} scheduler */

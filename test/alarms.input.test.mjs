@@ -7,6 +7,7 @@ import {
   periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../alarms.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
+import { hookOf } from './support/world.mjs'
 
 // --- values, and how messages show them
 
@@ -99,7 +100,7 @@ function world() {
   const { signal } = new AbortController()
   const target = new EventTarget()
   const event = new AsyncEvent({ scheduler })
-  const partner = { [seam.protocol]: { attach() {}, detach() {}, standing: job => ({ band: 0, job }) } }
+  const partner = { [seam.protocol]: hookOf(scheduler) }
   const reservation = new Reservation({ capacity: 2, period: 10, scheduler })
   const io = new IoReservation({ utilization: 0.1, scheduler })
   const handling = on(target, 'pong', generate, { scheduler })

@@ -6,7 +6,7 @@ import { DeadlineError, Scheduler, budget, seam } from '../rt.mjs'
 import { Channel } from '../sync.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute, microtasks } from './support/virtual-host.mjs'
-import { world } from './support/world.mjs'
+import { hookOf, world } from './support/world.mjs'
 
 const setup = options => world({ except: [], slice: Infinity, ...options })
 
@@ -341,17 +341,16 @@ states('a depleted job leaves its reservation, and its finally runs', () => {
   const { host, scheduler, trace } = setup()
   const seen = []
   let standing = { band: 1, job: { absoluteDeadline: 5, priority: 0 } }
-  const reservation = {
-    [seam.protocol]: {
-      attach: job => seen.push(`attach ${job.name}`),
-      detach: job => seen.push(`detach ${job.name}`),
-      standing: () => standing
-    }
-  }
+  const hook = hookOf(scheduler, {
+    attach: job => seen.push(`attach ${job.name}`),
+    detach: job => seen.push(`detach ${job.name}`),
+    standing: () => standing
+  })
+  const reservation = { [seam.protocol]: hook }
   const job = scheduler.spawn(noting(scheduler, 'job', execute(host, 9)), { name: 'job', reservation })
   seam.at(scheduler, 2, () => {
     standing = null
-    seam.refresh(job)
+    hook.pool.refresh(true, [job])
   })
   seam.at(scheduler, 4, () => {
     note(scheduler, job.state)

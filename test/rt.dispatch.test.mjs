@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, seam } from '../rt.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
-import { world } from './support/world.mjs'
+import { hookOf, world } from './support/world.mjs'
 
 /** A scheduler that reads the clock at every point, so that times in traces are exact. */
 const setup = (options, clock) => world({ except: [], host: clock, ...options })
@@ -1319,7 +1319,9 @@ misses('a pending job has not been released, and misses nothing', () => {
 
 misses('a depleted job misses, too', () => {
   const { host, scheduler, trace } = setup()
-  const reservation = { [seam.protocol]: { attach() {}, detach() {}, standing: () => null } }
+  const hook = hookOf(scheduler, { standing: () => null })
+  hook.pool.refresh(true, [])
+  const reservation = { [seam.protocol]: hook }
   const job = scheduler.spawn(execute(host, 1), { name: 'job', deadline: 3, reservation })
   scheduler.spawn(execute(host, 4), { name: 'other', deadline: 20 })
   host.run()

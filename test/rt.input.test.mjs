@@ -6,6 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as module from '../rt.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
+import { hookOf } from './support/world.mjs'
 
 const { Job, Scheduler, Task, edf, fp, rm, seam } = module
 
@@ -91,11 +92,10 @@ function world() {
   const { signal } = new AbortController()
   const attached = []
   const partner = {
-    [seam.protocol]: {
+    [seam.protocol]: hookOf(scheduler, {
       attach: job => { attached.push(job) },
-      detach: job => { attached.splice(attached.indexOf(job), 1) },
-      standing: job => ({ band: 0, job })
-    }
+      detach: job => { attached.splice(attached.indexOf(job), 1) }
+    })
   }
   const records = []
   scheduler.observe(record => records.push(record.type))
@@ -368,16 +368,16 @@ spawning('spawn: a signal that cannot be listened to leaves no job behind', () =
 
 spawning('spawn: a reservation or a resource that refuses a job leaves no job behind', () => {
   const detach = () => { throw new Error('it was never attached') }
-  const refuses = { [seam.protocol]: { attach: throws, detach } }
   const refused = [
-    () => ({ reservation: refuses }),
-    () => ({ uses: [refuses] }),
-    ({ partner }) => ({ uses: [partner, refuses, partner] }),
-    ({ partner }) => ({ uses: [refuses], reservation: partner })
+    refuses => ({ reservation: refuses }),
+    refuses => ({ uses: [refuses] }),
+    (refuses, { partner }) => ({ uses: [partner, refuses, partner] }),
+    (refuses, { partner }) => ({ uses: [refuses], reservation: partner })
   ]
   for (const given of refused) {
     const here = world()
-    const act = () => here.scheduler.spawn(generate, { ...jobOptions(here), ...given(here) })
+    const refuses = { [seam.protocol]: hookOf(here.scheduler, { attach: throws, detach }) }
+    const act = () => here.scheduler.spawn(generate, { ...jobOptions(here), ...given(refuses, here) })
     assertRefusal(here, act, Error, 'user code was run')
   }
 })

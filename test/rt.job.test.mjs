@@ -8,7 +8,7 @@ import { HOSTS } from './support/platform-host.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
-import { finishOrder, world as plainWorld } from './support/world.mjs'
+import { finishOrder, hookOf, world as plainWorld } from './support/world.mjs'
 
 /** The clock is read at every point, unless the options say otherwise. */
 function world({ turn, read, ...options } = {}) {
@@ -969,22 +969,20 @@ function eventful(observe = () => {}) {
   const scheduler = new Scheduler({ host, budget: 1, slice: 2 })
   observe(scheduler)
   let depleted = false
-  const reservation = {
-    [seam.protocol]: {
-      attach() {},
-      detach() {},
-      standing: job => depleted ? null : { band: 0, job },
-      charge() {
-        if (host.time > 2) return
-        depleted = true
-        seam.at(scheduler, 12, () => {
-          depleted = false
-          seam.refresh(reserved)
-        }, { replenishment: true })
-        seam.refresh(reserved)
-      }
+  const granted = { band: 0, job: { absoluteDeadline: 20, priority: 0 } }
+  const hook = hookOf(scheduler, {
+    standing: () => depleted ? null : granted,
+    charge() {
+      if (host.time > 2) return
+      depleted = true
+      seam.at(scheduler, 12, () => {
+        depleted = false
+        hook.pool.refresh(false, [reserved])
+      }, { replenishment: true })
+      hook.pool.refresh(true, [reserved])
     }
-  }
+  })
+  const reservation = { [seam.protocol]: hook }
   const waitable = new seam.Waitable()
   scheduler.spawn(function* () {
     yield* execute(host, 1)

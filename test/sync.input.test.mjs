@@ -262,6 +262,13 @@ refusals('classes are not called without new', () => {
   }
 })
 
+refusals('a resource is no reservation', () => {
+  const scheduler = new Scheduler({ host: virtualHost() })
+  const message = 'reservation must be a Reservation, got an object (Resource)'
+  assert.throws(() => scheduler.spawn(function* () {}, { reservation: new Resource() }), error => error.message === message)
+  assert.is(scheduler.stats().jobs, 0)
+})
+
 refusals('a guard must have exactly one kind, a choice one guard, a race one work', () => {
   const { full } = world()
   const kinds = 'receive, send, timeout, until, wait, skip'

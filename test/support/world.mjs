@@ -1,4 +1,4 @@
-import { Scheduler, fp } from '../../rt.mjs'
+import { Scheduler, fp, seam } from '../../rt.mjs'
 import { record } from './trace.mjs'
 import { virtualHost } from './virtual-host.mjs'
 
@@ -31,3 +31,19 @@ export const exactWorld = options => world({ policy: fp, slice: Infinity, round:
  * @param {ReturnType<typeof record>} trace
  */
 export const finishOrder = ({ records }) => records.flatMap(({ type, job }) => type === 'finish' ? job.name : []).join(' ')
+
+/**
+ * What a reservation answers to, without its books: `standing` of a job, by default by its own keys, and what is given beside.
+ *
+ * @param {Scheduler} scheduler @param {any} [more]
+ */
+export const hookOf = (scheduler, more) => ({
+  attach() {},
+  detach() {},
+  ready() {},
+  rest() {},
+  charge() {},
+  standing: (/** @type {any} */ job) => ({ band: 0, job }),
+  pool: seam.pool(scheduler),
+  ...more
+})
