@@ -1193,9 +1193,9 @@ const none = () => false
 
 /** A group of which one is chosen. It tries its branches in order, then enters all. */
 class Choice extends Group {
-  /** @param {Map<Waitable, number>} places of the guards, by their branches @param {boolean} isFair */
-  constructor(places, isFair) {
-    super('choice', [...places.keys()], any)
+  /** @param {Waitable[]} branches @param {number[]} places of their guards @param {boolean} isFair */
+  constructor(branches, places, isFair) {
+    super('choice', branches, any)
     this.places = places
     this.isFair = isFair
   }
@@ -1219,8 +1219,11 @@ class Choice extends Group {
 
   /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
   #order(memory) {
-    const turnOf = (/** @type {Waitable} */ branch) => memory.get(this.#subjectOf(branch)) ?? 0
-    this.members.sort((a, b) => turnOf(a) - turnOf(b) || this.indexOf(a) - this.indexOf(b))
+    const order = this.members.map((branch, i) =>
+      ({ branch, place: this.places[i], turn: memory.get(this.#subjectOf(branch)) ?? 0 }))
+    order.sort((a, b) => a.turn - b.turn || a.place - b.place)
+    this.members = order.map(({ branch }) => branch)
+    this.places = order.map(({ place }) => place)
   }
 
   /** @returns {boolean} whether a branch could act at once */
@@ -1257,7 +1260,7 @@ class Choice extends Group {
   }
   /** @param {Waitable} branch */
   indexOf(branch) {
-    return /** @type {number} */ (this.places.get(branch))
+    return this.places[this.members.indexOf(branch)]
   }
   /** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @returns {object} */
   #subjectOf(branch) {
@@ -1304,39 +1307,41 @@ class Choice extends Group {
 
 const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
 const GUARD = [...KINDS, 'value', 'when', 'action']
+/** Of guards, for errors. Made anew for each, a choice costs a tenth more. @type {string[]} */
+const PLACE_NAMES = []
 
 /**
- * @param {any} guard @param {string} name @param {any} options of the choice
+ * @param {any} guard @param {number} place @param {any} options of the choice
  * @returns {Waitable | null} null for what `wait` says, which is asked only when nothing can be wrong any more: who waits
  *   for a job is told of its failure
  */
-function branchOf(guard, name, options) {
-  check.options(guard, GUARD, name)
-  const kinds = KINDS.filter(kind => guard[kind] !== undefined)
-  if (kinds.length !== 1) {
-    throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds.join(' and ') || 'none'}`)
+function branchOf(guard, place, options) {
+  const name = PLACE_NAMES[place] ??= `guards[${place}]`
+  const { receive, send, timeout, until, wait, skip, when, action } = check.options(guard, GUARD, name)
+  if ([receive, send, timeout, until, wait, skip].filter(isGiven).length !== 1) {
+    const kinds = KINDS.filter(kind => isGiven(guard[kind])).join(' and ')
+    throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds || 'none'}`)
   }
-  const { when, action } = guard
   if (when !== undefined) check.flag(`${name}.when`, when)
   if (action !== undefined) check.callable(`${name}.action`, action)
-  const subject = `${name}.${kinds[0]}`
-  const value = guard[kinds[0]]
-  switch (kinds[0]) {
-    case 'receive':
-    case 'send':
-      if (!isChannel(value)) throw check.wrongType(subject, 'a Channel', value)
-      return new End(exchangeOf(value), kinds[0] === 'send', guard.value)
-    case 'timeout':
-      return new Sleep(check.notNegative(subject, value), true, options)
-    case 'until':
-      return new Sleep(anyNumber(subject, value), false, options)
-    case 'skip':
-      if (value !== true) throw check.wrongType(subject, 'true', value)
-      return new Sleep(-Infinity, false, options)
-    default:
-      if (when !== false && typeof value?.then !== 'function') throw check.wrongType(subject, 'a promise, a job or a waitable', value)
-      return null
+  if (receive !== undefined) return endOf(`${name}.receive`, receive, false)
+  if (send !== undefined) return endOf(`${name}.send`, send, true, guard.value)
+  if (timeout !== undefined) return new Sleep(check.notNegative(`${name}.timeout`, timeout), true, options)
+  if (until !== undefined) return new Sleep(anyNumber(`${name}.until`, until), false, options)
+  if (skip === true) return new Sleep(-Infinity, false, options)
+  if (skip !== undefined) throw check.wrongType(`${name}.skip`, 'true', skip)
+  if (when !== false && typeof wait?.then !== 'function') {
+    throw check.wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
   }
+  return null
+}
+
+const isGiven = (/** @type {unknown} */ value) => value !== undefined
+
+/** @param {string} name @param {any} channel @param {boolean} isSender @param {any} [value] to send */
+function endOf(name, channel, isSender, value) {
+  if (!isChannel(channel)) throw check.wrongType(name, 'a Channel', channel)
+  return new End(exchangeOf(channel), isSender, value)
 }
 
 /**
@@ -1367,15 +1372,20 @@ export function choice(guards, options = {}) {
   const { fair = false } = check.options(options, ['fair', 'scheduler'])
   here(options)
   check.flag('fair', fair)
-  const branches = guards.map((guard, place) => branchOf(guard, `guards[${place}]`, options))
-  /** @type {Map<Waitable, number>} */
-  const places = new Map()
-  for (const [place, { when, wait }] of guards.entries()) {
-    const branch = when === false ? null : branches[place] ?? Waitable.of(wait)
-    if (branch !== null && !places.has(branch)) places.set(branch, place)
+  const made = guards.map((guard, place) => branchOf(guard, place, options))
+  /** @type {Waitable[]} */
+  const branches = []
+  /** @type {number[]} */
+  const places = []
+  for (let place = 0; place < guards.length; place++) {
+    const { when, wait } = guards[place]
+    const branch = when === false ? null : made[place] ?? Waitable.of(wait)
+    if (branch === null || made[place] === null && branches.includes(branch)) continue
+    branches.push(branch)
+    places.push(place)
   }
-  if (places.size === 0) throw new TypeError('guards must have one that is enabled, got none')
-  const chosen = new Choice(places, fair)
+  if (places.length === 0) throw new TypeError('guards must have one that is enabled, got none')
+  const chosen = new Choice(branches, places, fair)
   if (guards.every(({ when, action }) => when === false || action === undefined)) return /** @type {any} */ (chosen)
   return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, guards.map(({ action }) => action)), options))
 }
@@ -1531,7 +1541,7 @@ export function race(...works) {
   const call = new Call('call', () => finish(undefined))
   Call.kept = [
     exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
-    new Choice(new Map(), false), new Sleep(0, false, {}), new Turn({ name: '' }, '', () => {})
+    new Choice([], [], false), new Sleep(0, false, {}), new Turn({ name: '' }, '', () => {})
   ]
 }
 
