@@ -89,13 +89,6 @@ function undisturbed(act) {
  * The job that makes it inherits from those that wait for it.
  */
 class Call extends Waitable {
-  /**
-   * One of each kind that jobs wait for. V8 throws away the code compiled for a shape when a collection finds no object of
-   * it, as between bursts of jobs: without these, `par` of ten jobs costs 3 to 8 us a job instead of 0.9 (Node 20, bench/channels).
-   *
-   * @type {object[]}
-   */
-  static kept = []
   /** @type {Job | null} */
   #maker = null
   /** That of its own. @type {Job | null} */
@@ -124,6 +117,7 @@ class Call extends Waitable {
 
   /** @param {Job} job @returns {Generator<any, any, any>} for the job to drive */
   [asCall](job) {
+    if (kept === null) keepShapes()
     this.#maker = job
     this.#hasBegun = true
     const steps = this.#steps(job)
@@ -1536,13 +1530,20 @@ export function race(...works) {
   return callOfAll('race', works)
 }
 
-{
+/** @type {object[] | null} */
+let kept = null
+
+/**
+ * One object of each kind that jobs wait for, made at the first call. V8 throws away the code compiled for a shape when a
+ * collection finds no object of it, as between bursts of jobs: without these, `par` of ten to 1000 jobs costs 3.9 to 5.1 us a
+ * job instead of 1.3 to 2.0 (Node 20, bench/channels).
+ */
+function keepShapes() {
+  kept = []
   const exchange = new Exchange(0, 'block', 'channel')
   const call = new Call('call', () => finish(undefined))
-  Call.kept = [
-    exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
-    new Choice([], [], false), new Sleep(0, false, {}), new Turn({ name: '' }, '', () => {})
-  ]
+  kept.push(exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
+    new Choice([], [], false), new Sleep(0, false, {}), new Turn({ name: '' }, '', () => {}))
 }
 
 // --------------------------------------------------------------------------------------- 7 values as bytes
