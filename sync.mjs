@@ -1601,6 +1601,8 @@ for (const name of ['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array'
   if (name in globalThis) BYTES[name] = buffer => new /** @type {any} */ (globalThis)[name](buffer)
 }
 
+/** @type {any[]} */
+const NONE = []
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -1687,61 +1689,31 @@ function packedKindOf(value) {
 /** The most bytes that somebody may announce. */
 const MOST_BYTES = 2 ** 31
 
-/** Reads what `encoded` has made, in whatever pieces it comes. */
-class Decoder {
-  /** @type {Uint8Array[]} */
-  #chunks = []
-  #size = 0
-  #steps = decoding()
-  /** Asks for so many bytes, or is the end. */
-  #step = this.#steps.next()
-
-  /**
-   * @param {Uint8Array} chunk
-   * @returns {{ values: any[], buffers: Uint8Array[] } | null} still packed; null as long as bytes are missing
-   * @throws {Error} when it is not what `encoded` makes
-   */
-  push(chunk) {
-    this.#chunks.push(chunk)
-    this.#size += chunk.length
-    while (!this.#step.done && this.#size >= this.#step.value) this.#step = this.#steps.next(this.#take(this.#step.value))
-    if (!this.#step.done) return null
-    if (this.#size > 0) throw new SyntaxError('more bytes than announced')
-    return this.#step.value
-  }
-
-  /** @param {number} length of what is there */
-  #take(length) {
-    this.#size -= length
-    const pieces = []
-    while (length > 0) {
-      const chunk = this.#chunks[0]
-      const piece = chunk.subarray(0, length)
-      pieces.push(piece)
-      length -= piece.length
-      if (piece.length === chunk.length) this.#chunks.shift()
-      else this.#chunks[0] = chunk.subarray(piece.length)
-    }
-    return pieces.length === 1 ? pieces[0] : joined(pieces)
-  }
-}
-
-/** @param {any[]} lengths @returns {number} their sum */
-function checkLengths(lengths) {
-  const sum = lengths.every(isNumber) ? lengths.reduce((total, length) => total + length, 0) : Infinity
-  if (sum > MOST_BYTES) throw new SyntaxError('not the lengths of what follows')
-  return sum
-}
-
-/** @returns {Generator<number, { values: any[], buffers: Uint8Array[] }, Uint8Array>} */
-function* decoding() {
-  const [b0, b1, b2, b3] = yield 4
-  const values = list(JSON.parse(decoder.decode(yield checkLengths([(b0 | b1 << 8 | b2 << 16 | b3 << 24) >>> 0]))))
+/**
+ * Reads what `encoded` has made.
+ *
+ * @param {Uint8Array} bytes its first ones, at least those of the length
+ * @returns {{ values: any[], buffers: Uint8Array[], missing: number[] }} values that are still packed; or the lengths of the
+ *   parts that are to follow before there are any
+ * @throws {Error} when it is not what `encoded` makes
+ */
+function decoded(bytes) {
+  const { buffer, byteOffset, length } = bytes
+  const begin = checkLength(4 + new DataView(buffer, byteOffset).getUint32(0, true))
+  if (length < begin) return { values: NONE, buffers: NONE, missing: [begin - length] }
+  const values = list(JSON.parse(decoder.decode(bytes.subarray(4, begin))))
   const lengths = list(values.pop())
-  checkLengths(lengths)
-  const buffers = []
-  for (const length of lengths) buffers.push(yield length)
-  return { values, buffers }
+  let end = begin
+  const buffers = lengths.map(size => bytes.subarray(end, end = checkLength(end + checkLength(size))))
+  if (length === begin && end > begin) return { values: NONE, buffers: NONE, missing: lengths }
+  if (length !== end) throw new SyntaxError('not as many bytes as announced')
+  return { values, buffers, missing: NONE }
+}
+
+/** @param {unknown} length */
+function checkLength(length) {
+  if (isNumber(length) && length <= MOST_BYTES) return length
+  throw new SyntaxError('not the length of what follows')
 }
 
 /**
@@ -1841,8 +1813,8 @@ class Store {
     if (kind === NUMBER) return this.doubles[(at + KIND) / 2]
     if (kind === UNDEFINED) return undefined
     const begin = (at + KIND) * 4
-    const found = new Decoder().push(this.octets.slice(begin, begin + kind))
-    return found === null ? undefined : unpacked(found.values[0], found.buffers)
+    const { values, buffers } = decoded(this.octets.slice(begin, begin + kind))
+    return unpacked(values[0], buffers)
   }
 }
 
@@ -2089,6 +2061,7 @@ export class Ring {
  * An endpoint that clones what it carries gets frames as they are. Any other one gets their bytes (7) after 'rt.mjs', the
  * version, and a byte that is 0: all in one message while they are few, else each buffer in messages of its own; as a text
  * in base64 where bytes do not survive. Which of these it is shows at the HELLO, which goes out as it is but to sockets.
+ * The first message tells how long those are that follow; one of another length ends the frame, and is looked at by itself.
  */
 const PROTOCOL = 'rt.mjs'
 const VERSION = 1
@@ -2140,12 +2113,15 @@ function* messagesOf(frame, most) {
   const isShort = parts.reduce((sum, { length }) => sum + length, 0) <= SHORT
   const messages = isShort ? [joined(parts)] : [joined(parts.splice(0, 3)), ...parts]
   for (const message of messages) {
-    for (let at = 0; at < message.length; at += most) yield message.subarray(at, at + most)
+    let at = 0
+    for (const length of pieces(message.length, most)) yield message.subarray(at, at += length)
   }
 }
 
-/** @type {any[]} */
-const NONE = []
+/** @param {number} length @param {number} most @returns {Generator<number, void>} what it is broken into */
+function* pieces(length, most) {
+  for (; length > 0; length -= most) yield Math.min(length, most)
+}
 
 /** Buffers of this size and more are transferred rather than copied, bytes. */
 const LARGE = 2 ** 16
@@ -2319,8 +2295,10 @@ class Link {
   #byId = new Map()
   /** What arrived while a frame was posted. @type {any[]} */
   #inbox = []
-  /** Has a frame whose bytes are still to follow. @type {Decoder | null} */
-  #decoder = null
+  /** What has come of a frame. @type {Uint8Array[]} */
+  #chunks = []
+  /** How long the messages are that bring more of it. @type {number[]} */
+  #expected = []
   /** What ends the watch on a life. @type {Map<string, AbortController>} */
   #watches = new Map()
   isOpen = false
@@ -2484,32 +2462,41 @@ class Link {
     })
   }
 
-  /** @param {any} message */
+  /** @param {any} message @returns {void} */
   #take(message) {
     if (this.#isOver) return
     const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
     const bytes = isBytes(message) ? bytesOf(message) : null
+    const isRest = this.#expected.length > 0
     let frame = null
     if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
-    else if (isText || bytes !== null && (this.#decoder !== null || startsFrame(bytes))) {
+    else if (isText || bytes !== null && (isRest || startsFrame(bytes))) {
       try {
         frame = this.#decode(bytes ?? Uint8Array.from(atob(message), character => character.charCodeAt(0)))
       } catch {
-        this.#decoder = null
+        this.#chunks = []
+        this.#expected = []
         this.rejected++
+        if (isRest) return this.#take(message) // it may well be the next
       }
     }
     if (frame !== null && !this.#handle(frame)) this.rejected++
   }
 
-  /** @param {Uint8Array} bytes @returns {any[] | null} null as long as bytes are missing @throws {Error} when it is none */
+  /** @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing @throws {Error} when it is none */
   #decode(bytes) {
-    const isFirst = this.#decoder === null
-    this.#decoder ??= new Decoder()
-    const found = this.#decoder.push(isFirst ? bytes.subarray(PREFIX.length) : bytes)
-    if (found === null) return null
-    this.#decoder = null
-    const { values: frame, buffers } = found
+    const isFirst = this.#expected.length === 0
+    if (isFirst && bytes[PREFIX.length - 2] !== VERSION) {
+      if (!this.#differ(bytes[PREFIX.length - 2], [...this.#byName.values()], 0)) throw new SyntaxError('of another version')
+      return null
+    }
+    if (!isFirst && this.#expected.shift() !== bytes.length) throw new SyntaxError('not what was to follow')
+    this.#chunks.push(isFirst ? bytes.subarray(PREFIX.length) : bytes)
+    if (this.#expected.length > 0) return null
+    const { values: frame, buffers, missing } = decoded(joined(this.#chunks))
+    this.#expected = missing.flatMap(length => [...pieces(length, this.transport.most)])
+    if (this.#expected.length > 0) return null
+    this.#chunks = []
     try {
       frame[MESSAGE_AT] = unpacked(frame[MESSAGE_AT], buffers)
     } catch {
@@ -2529,15 +2516,27 @@ class Link {
     return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame)
   }
 
+  /**
+   * The other side speaks another version, and is told of it.
+   *
+   * @param {number} version @param {Wire[]} wires those that have been met speak ours @param {number | null} to whom
+   * @returns {boolean} whether that ends any
+   */
+  #differ(version, wires, to) {
+    const lost = wires.filter(({ peer }) => peer === 0)
+    for (const wire of lost) {
+      if (to !== null) wire.hello(to)
+      wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
+    }
+    return lost.length > 0
+  }
+
   /** @param {any[]} frame @returns {boolean} */
   #hello([, version, , to, from, name, life, probed]) {
     if (!isNumber(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
     const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
     if (version !== VERSION) {
-      if (!isNumber(version) || version > 255 || wire === undefined || wire.peer !== 0) return false
-      if (to === 0) wire.hello(from)
-      wire.lose(`the other side speaks version ${version} of the protocol, this one version ${VERSION}`)
-      return true
+      return isNumber(version) && version <= 255 && wire !== undefined && this.#differ(version, [wire], to === 0 ? from : null)
     }
     if (life !== '' && !LIFE.test(life)) return false
     // An emitter may say to us what we say to it.

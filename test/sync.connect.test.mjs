@@ -1249,9 +1249,11 @@ hostile('bytes that do not follow as announced are refused', () => {
   inject(header([5]))
   inject(header([5]))
   assert.is(u.rejected, 2)
+  inject(new ArrayBuffer(6))
+  assert.is(u.rejected, 3)
   // Of no frame.
   inject(new ArrayBuffer(5))
-  assert.is(u.rejected, 2)
+  assert.is(u.rejected, 3)
   for (const lengths of [[-1], ['5'], [1.5], [2 ** 40], 'x', [NaN]]) inject(header(lengths))
   const got = []
   scheduler.spawn(function* () { yield x.send(new Uint8Array([1])) })
@@ -1259,6 +1261,28 @@ hostile('bytes that do not follow as announced are refused', () => {
   host.run()
   assert.equal(got, [new Uint8Array([1])])
 })
+
+for (const [name, messages] of [['WebSocket', 3], ['RTCDataChannel', 6]]) {
+  hostile(`over ${name} a frame of which a message is lost takes no other one along`, () => {
+    for (let lost = 0; lost < messages; lost++) {
+      const { a, host, spawn, left: [x, y], right: [u, v] } = setUp({ name, names: ['x', 'y'] })
+      host.run()
+      const { send } = a
+      let sent = 0
+      a.send = message => { if (sent++ !== lost) send(message) }
+      spawn(function* () { yield x.send([new Uint8Array(200_000), new Uint8Array(100)]) })
+      host.run()
+      assert.is(sent, messages)
+      const got = []
+      spawn(function* () { yield y.send('fine') })
+      spawn(function* () { got.push(yield v.receive()) })
+      host.run()
+      assert.equal(got, ['fine'])
+      // Without the first message the others are nobody's.
+      assert.is(u.rejected, lost === 0 ? 0 : 1)
+    }
+  })
+}
 
 hostile('frames whose bytes are not as many as they say are refused', () => {
   const { b, host, spawn, posted, right: [u] } = setUp({ name: 'WebSocket' })
@@ -1319,6 +1343,39 @@ hostile('another version of the protocol is named, before anything else happens'
   assert.is(kindsOf(pair.log), 'a HELLO, a HELLO')
   assert.is(pair.log[1].message[3], 99)
 })
+
+for (const [name, carried] of [
+  ['WebSocket', bytes => ({ data: bytes })], ['ws', bytes => bytes], ['send, on, JSON', bytes => bytes.toString('base64')]
+]) {
+  hostile(`over ${name} bytes of another version are named, before and after they can be understood`, async () => {
+    const { a, host, left: [x, y], right: [u], posted } = setUp({ name, names: ['x', 'y'] })
+    const bytes = Buffer.from(bytesOfFrame(['rt.mjs', 2, 1, 0, 99, 'x', '', []]))
+    bytes[6] = 2
+    bytes.fill(255, 8) // whatever it means
+    a.happen('message', carried(bytes))
+    for (const channel of [x, y]) {
+      const error = await failure(channel.receive())
+      assert.instance(error, ChannelError)
+      assert.is(error.message, `${channel.name}: the other side speaks version 2 of the protocol, this one version 1`)
+    }
+    // It is answered, so that it can say the same.
+    assert.is(kindsOf(posted.filter(({ from }) => from === 'a')), 'a HELLO, a HELLO, a HELLO, a HELLO')
+    host.run()
+    assert.is(u.closed, false)
+  })
+
+  hostile(`over ${name} bytes of another version change nothing between ends that have met`, () => {
+    const { b, host, spawn, left: [x], right: [u] } = setUp({ name })
+    host.run()
+    b.happen('message', carried(Buffer.from('rt.mjs\x02\0\x01\x02\x03\x04')))
+    assert.is(u.rejected, 1)
+    const got = []
+    spawn(function* () { yield x.send('fine') })
+    spawn(function* () { got.push(yield u.receive()) })
+    host.run()
+    assert.equal(got, ['fine'])
+  })
+}
 
 hostile('what is received has no power over prototypes', () => {
   for (const name of ['WebSocket', 'send, on, JSON']) {
