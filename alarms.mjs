@@ -16,7 +16,7 @@ import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 const { Fifo, Waitable, check, here, parameters: PARAMETERS } = seam
 const { callable, finite, flag, notNegative, number, oneOf, options: optionsOf, text, wrongType } = check
 
-/** @import { ArgumentsOf, Awaitable, Checked, Job, JobOptions, Policy, ResultOf, Taking, TaskOptions, TaskParameters,
+/** @import { ArgumentsOf, Awaitable, Checked, CriticalSection, Job, JobOptions, Policy, ResultOf, Taking, TaskOptions, TaskParameters,
  *   Work, Yieldable } from './rt.mjs' */
 
 /** What was waited for did not come in time. */
@@ -1713,7 +1713,7 @@ export class AdmissionError extends Error {
  * @property {number} deadline ms
  * @property {number} priority
  * @property {boolean} isBursty
- * @property {any} [task] whose resources count
+ * @property {Required<CriticalSection>[]} [sections] of a task
  */
 
 /** @param {string} name @param {number} capacity @param {number} period @param {number} priority @param {boolean} isBursty @returns {Claim} */
@@ -1741,8 +1741,8 @@ function claimOf(member, where, policy) {
   const deadline = member.deadline === undefined || member.deadline === Infinity ? period : member.deadline
   interval(`${where}.deadline`, deadline)
   const priority = finite('priority', policy.priority?.(member) ?? member.priority ?? 0)
-  const isBursty = false
-  return [member, { name, of: 'task', utilization: wcet / period, wcet, period, deadline, priority, isBursty, task: member }]
+  const sections = check.sections(`${where}.`, member)
+  return [member, { name, of: 'task', utilization: wcet / period, wcet, period, deadline, priority, isBursty: false, sections }]
 }
 
 /** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */
@@ -1826,8 +1826,8 @@ function isSchedulable(claims, policy, share) {
   const rank = (/** @type {Claim} */ { of, priority }) =>
     of === 'task' ? priority : top + 1 + (of === 'I/O' ? ranks.length : ranks.indexOf(priority))
   const set = [...tasks, ...reservations].map(claim => ({
-    ...claim, wcet: claim.wcet / speed, priority: rank(claim), uses: claim.task?.uses,
-    sections: claim.task?.sections?.map((/** @type {any} */ section) => ({ ...section, wcet: section.wcet / speed }))
+    ...claim, wcet: claim.wcet / speed, priority: rank(claim),
+    sections: claim.sections?.map(({ resource, wcet }) => ({ resource, wcet: wcet / speed }))
   }))
   if (isByDeadline(policy)) return schedulable(set, { policy: edf }).schedulable
   // What may be used back to back is there once more, at the worst moment: a task that comes once.

@@ -646,8 +646,8 @@ function reservationHookOf(value) {
 
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
-  number, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, options: optionsOf, wrongType,
-  outOfRange, describe, refuseAsyncGenerator
+  number, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, sections: sectionsOf, options: optionsOf,
+  wrongType, outOfRange, describe, refuseAsyncGenerator
 })
 
 const abortError = () => new DOMException('The job was cancelled', 'AbortError')
@@ -4474,6 +4474,7 @@ const PASSED = Promise.resolve()
 const YIELD_OPTIONS = ['priority', 'signal', 'deadline']
 const POST_OPTIONS = [...YIELD_OPTIONS, 'delay']
 const PRIORITIES = { 'user-blocking': 1, 'user-visible': 0, background: -1 }
+const TASK_PRIORITIES = /* @__PURE__ */ Object.keys(PRIORITIES)
 
 /**
  * The async job whose code runs for certain: within the call of its function, and in what directly awaits one of its
@@ -4782,12 +4783,15 @@ function priorityOf(value) {
 export class TaskController extends AbortController {
   #isChanging = false
 
-  /** @param {{ priority?: TaskPriority }} [options] default 'user-visible' */
-  constructor({ priority = 'user-visible' } = {}) {
+  /**
+   * @param {{ priority?: TaskPriority }} [options] default 'user-visible'
+   * @throws {TypeError} naming the option
+   */
+  constructor(options) {
     super()
     const signal = /** @type {any} */ (this.signal)
-    priorityOf(priority)
-    signal.priority = priority
+    const { priority = 'user-visible' } = optionsOf(options ?? NO_OPTIONS, ['priority'])
+    signal.priority = oneOf('priority', priority, TASK_PRIORITIES)
     signal.addEventListener('prioritychange', (/** @type {Event} */ event) => signal.onprioritychange?.(event))
   }
 
@@ -4799,7 +4803,7 @@ export class TaskController extends AbortController {
   setPriority(priority) {
     const signal = /** @type {any} */ (this.signal)
     const { priority: previousPriority } = signal
-    priorityOf(priority)
+    oneOf('priority', priority, TASK_PRIORITIES)
     if (this.#isChanging) throw new DOMException('the priority is being changed already', 'NotAllowedError')
     if (priority === previousPriority) return
     this.#isChanging = true

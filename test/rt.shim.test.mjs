@@ -1357,6 +1357,23 @@ signals('gives its priority to the tasks', async () => {
   assert.equal(log, PRIORITIES)
 })
 
+const controllerPriority = /^priority must be 'user-blocking' or 'user-visible' or 'background', got /
+
+signals('of a TaskController: its priority is one of the platform\'s three, or none is made', () => {
+  for (const options of [undefined, null, {}, { priority: undefined }]) {
+    assert.is(new TaskController(options).signal.priority, 'user-visible')
+  }
+  const controller = new TaskController()
+  for (const [priority, got] of [[0, '0'], [1, '1'], [null, 'null'], ['urgent', '"urgent"'], ['toString', '"toString"']]) {
+    const refused = error => error instanceof TypeError && controllerPriority.test(error.message) && error.message.endsWith(`, got ${got}`)
+    assert.throws(() => new TaskController({ priority }), refused)
+    assert.throws(() => controller.setPriority(priority), refused)
+  }
+  assert.is(controller.signal.priority, 'user-visible')
+  assert.throws(() => new TaskController(7), /^options must be an object, got 7$/)
+  assert.throws(() => new TaskController({ prority: 'background' }), /^unknown option 'prority'; did you mean 'priority'\?$/)
+})
+
 signals('without a priority leaves the default', async () => {
   const { host, scheduler, log } = world()
   scheduler.postTask(() => log.push('plain'), { signal: new AbortController().signal })
