@@ -23,8 +23,8 @@
  *
  * Invariants. Tests check 1 to 6 whenever a job goes on, and 7 to 9 over whole runs.
  *   1 At most one job is dispatched.
- *   2 A job is in exactly one of: the timeline, the ready queue, running, a wait, a reservation's depleted list,
- *     ended.
+ *   2 A job is in exactly one of: the timeline, the ready queue, where the running job stays, or its reservation's node of
+ *     it; a wait; ended.
  *   3 Ready order is total: band, policy, rotation, release, id.
  *   4 The ceiling stack is last in, first out, and its ceilings never fall towards the top.
  *   5 A job that passed the ceiling test never blocks on a resource.
@@ -361,134 +361,113 @@ export const rm = Object.freeze({
   priority: task => task.period < Infinity ? 1 / task.period : task.priority
 })
 
-/**
- * By `compare`, which is what a policy is known by: a number that is smaller for the job that it puts first. Equal
- * numbers are left to `compare`. It spares the ready queue most calls, and its cost is known.
- *
- * @type {Map<Policy['compare'], (job: Ranked) => number>}
- */
-const KEYS = new Map([[edf.compare, job => job.absoluteDeadline], [fp.compare, job => -job.priority]])
+/** By `compare`, which is what a policy is known by. */
+const KNOWN = new Set([edf.compare, fp.compare])
 
 // ------------------------------------------------------------------------------------------------- 3 heap
 
-const OUTSIDE = -1
-
 /**
- * A node of a heap: `index` is the slot of its run, if it is the first of it; OUTSIDE if it is in none. Its neighbours are
- * of its run.
+ * A node of a heap: the first of its children, its parent or elder sibling, its younger sibling.
  *
- * @typedef {{ index: number, before: any, after: any }} HeapNode
+ * @typedef {{ heap: Heap<any> | null, child: any, before: any, after: any }} HeapNode
  */
 
 /**
- * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last extends its
- * run, and costs no more than that; so jobs that come in order, as equals do, cost the same whether ten are ready or a
- * hundred thousand. (Without runs, spawning and running one of 1000 equals costs 500 ns instead of 250, React's scheduler
- * 580; Node 20.)
+ * A stable priority queue in O(log n): a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986). A node that follows the node
+ * pushed last becomes its child; so nodes that come in order, as equals do, are a list, and cost the same whether ten are
+ * inside or a hundred thousand. The first is compared with nothing until a second comes.
  *
- * `key` orders nodes, `tie` orders nodes of equal key; together they must be a total order that does not change
- * while a node is inside.
+ * `order(a, b)` is negative if `a` goes first, and never 0; it does not change while both are inside.
  *
  * @template {HeapNode} N
  */
 class Heap {
   size = 0
-  /** @type {N[]} the first node of each run */
-  heads = []
-  /** Keys of `heads`, side by side: comparing them touches no node. @type {number[]} */
-  #keys = []
-  /** The node pushed last, or what has been before it in its run since it was removed. @type {N | null} */
+  /** @type {N | null} */
+  first = null
+  /** The node pushed last, while it is inside. @type {N | null} */
   #last = null
 
-  /** @param {(node: N) => number} key @param {(a: N, b: N) => number} tie */
-  constructor(key, tie) {
-    this.key = key
-    this.tie = tie
-  }
-
-  /** @returns {N | null} */
-  get first() {
-    return this.size === 0 ? null : this.heads[0]
+  /** @param {(a: N, b: N) => number} order */
+  constructor(order) {
+    this.order = order
   }
 
   /** @param {N} node */
   push(node) {
-    const key = this.key(node)
     const last = this.#last
-    if (last !== null && this.#precedes(last, this.key(last), node, key)) {
-      last.after = node
-      node.before = last
-      node.index = 0
-    } else {
-      this.#place(this.heads.length, node, key)
-    }
+    node.heap = this
+    if (last !== null && this.order(last, node) < 0) under(last, node)
+    else this.first = this.#meld(this.first, node)
     this.#last = node
     this.size++
   }
 
-  /** @returns {N} the first node, removed; the heap must not be empty */
+  /** @returns {N | null} the first node, removed */
   shift() {
-    const first = this.heads[0]
-    this.remove(first)
+    const { first } = this
+    if (first !== null) this.remove(first)
     return first
   }
 
   /** @param {N} node @throws {Error} when it is not inside: somebody's state and queue have come apart */
   remove(node) {
-    const { index, before, after } = node
-    if (index === OUTSIDE) throw new Error('removed from a queue that it is not in')
-    node.index = OUTSIDE
-    node.before = node.after = null
+    if (node.heap !== this) throw new Error('removed from a queue that it is not in')
+    const { before, after } = node
+    const orphans = this.#gather(node.child)
+    if (before === null) {
+      this.first = orphans
+    } else {
+      if (before.child === node) before.child = after
+      else before.after = after
+      if (after !== null) after.before = before
+      if (orphans !== null) this.first = this.#meld(this.first, orphans)
+    }
+    node.heap = node.child = node.before = node.after = null
+    if (this.#last === node) this.#last = null
     this.size--
-    if (this.#last === node) this.#last = before
-    if (after !== null) after.before = before
-    if (before !== null) before.after = after
-    else if (after !== null) this.#place(index, after, this.key(after))
-    else this.#close(index)
   }
 
-  /** @param {N} a @param {number} key @param {N} b @param {number} other */
-  #precedes(a, key, b, other) {
-    return key < other || (key === other && this.tie(a, b) < 0)
-  }
-
-  /** Fills the slot of a run that has ended by the last one. @param {number} slot */
-  #close(slot) {
-    const { heads } = this
-    const node = /** @type {N} */ (heads.pop())
-    const key = /** @type {number} */ (this.#keys.pop())
-    if (slot < heads.length) this.#place(slot, node, key)
-  }
-
-  /** Puts a run where it belongs, from a free slot on. @param {number} slot @param {N} node its first @param {number} key */
-  #place(slot, node, key) {
-    const { heads } = this
-    const keys = this.#keys
-    while (slot > 0) {
-      const parent = (slot - 1) >> 2
-      if (!this.#precedes(node, key, heads[parent], keys[parent])) break
-      this.#set(slot, heads[parent], keys[parent])
-      slot = parent
+  /** Makes one tree of siblings: of pairs from left to right, then of those from right to left. @param {N | null} child */
+  #gather(child) {
+    /** @type {N | null} the pairs, by `after` */
+    let pairs = null
+    while (child !== null) {
+      const sibling = child.after
+      const next = sibling && sibling.after
+      child.before = child.after = null
+      if (sibling !== null) sibling.before = sibling.after = null
+      const pair = this.#meld(child, sibling)
+      pair.after = pairs
+      pairs = pair
+      child = next
     }
-    for (;;) {
-      let child = 4 * slot + 1
-      const end = Math.min(child + 4, heads.length)
-      for (let other = child + 1; other < end; other++) {
-        if (this.#precedes(heads[other], keys[other], heads[child], keys[child])) child = other
-      }
-      if (child >= end || this.#precedes(node, key, heads[child], keys[child])) break
-      this.#set(slot, heads[child], keys[child])
-      slot = child
+    /** @type {N | null} */
+    let tree = null
+    while (pairs !== null) {
+      const { after } = pairs
+      pairs.after = null
+      tree = this.#meld(pairs, tree)
+      pairs = after
     }
-    this.#set(slot, node, key)
+    return tree
   }
 
-  /** @param {number} slot @param {N} node @param {number} key */
-  #set(slot, node, key) {
-    this.heads[slot] = node
-    this.#keys[slot] = key
-    node.index = slot
+  /** @param {any} a a tree @param {any} b a tree or nothing @returns {any} one */
+  #meld(a, b) {
+    if (a === null || b === null) return a ?? b
+    return this.order(a, b) < 0 ? under(a, b) : under(b, a)
   }
+}
+
+/** @param {any} parent @param {any} child */
+function under(parent, child) {
+  const { child: sibling } = parent
+  child.before = parent
+  child.after = sibling
+  if (sibling !== null) sibling.before = child
+  parent.child = child
+  return parent
 }
 
 // --------------------------------------------------------------------------------- errors and input checks
@@ -905,14 +884,11 @@ function sectionsOf(name, { sections = [], uses = [], wcet }) {
 
 const PENDING = 0
 const READY = 1
-const RUNNING = 2
-const WAITING = 3
-const DEPLETED = 4
-const DONE = 5
-const FAILED = 6
-const CANCELLED = 7
-const STATES = /** @type {const} */ (
-  ['pending', 'ready', 'running', 'waiting', 'depleted', 'done', 'failed', 'cancelled'])
+const WAITING = 2
+const DONE = 3
+const FAILED = 4
+const CANCELLED = 5
+const STATES = /** @type {const} */ (['pending', 'ready', 'waiting', 'done', 'failed', 'cancelled'])
 
 /** @type {any[]} */
 const NO_ARGUMENTS = []
@@ -942,7 +918,10 @@ class Activation {
     /** Whose keys count: its own, its reservation's, or those of a job that waits for it. @type {Standing} */
     this.standing = this
 
-    this.index = OUTSIDE
+    /** While it is ready: the ready queue, or that of its reservation. @type {Heap<any> | null} */
+    this.heap = null
+    /** @type {Activation | null} */
+    this.child = null
     /** @type {Activation | null} */
     this.before = null
     /** @type {Activation | null} */
@@ -990,6 +969,8 @@ class Activation {
   get absoluteDeadline() { return this.release + this.deadline }
   /** What the policies of this module compare, which can do without the handle. */
   get ranked() { return this }
+  /** The job that a node of the ready queue stands for. */
+  get first() { return this }
 
   /** The preemption level, fixed at release. */
   get level() { return this.extras.level ?? this.dispatcher.policy.level(this.job) }
@@ -1131,7 +1112,7 @@ class Extras {
   delivered = false
   /** @type {ReservationHook | null} */
   server = null
-  /** That of its reservation, while the job is ready there. @type {Pool | null} */
+  /** That of its reservation, while the job is ready by nothing else. @type {Pool | null} */
   pool = null
   /** @type {JobHook[] | null} */
   uses = null
@@ -1150,11 +1131,11 @@ class Extras {
 /** @type {unknown} */
 const NOT_CANCELLED = Symbol('not cancelled')
 
-/** Whether a job that stands by its reservation alone does so together with others. @param {Activation} a */
-const isPooled = ({ extras }) => extras.server !== null && extras.gates === 0 && !isLent(extras)
+/** Whether a job waits for this one, which may lend its standing. @param {Extras} extras */
+const isLent = ({ owned }) => owned.some(({ first }) => first !== null && first.activation !== null)
 
-/** Whether a job waits for this one, whose standing will count when the reservation has none to give. @param {Extras} extras */
-const isLent = ({ owned }) => owned.length > 0 && owned.some(({ first }) => first !== null && first.activation !== null)
+/** Whether its reservation has nothing left for a job that is ready by nothing else. @param {Activation} a */
+const isOut = ({ extras }) => extras.pool !== null && extras.pool.isOut
 
 /** What is only read. @type {Extras} */
 const NO_EXTRAS = /* @__PURE__ */ Object.freeze(new Extras())
@@ -1203,9 +1184,9 @@ export class Job {
     return work instanceof Task ? work : null
   }
   get state() {
-    const { state, dispatcher, extras } = this.#activation
-    if (state === READY && extras.pool !== null && extras.pool.isOut) return 'depleted'
-    return STATES[state === RUNNING && !dispatcher.inRound ? READY : state]
+    const { state, dispatcher } = this.#activation
+    if (dispatcher.running === this.#activation) return dispatcher.inRound ? 'running' : 'ready'
+    return isOut(this.#activation) ? 'depleted' : STATES[state]
   }
   /** Host timestamp, ms. */
   get release() { return this.#activation.release }
@@ -1551,7 +1532,10 @@ class WaitNode {
     this.activation = activation
     this.standing = standingToLend(activation)
     this.order = order
-    this.index = OUTSIDE
+    /** @type {Heap<WaitNode> | null} */
+    this.heap = null
+    /** @type {WaitNode | null} */
+    this.child = null
     /** @type {WaitNode | null} */
     this.before = null
     /** @type {WaitNode | null} */
@@ -1631,14 +1615,13 @@ class Queue {
   /** @param {Waitable} waitable @param {Job | null} job */
   #order(waitable, job) {
     const activation = job && activationOf(job)
-    const heap = this.#heap ??= new Heap(node => this.#ranking.keyOf(node.standing),
-      (a, b) => this.#ranking.compareStandings(a.standing, b.standing) || a.order - b.order)
+    const heap = this.#heap ??= new Heap((a, b) => this.#ranking.compareStandings(a.standing, b.standing) || a.order - b.order)
     const dispatcher = (activation ?? this.#owner)?.dispatcher ?? null
     if (heap.size === 0) {
       this.#dispatcher = dispatcher
     } else if (this.#dispatcher === null && dispatcher !== null) {
       const nodes = []
-      while (heap.size > 0) nodes.push(heap.shift())
+      for (let node = heap.shift(); node !== null; node = heap.shift()) nodes.push(node)
       this.#dispatcher = dispatcher
       for (const node of nodes) heap.push(node)
     }
@@ -2177,7 +2160,10 @@ class Entry {
     this.kind = kind
     this.subject = subject
     this.ref = ref
-    this.index = OUTSIDE
+    /** @type {Heap<Entry> | null} */
+    this.heap = null
+    /** @type {Entry | null} */
+    this.child = null
     /** @type {Entry | null} */
     this.before = null
     /** @type {Entry | null} */
@@ -2197,7 +2183,7 @@ class Entry {
 /** What is to happen, by time, then creation: of each kind apart. */
 class Timeline {
   lines = [REPLENISHMENT, ALARM, RELEASE, MISS].map(() =>
-    /** @type {Heap<Entry>} */ (new Heap(entry => entry.key, (a, b) => a.order - b.order)))
+    /** @type {Heap<Entry>} */ (new Heap((a, b) => a.key - b.key || a.order - b.order)))
   /** No entry is due earlier. */
   due = Infinity
   /** Entries that keep the process alive. */
@@ -2234,7 +2220,7 @@ class Timeline {
 
   /** @param {Entry} entry @returns {boolean} whether it was still there */
   remove(entry) {
-    if (entry.index === OUTSIDE) return false
+    if (entry.heap === null) return false
     this.lines[entry.kind].remove(entry)
     if (entry.ref) this.refs--
     return true
@@ -2406,8 +2392,8 @@ class Accounts {
   constructor(settings) {
     /** @type {Host} */
     this.host = settings.host
-    /** The key of KEYS; null where to compare runs code of users. */
-    this.key = settings.key
+    /** Whether to compare runs no code of users. */
+    this.isKnown = settings.isKnown
     this.slice = settings.slice
     this.onOverrun = settings.onOverrun
     this.onStall = settings.onStall
@@ -2463,7 +2449,7 @@ class Accounts {
     const { time } = this
     const ms = this.read() - time
     if (ms <= this.slice) return
-    this.stall(null, ms, this.key !== null ? 'observer' : this.observers === null ? 'policy' : 'observer or policy')
+    this.stall(null, ms, this.isKnown ? 'observer' : this.observers === null ? 'policy' : 'observer or policy')
   }
 
   /**
@@ -2565,80 +2551,67 @@ let isRefreshing = false
 const MOST_REFRESHES = 1e6
 
 /**
- * The ready jobs of a reservation, in the order of their own keys. Only the first of them stands in the ready queue, by
- * the standing that the reservation gives it, and only if it goes before one of them that runs; so one node moves when that
- * standing changes, however many jobs there are. While the reservation gives them none, all of them are out.
- *
- * Some are ranked each by itself: a job in a critical section, or one that others wait for, is in the ready queue
- * beside the first; and one that waits may lend its own.
+ * The jobs that are ready by a reservation alone, in the order of their own keys. Together they are one node of the ready
+ * queue, which stands there by the reservation for the first of them; so one node moves when the reservation's standing
+ * changes, however many jobs there are. While the reservation gives them none, it is in no queue, and all of them are out.
  */
 class Pool {
   isOut = false
-  /** @type {Activation | null} */
+  /** For whom it stands in the ready queue. @type {Activation | null} */
   first = null
-  /** All others. @type {Heap<Activation>} */
-  heap
-  /** @type {Set<Activation>} */
-  apart = new Set()
+  /** @type {Standing} */
+  standing = SPENT
+  /** @type {Heap<any> | null} */
+  heap = null
+  /** @type {any} */
+  child = null
+  /** @type {any} */
+  before = null
+  /** @type {any} */
+  after = null
+  /** Jobs whose standing may depend on the reservation's: those that wait, are lent others' or are in a section. @type {Set<Activation>} */
+  dependents = new Set()
+  #jobs
   #dispatcher
 
   /** @param {Dispatcher} dispatcher */
   constructor(dispatcher) {
     this.#dispatcher = dispatcher
-    this.heap = new Heap(a => dispatcher.keyOf(a), (a, b) => dispatcher.compareOwn(a, b))
+    this.#jobs = /** @type {Heap<Activation>} */ (new Heap((a, b) => dispatcher.compareAs(a, a, b, b)))
   }
 
   /** @param {Activation} a */
-  setApart(a) {
-    this.apart.add(a)
-  }
-
-  /** @param {Activation} a that is apart no more */
-  forget(a) {
-    this.apart.delete(a)
-  }
-
-  /** @param {Activation} a to be followed by `check` */
   push(a) {
-    if (this.first !== null && this.#dispatcher.compareOwn(a, this.first) < 0) this.#retreat()
-    this.heap.push(a)
+    extrasOf(a).pool = this
+    this.#jobs.push(a)
+    this.#place()
   }
 
-  /** @param {Activation} a to be followed by `check` */
+  /** @param {Activation} a */
   remove(a) {
-    if (a !== this.first) return this.heap.remove(a)
-    this.first = null
-    this.#dispatcher.ready.remove(a)
+    a.extras.pool = null
+    this.#jobs.remove(a)
+    this.#place()
   }
 
-  /** Has the one in the ready queue that belongs there, after anybody has come, gone, or had his turn. */
-  check() {
+  /** Has it stand for the first of its jobs. */
+  #place() {
+    const first = this.isOut ? null : this.#jobs.first
+    if (first === this.first) return
     const dispatcher = this.#dispatcher
-    const { running } = dispatcher
-    const runs = running !== null && running.extras.server?.pool === this && this.holds(running) ? running : null
-    if (this.first !== null) {
-      if (this.isOut || runs !== null && dispatcher.compareOwn(runs, this.first) < 0) this.#retreat()
-    } else if (!this.isOut && this.heap.size > 0) {
-      const best = /** @type {Activation} */ (this.heap.first)
-      if (runs !== null && dispatcher.compareOwn(runs, best) < 0) return
-      this.heap.shift()
-      this.first = best
-      best.standing = dispatcher.ownStanding(best)
-      dispatcher.ready.push(best)
-    }
+    if (this.first !== null) dispatcher.ready.remove(this)
+    this.first = first
+    if (first === null) return
+    this.standing = first.standing = dispatcher.ownStanding(first)
+    dispatcher.ready.push(this)
   }
 
-  /** Whether one of its jobs stands by the reservation alone. @param {Activation} a */
-  holds(a) {
-    return isPooled(a) && a.standing === this.#dispatcher.ownStanding(a)
-  }
-
-  /** Takes the first out of the ready queue. */
-  #retreat() {
-    const first = /** @type {Activation} */ (this.first)
-    this.first = null
-    this.#dispatcher.ready.remove(first)
-    this.heap.push(first)
+  /** @param {boolean} isOut */
+  #turn(isOut) {
+    this.isOut = true
+    this.#place()
+    this.isOut = isOut
+    this.#place()
   }
 
   /**
@@ -2649,11 +2622,15 @@ class Pool {
   refresh(isOut, jobs) {
     const dispatcher = this.#dispatcher
     const wasOut = this.isOut
-    if (this.first !== null) this.#retreat()
-    this.isOut = isOut
-    if (dispatcher.running?.extras.server?.pool === this) dispatcher.refresh(dispatcher.running)
-    for (const a of [...this.apart]) dispatcher.refresh(a)
-    this.check()
+    // Those that something else lets go on leave before all are out, and come back after that.
+    this.#turn(wasOut && isOut)
+    for (const a of [...this.dependents]) {
+      if (a.extras.gates > 0 || isLent(a.extras) || a.waiting !== null && a.waiting.isRanked) dispatcher.refresh(a)
+      else this.dependents.delete(a)
+    }
+    this.#turn(isOut)
+    const { running } = dispatcher
+    if (running !== null && running.extras.pool === this) running.standing = dispatcher.ownStanding(running)
     if (wasOut && this.first !== null) dispatcher.giveWay(this.first)
     else dispatcher.reconsider()
     if (dispatcher.observers !== null && isOut !== wasOut) this.#tell([...jobs].map(activationOf))
@@ -2664,7 +2641,7 @@ class Pool {
   #tell(jobs) {
     this.#dispatcher.read()
     for (const a of jobs) {
-      if (a.extras.pool !== this) continue
+      if (a.extras.pool !== this || a === this.#dispatcher.running) continue
       if (this.isOut) this.#dispatcher.emitDepletion(a)
       else this.#dispatcher.emit('wake', a)
     }
@@ -2676,6 +2653,8 @@ class Dispatcher extends Accounts {
   /** Whether anything happened that may change who runs. */
   #changed = false
   #rotation = 0
+  /** That of the running job when it comes back, if it has woken its equal; else 0. */
+  #stamp = 0
   /** Stamps of continuations, in order, and ahead of all equals that are none. */
   #continuation = Number.MIN_SAFE_INTEGER
   /** From when on what is due happens. */
@@ -2709,8 +2688,9 @@ class Dispatcher extends Accounts {
     this.paused = settings.paused
     this.onMiss = settings.onMiss
 
-    /** @type {Heap<Activation>} */
-    this.ready = new Heap(a => this.keyOf(a.standing), (a, b) => this.compare(a, b))
+    /** @type {Heap<Activation | Pool>} */
+    this.ready = new Heap((a, b) =>
+      this.compareAs(a.standing, /** @type {Activation} */ (a.first), b.standing, /** @type {Activation} */ (b.first)))
     this.timeline = new Timeline(this)
     /** Wakers outside: while there are any, a closed scheduler is not deadlocked. */
     this.holds = 0
@@ -2736,17 +2716,11 @@ class Dispatcher extends Accounts {
 
   // Order
 
-  /** @param {Standing} standing */
-  keyOf(standing) {
-    if (standing.band !== 0) return standing.band > 0 ? -Infinity : Infinity
-    return this.key === null ? 0 : this.key(standing.job)
-  }
-
   /** @param {Standing} a @param {Standing} b */
   compareStandings(a, b) {
     if (a.band !== b.band) return b.band - a.band
     const { policy } = this
-    if (this.key !== null) return policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
+    if (this.isKnown) return policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
     try {
       return policy.compare(a.job, b.job)
     } catch (error) {
@@ -2755,20 +2729,20 @@ class Dispatcher extends Accounts {
     }
   }
 
-  /** @param {Activation} a @param {Activation} b @returns {number} negative when `a` is more eligible; never 0 */
-  compare(a, b) {
-    return this.#compareRanks(a, b) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
+  /**
+   * The total order: by standing, then rotation, release and id.
+   *
+   * @param {Standing} standing of `a` @param {Activation} a @param {Standing} other of `b` @param {Activation} b
+   * @returns {number} negative when `a` is more eligible; never 0
+   */
+  compareAs(standing, a, other, b) {
+    return this.compareStandings(standing, other) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
   }
 
-  /** Without turns: 0 for equals. Those that stand by one reservation rank by their own keys. @param {Activation} a @param {Activation} b */
-  #compareRanks(a, b) {
-    if (a.standing === b.standing && isPooled(a) && isPooled(b)) return this.compareStandings(a, b)
-    return this.compareStandings(a.standing, b.standing)
-  }
-
-  /** By their own keys. @param {Activation} a @param {Activation} b @returns {number} never 0 */
-  compareOwn(a, b) {
-    return this.compareStandings(a, b) || a.stamp - b.stamp || a.release - b.release || a.id - b.id
+  /** The most eligible of the jobs that are ready, the running one included. */
+  get best() {
+    const { first } = this.ready
+    return first === null ? null : first.first
   }
 
   // Releases
@@ -2863,7 +2837,7 @@ class Dispatcher extends Accounts {
   #arrive(a) {
     if (a.deadline < Infinity) this.#expectMiss(a)
     this.#enqueue(a, 'release')
-    if (a === this.ready.first) this.reconsider()
+    if (a === this.best) this.reconsider()
     this.loop.rest()
   }
 
@@ -2885,59 +2859,35 @@ class Dispatcher extends Accounts {
     if (server !== null) server.ready(a.job, this.current === null ? this.time : this.read())
     a.standing = this.standingOf(a)
     a.stamp = this.#rotation
-    this.#put(a)
+    a.state = READY
+    this.#insert(a)
     if (this.observers === null) return
     this.emit(type, a)
-    if (a.standing === SPENT) this.emitDepletion(a)
+    if (isOut(a)) this.emitDepletion(a)
   }
 
-  /** Makes a job ready, and puts it where its standing belongs. @param {Activation} a in no queue */
-  #put(a) {
-    this.#insert(a)
-    this.regroup(a)
-  }
-
-  /** @param {Activation} a who has come, gone, or had his turn */
-  regroup(a) {
-    a.extras.server?.pool.check()
-  }
-
-  /** @param {Activation} a to be followed by `regroup` */
+  /** Puts a ready job where its standing belongs. @param {Activation} a in no queue */
   #insert(a) {
-    a.state = READY
-    const { server } = a.extras
-    if (server !== null) {
-      if (server.pool.holds(a)) {
-        server.pool.forget(a)
-        extrasOf(a).pool = server.pool
-        server.pool.push(a)
-        return
-      }
-      server.pool.setApart(a)
-    }
-    if (a.standing === SPENT) a.state = DEPLETED
+    if (this.#isPooled(a, a.standing)) a.extras.server?.pool.push(a)
     else this.ready.push(a)
   }
 
-  /** Takes a ready job from its queue; one that is out becomes depleted, and is in none. @param {Activation} a */
-  take(a) {
-    this.#extract(a)
-    this.regroup(a)
+  /** Whether its reservation alone gives a job its standing. @param {Activation} a @param {Standing} standing */
+  #isPooled(a, standing) {
+    const { server, gates } = a.extras
+    return server !== null && gates === 0 && standing === this.ownStanding(a)
   }
 
-  /** @param {Activation} a to be followed by `regroup` */
+  /** @param {Activation} a ready */
   #extract(a) {
     const { pool } = a.extras
-    if (pool === null) return this.ready.remove(a)
-    if (pool.isOut) a.state = DEPLETED
-    pool.remove(a)
-    a.extras.pool = null
+    if (pool !== null) pool.remove(a)
+    else this.ready.remove(a)
   }
 
-  /** Its reservation has nothing left for it. @param {Activation} a in no queue */
+  /** Its reservation has nothing left for it. @param {Activation} a */
   #deplete(a) {
     if (a.pace !== null) a.pace.turn = a.cost
-    this.#put(a)
     if (this.observers !== null) this.emitDepletion(a)
   }
 
@@ -2957,11 +2907,7 @@ class Dispatcher extends Accounts {
 
   /** Has the running job come back at its next point if it is no longer the most eligible. */
   reconsider() {
-    const { running } = this
-    if (running === null) return
-    this.regroup(running)
-    const { first } = this.ready
-    if (running.standing === SPENT || first !== null && this.compare(first, running) < 0) this.interrupt()
+    if (this.running !== null && this.running !== this.best) this.interrupt()
   }
 
   /** Has the running job come back at its next point, because it has woken its equal. */
@@ -2989,7 +2935,7 @@ class Dispatcher extends Accounts {
     this.#waiters?.delete(a.job)
     if (!this.inRound || this.observers !== null) this.read()
     this.#enqueue(a, 'wake')
-    if (a.state === READY) this.giveWay(a)
+    if (!isOut(a)) this.giveWay(a)
     if (!this.inRound) this.loop.rest()
   }
 
@@ -2997,21 +2943,24 @@ class Dispatcher extends Accounts {
   giveWay(a) {
     const { running } = this
     if (running === null) return
-    const order = this.#compareRanks(a, running)
+    const isPooled = a.extras.pool !== null && a.extras.pool === running.extras.pool
+    const order = isPooled ? this.compareStandings(a, running) : this.compareStandings(a.standing, running.standing)
     // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
     if (order === 0) {
-      this.#rotate(running)
+      this.#stamp = ++this.#rotation
+      if (running.pace !== null) running.pace.turn = running.cost
       this.#shorten()
     } else if (!(order > 0)) {
       this.interrupt()
     }
   }
 
-  /** @param {Activation} a the running job */
-  #rotate(a) {
-    a.stamp = isContinuation(a) && !this.#hasPeer(a) ? this.#continuation++ : ++this.#rotation
+  /** Puts the running job after its equals. @param {Activation} a @param {number} stamp */
+  #rotate(a, stamp) {
     if (a.pace !== null) a.pace.turn = a.cost
-    this.regroup(a)
+    this.#extract(a)
+    a.stamp = isContinuation(a) && !this.#hasPeer(a) ? this.#continuation++ : stamp
+    this.#insert(a)
   }
 
   // Re-keying
@@ -3052,12 +3001,11 @@ class Dispatcher extends Accounts {
     const before = a[key]
     const isPending = a.state === PENDING
     if (!isPending) extrasOf(a).level ??= a.level // fixed at release
-    if (a.state === READY) this.take(a)
+    if (a.state === READY) this.#extract(a)
     a[key] = value
     if (a.extras.rank !== null) a.extras.rank = null
     if (a.extras.background !== null) a.extras.background = null
-    a.standing = this.standingOf(a)
-    if (!isPending) return this.#place(a)
+    if (!isPending) return this.#place(a, this.standingOf(a))
     // The level has changed, by which resources compute their ceilings.
     const uses = a.extras.uses ?? []
     for (const resource of uses) resource.detach(a.job)
@@ -3096,20 +3044,23 @@ class Dispatcher extends Accounts {
   /** @param {Activation} a */
   restand(a) {
     if (a.state >= DONE) return
+    const { server, pool } = a.extras
+    if (server !== null && isLent(a.extras)) server.pool.dependents.add(a)
     const standing = this.standingOf(a)
-    const isMisplaced = a.state === READY && isPooled(a) !== (a.extras.pool !== null)
-    if (a.standing === standing && !isMisplaced) return
-    if (a.state === READY) this.take(a)
-    a.standing = standing
-    this.#place(a)
+    if (standing === a.standing && (a.state !== READY || this.#isPooled(a, standing) === (pool !== null))) return
+    const wasOut = isOut(a) && a !== this.running
+    if (a.state === READY) this.#extract(a)
+    if (wasOut && standing !== SPENT) return this.unblock(a)
+    this.#place(a, standing)
+    if (!wasOut && isOut(a) && a !== this.running) this.#deplete(a)
   }
 
-  /** Puts a job where its standing belongs; a ready one is in no queue. @param {Activation} a */
-  #place(a) {
+  /** Puts a job where a standing belongs; a ready one is in no queue. @param {Activation} a @param {Standing} standing */
+  #place(a, standing) {
+    a.standing = standing
     if (a.state === WAITING) return a.waiting?.refresh()
-    if (a.state === DEPLETED && a.standing !== SPENT) return this.unblock(a)
-    if (a.state === READY && a.standing === SPENT) return this.#deplete(a)
-    if (a.state === READY || a.state === DEPLETED) this.#put(a)
+    if (a.state !== READY) return
+    this.#insert(a)
     this.reconsider()
   }
 
@@ -3151,8 +3102,7 @@ class Dispatcher extends Accounts {
       // What async code awaits cannot be left: it is told at its next yield.
       if (a.waiting === null) return true
       this.#letGo(a)
-    } else if ((a.state === READY || a.state === DEPLETED) && a.started === undefined) {
-      if (a.state === READY) this.take(a)
+    } else if (a.started === undefined) {
       this.finish(a, CANCELLED, reason)
     } else if (this.current === a) {
       this.interrupt()
@@ -3176,13 +3126,13 @@ class Dispatcher extends Accounts {
     const extras = extrasOf(a)
     const { server } = extras
     if (server === null) return
-    server.detach(a.job)
-    server.pool.forget(a)
-    if (a.state === READY) this.take(a) // its place is in the pool, whatever its standing
+    const wasOut = isOut(a)
+    if (a.state === READY) this.#extract(a)
+    server.pool.dependents.delete(a)
     extras.server = null
-    a.standing = this.standingOf(a)
-    this.#place(a)
-    server.pool.check()
+    server.detach(a.job)
+    if (wasOut) this.unblock(a)
+    else this.#place(a, this.standingOf(a))
   }
 
   /** Has the reason of a cancellation thrown at the next resume. @param {Activation} a */
@@ -3202,6 +3152,7 @@ class Dispatcher extends Accounts {
       if ((state === DONE || a.posted) && !extras.delivered) outcome = extras.reason
       if (Object.is(outcome, extras.reason) && !(state === DONE && extras.delivered)) state = CANCELLED
     }
+    if (a.state === READY) this.#extract(a)
     a.state = state
     a.outcome = outcome
     a.finished = this.time
@@ -3240,7 +3191,7 @@ class Dispatcher extends Accounts {
     }
     if (extras.server !== null) {
       extras.server.detach(a.job)
-      extras.server.pool.forget(a)
+      extras.server.pool.dependents.delete(a)
     }
     if (extras.uses !== null) for (const resource of extras.uses) resource.detach(a.job)
     extras.server = extras.uses = null
@@ -3464,7 +3415,7 @@ class Dispatcher extends Accounts {
       const next = this.paused ? null : this.#choose()
       if (next === null) return null
       if (next !== this.running) this.#dispatch(next)
-      if (this.key === null || this.hasTold) this.watch()
+      if (!this.isKnown || this.hasTold) this.watch()
       if (!this.#changed) break
     }
     return this.running
@@ -3477,13 +3428,15 @@ class Dispatcher extends Accounts {
    * @returns {Activation | null}
    */
   #choose() {
-    let { running } = this
-    if (running !== null && running.standing === SPENT) {
+    const { running } = this
+    if (running !== null && isOut(running)) {
       this.#deplete(running)
-      running = this.running = null
+      this.running = null
+    } else if (running !== null && this.#stamp > 0) {
+      this.#rotate(running, this.#stamp)
     }
-    const best = this.ready.first
-    let next = best === null || (running !== null && this.compare(running, best) < 0) ? running : best
+    this.#stamp = 0
+    let next = this.best
     if (next !== null && this.gates.length > 0) {
       const top = this.gates[this.gates.length - 1]
       if (next !== top.activation && !this.#passes(next, top.ceiling)) next = top.activation
@@ -3505,17 +3458,12 @@ class Dispatcher extends Accounts {
   #dispatch(next) {
     const last = this.running
     const isFirst = next.started === undefined
-    this.#extract(next)
     if (last !== null) {
       last.preemptions++
       if (last.pace === null || last.pace.turn !== last.cost) this.stats.slices++
-      this.#insert(last)
     }
-    next.state = RUNNING
     this.running = next
     if (isFirst) next.started = this.time
-    if (last !== null) this.regroup(last)
-    this.regroup(next)
     if (this.observers === null) return
     if (last !== null) this.emit('preempt', last, { by: next.job })
     this.emit(isFirst ? 'start' : 'resume', next)
@@ -3585,8 +3533,9 @@ class Dispatcher extends Accounts {
   /** The job waits before its reservation is charged: what it waits for follows its standing. @param {Activation} a */
   #block(a) {
     this.running = null
+    this.#extract(a)
     a.state = WAITING
-    if (a.waiting?.isRanked) a.extras.server?.pool.setApart(a)
+    if (a.waiting?.isRanked) a.extras.server?.pool.dependents.add(a)
   }
 
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
@@ -3617,7 +3566,6 @@ class Dispatcher extends Accounts {
    */
   #account(a, outcome) {
     const { time } = this
-    const pool = a.extras.server?.pool
     if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest(a.job, time)
     if (outcome === BLOCKED) {
       this.#waiters?.add(a.job)
@@ -3636,39 +3584,37 @@ class Dispatcher extends Accounts {
     if (outcome !== POINT) this.stats.slices++
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
-    if (outcome !== POINT) pool?.check()
     this.settle()
     if (this.running !== a || a.cost - (a.pace?.turn ?? 0) < this.slice) return
-    this.#rotate(a)
+    this.#rotate(a, ++this.#rotation)
     this.stats.slices++
   }
 
   // The order of continuations
 
-  /** Puts a continuation ahead of its equals, after the continuations that wait. @param {Activation} a */
+  /**
+   * Puts a continuation ahead of its equals, after the continuations that wait.
+   *
+   * @param {Activation} a @returns {boolean} whether it is the most eligible
+   */
   goFirst(a) {
     const isReady = a.state === READY
-    if (isReady) this.ready.remove(a)
+    if (isReady) this.#extract(a)
     a.stamp = this.#continuation++
-    if (isReady) this.ready.push(a)
-  }
-
-  /** Whether a continuation equal to `a` is ready, which takes turns with it. @param {Activation} a */
-  hasRival(a) {
-    const { first } = this.ready
-    return first !== null && first.stamp < 0 && this.compareStandings(first.standing, a.standing) === 0
+    if (isReady) this.#insert(a)
+    return a === this.best
   }
 
   /**
    * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not begun
    * does not: on the platform, continuations go before tasks.
    *
-   * @param {Activation} a
+   * @param {Activation} a in no queue
    */
   #hasPeer(a) {
-    const { first } = this.ready
-    return first !== null && first.stamp >= 0 && !(first.started === undefined && first.posted) &&
-      this.compareStandings(first.standing, a.standing) === 0
+    const { best } = this
+    return best !== null && best.stamp >= 0 && !(best.started === undefined && best.posted) &&
+      this.compareStandings(best.standing, a.standing) === 0
   }
 
   // What the handle asks for
@@ -3755,7 +3701,7 @@ function settingsOf(options, inForce) {
     settings[name] = options[name] === undefined ? inForce[name] : check(name, options[name])
   }
   settings.host ??= defaultHost()
-  settings.key = KEYS.get(settings.policy.compare) ?? null
+  settings.isKnown = KNOWN.has(settings.policy.compare)
   return settings
 }
 
@@ -4046,8 +3992,12 @@ export const seam = /* @__PURE__ */ Object.freeze({
   gate(job, level) {
     const a = activationOf(job)
     const gate = new Gate(a, level)
-    extrasOf(a).gates++
-    a.dispatcher.regroup(a)
+    const { server } = extrasOf(a)
+    a.extras.gates++
+    if (server !== null) {
+      server.pool.dependents.add(a)
+      a.dispatcher.refresh(a)
+    }
     a.dispatcher.gates.push(gate)
     a.dispatcher.raiseCeilings()
     return gate
@@ -4622,7 +4572,7 @@ function yieldIn(a) {
   const isFirst = isContinuation(a)
   if (isRunning) {
     received++
-    if (budget.left > 1 && !(isFirst && dispatcher.hasRival(a))) {
+    if (budget.left > 1 && (!isFirst || dispatcher.goFirst(a))) {
       budget.left--
       driver.passed = true
       return driver.pass()

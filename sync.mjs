@@ -314,7 +314,11 @@ export class Resource {
   }
 }
 
-/** That a job may use a resource. @typedef {{ level: number, order: number, index: number, before: any, after: any }} Declaration */
+/**
+ * That a job may use a resource.
+ *
+ * @typedef {{ level: number, order: number, heap: any, child: any, before: any, after: any }} Declaration
+ */
 
 /** Who may use a resource, and who does. */
 class Ceiling {
@@ -325,7 +329,7 @@ class Ceiling {
   /** @type {Map<Job, Declaration>} */
   #declarations = new Map()
   /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
-  #highest = new Heap(({ level }) => -level, (a, b) => a.order - b.order)
+  #highest = new Heap((a, b) => b.level - a.level || a.order - b.order)
   #declared = 0
   /** @type {Scheduler | null} */
   scheduler = null
@@ -350,7 +354,7 @@ class Ceiling {
     }
     if (this.#declarations.has(job)) return
     this.scheduler = scheduler
-    const declaration = { level, order: this.#declared++, index: -1, before: null, after: null }
+    const declaration = { level, order: this.#declared++, heap: null, child: null, before: null, after: null }
     this.#declarations.set(job, declaration)
     this.#highest.push(declaration)
     this.#gate?.raise(this.level)

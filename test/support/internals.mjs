@@ -1,9 +1,8 @@
 /** The invariants of rt.mjs's header, looked up in the scheduler's own objects. */
 import { seam } from '../../rt.mjs'
 
-const [PENDING, READY, RUNNING, WAITING, DEPLETED, DONE] = [0, 1, 2, 3, 4, 5]
+const [PENDING, READY, WAITING, DONE] = [0, 1, 2, 3]
 const [REPLENISHMENT, , RELEASE] = [0, 1, 2, 3]
-const OUTSIDE = -1
 
 /** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} its dispatcher */
 export function dispatcherOf(scheduler) {
@@ -27,11 +26,12 @@ export const isAwaited = ({ timeline, loop, hasWork }) => timeline.refs > 0 || l
 function orderedPairs(heap) {
   const pairs = []
   const nodes = new Set()
-  for (const [index, head] of heap.heads.entries()) {
-    if (index > 0) pairs.push([heap.heads[(index - 1) >> 2], head])
-    for (let node = head; node !== null; node = node.after) {
-      nodes.add(node)
-      if (node.after) pairs.push([node, node.after])
+  const rest = heap.first === null ? [] : [heap.first]
+  for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
+    nodes.add(node)
+    for (let { child } = node; child !== null; child = child.after) {
+      pairs.push([node, child])
+      rest.push(child)
     }
   }
   return { nodes, pairs }
@@ -50,13 +50,10 @@ export function checkInvariants(dispatcher, activations, reservations, { isOrder
   const { ready, running, current, gates, timeline } = dispatcher
   const named = (/** @type {any} */ a) => a.job.name
   const { nodes, pairs } = orderedPairs(ready)
-  const order = (/** @type {any} */ a, /** @type {any} */ b) =>
-    ready.key(a) - ready.key(b) || (ready.key(a) < ready.key(b) ? -1 : ready.tie(a, b))
 
   // 1, 2
-  if (nodes.size !== ready.size) note(`the ready queue counts ${ready.size} jobs and has ${nodes.size}`)
+  if (nodes.size !== ready.size) note(`the ready queue counts ${ready.size} nodes and has ${nodes.size}`)
   if (current !== null && current !== running) note(`${named(current)} is current, not running`)
-  for (const a of nodes) if (a.state !== READY) note(`${named(a)} is in the ready queue and is ${a.job.state}`)
   const misplaced = isOrdered ? note : () => {}
   const pools = new Set()
   for (const a of activations) {
@@ -67,20 +64,22 @@ export function checkInvariants(dispatcher, activations, reservations, { isOrder
     }
     const { pool } = extras
     if (pool !== null && pool !== extras.server?.pool) note(`${named(a)} is ready in the pool of another reservation`)
-    is(READY, nodes.has(a) || pool !== null && a.index !== OUTSIDE, 'in the ready queue or in a pool')
+    is(READY, nodes.has(a) || pool !== null && a.heap !== null && a.heap !== ready, 'in the ready queue or in a pool')
+    if (nodes.has(a) && pool !== null) note(`${named(a)} is in the ready queue and in a pool`)
     if (pool !== null) pools.add(pool)
-    is(RUNNING, running === a, 'the running job')
+    if (running === a && state !== READY) note(`${named(a)} is the running job, and not ready`)
     if (state >= DONE) continue
     const isAway = extras.driver !== null && extras.driver.promise === null
-    if (state !== WAITING || !isAway) is(WAITING, a.waiting !== null && state !== RUNNING, 'waiting for something')
-    is(PENDING, extras.pending !== null && extras.pending.index !== OUTSIDE && state === PENDING,
+    if (state !== WAITING || !isAway) is(WAITING, a.waiting !== null, 'waiting for something')
+    is(PENDING, extras.pending !== null && extras.pending.heap !== null && state === PENDING,
       'on the timeline')
-    if (state === DEPLETED && !extras.server) note(`${named(a)} is depleted without a reservation`)
     checkStanding(dispatcher, a, misplaced)
   }
-  for (const pool of pools) checkPool(dispatcher, pool, nodes, note, misplaced)
+  for (const pool of pools) checkPool(dispatcher, pool, activations, nodes, note, misplaced)
   // 3
-  for (const [a, b] of pairs) if (!(order(a, b) < 0)) misplaced(`${named(a)} is before ${named(b)} in the ready queue`)
+  for (const [a, b] of pairs) {
+    if (!(ready.order(a, b) < 0)) misplaced(`${named(a.first)} is before ${named(b.first)} in the ready queue`)
+  }
   // 4
   let ceiling = -Infinity
   for (const gate of gates) {
@@ -113,28 +112,22 @@ export function checkInvariants(dispatcher, activations, reservations, { isOrder
 }
 
 /**
- * Whether the first of a reservation's jobs, and no other, is in the ready queue.
+ * Whether a pool is in the ready queue by the first of its jobs; in none while it is out or empty.
  *
- * @param {any} dispatcher @param {any} pool @param {Set<any>} ready @param {(text: string) => void} note
- * @param {(text: string) => void} misplaced notes what is out of order
+ * @param {any} dispatcher @param {any} pool @param {Iterable<any>} activations @param {Set<any>} ready
+ * @param {(text: string) => void} note @param {(text: string) => void} misplaced notes what is out of order
  */
-function checkPool(dispatcher, pool, ready, note, misplaced) {
-  const { first, heap, isOut } = pool
-  const { running } = dispatcher
+function checkPool(dispatcher, pool, activations, ready, note, misplaced) {
+  const { first, isOut } = pool
   const named = (/** @type {any} */ a) => a.job.name
-  const { nodes, pairs } = orderedPairs(heap)
-  const isBefore = (/** @type {any} */ a, /** @type {any} */ b) => dispatcher.compareOwn(a, b) < 0
-  for (const [a, b] of pairs) if (!isBefore(a, b)) misplaced(`${named(a)} is before ${named(b)} in a pool`)
-  for (const a of nodes) if (a.extras.pool !== pool) note(`${named(a)} is in a pool, and does not know`)
-  if (first !== null && !ready.has(first)) note(`${named(first)} is first in its pool and not in the ready queue`)
-  if (isOut && first !== null) note(`${named(first)} is out and in the ready queue`)
-  const best = heap.first
-  if (isOut || best === null) return
-  if (first !== null && !isBefore(first, best)) misplaced(`${named(best)} goes before the first of its pool`)
-  if (first !== null) return
-  const runs = running !== null && running.extras.server?.pool === pool && pool.holds(running)
-  const report = runs ? misplaced : note
-  if (!runs || !isBefore(running, best)) report(`${named(best)} is not in the ready queue`)
+  if (ready.has(pool) !== (first !== null)) note(`a pool is ${first ? 'not ' : ''}in the ready queue`)
+  const members = [...activations].filter(a => a.extras.pool === pool)
+  if (isOut && first !== null) note(`${named(first)} is out and first in the ready queue`)
+  if (!isOut && first === null && members.length > 0) note(`${named(members[0])} is not in the ready queue`)
+  if (first === null) return
+  for (const a of members) {
+    if (a !== first && !(dispatcher.compareAs(first, first, a, a) < 0)) misplaced(`${named(a)} goes before the first of its pool`)
+  }
 }
 
 /**
@@ -146,7 +139,7 @@ function checkStanding(dispatcher, a, note) {
   // Those that nobody asks find it when somebody does.
   const pool = a.extras.server?.pool
   if (a.state === READY && a.extras.pool && a !== a.extras.pool.first) return
-  const isAsked = a.state === RUNNING || a.state === READY || a.waiting?.isRanked
+  const isAsked = a.state === READY || a.waiting?.isRanked
   if (pool !== undefined && !isAsked) return
   const isEqual = (/** @type {any} */ one, /** @type {any} */ other) =>
     one === other || dispatcher.compareStandings(one, other) === 0
