@@ -13,8 +13,10 @@
 
 import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
-const { Fifo, Waitable, check, here, parameters: PARAMETERS } = seam
-const { callable, finite, flag, notNegative, number, oneOf, options: optionsOf, text, wrongType } = check
+const { Fifo, Waitable, check, here, parameters: TASK } = seam
+const {
+  among, callable, duration, elsewhere, finite, flag, interval, notNegative, number, options: checked, text, wrongType
+} = check
 
 /** @import { ArgumentsOf, Awaitable, Checked, CriticalSection, Job, JobOptions, Policy, ResultOf, Taking, TaskOptions, TaskParameters,
  *   Work, Yieldable } from './rt.mjs' */
@@ -28,34 +30,11 @@ export class TimeoutError extends Error {
   }
 }
 
-const duration = number('a finite number >= 0', value => Number.isFinite(value) && value >= 0)
-const interval = number('a finite number > 0', value => Number.isFinite(value) && value > 0)
 const timestamp = number('a number > -Infinity', value => value > -Infinity)
 const times = number('an integer >= 1 or Infinity', value => value === Infinity || Number.isSafeInteger(value) && value >= 1)
 const fraction = number('a number from 0 to 1', value => value >= 0 && value <= 1)
 const positiveFraction = number('a number > 0 and <= 1', value => value > 0 && value <= 1)
-/** @param {string[]} choices */
-const among = (...choices) => (/** @type {string} */ name, /** @type {any} */ value) => oneOf(name, value, choices)
-/** What else checks: Task, or the code that reads it. */
-const elsewhere = () => {}
-
-/** Checks of options, by name. @typedef {Record<string, (name: string, value: any) => unknown>} Checks */
-/** @type {Checks} */
-const TASK = Object.fromEntries(PARAMETERS.map(name => [name, elsewhere]))
-/** @type {Checks} */
-const SIGNAL = { signal: (_, value) => check.signal(value) }
-
-/**
- * Options: those that are given are known, and as they must be.
- *
- * @param {any} options @param {Checks} checks @returns {any}
- * @throws {TypeError | RangeError} naming the option
- */
-function checked(options, checks) {
-  optionsOf(options, Object.keys(checks))
-  for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
-  return options
-}
+const SIGNAL = { signal: check.signal }
 
 /** @param {AbortSignal | undefined} signal @param {() => void} end when it is aborted @returns {() => void} ends that */
 function follow(signal, end) {
@@ -65,7 +44,7 @@ function follow(signal, end) {
 
 /** The parameters of a task that are set. @param {any} source @returns {TaskOptions} */
 const parametersOf = source =>
-  Object.fromEntries(PARAMETERS.map(name => [name, source[name]]).filter(([, value]) => value !== undefined))
+  Object.fromEntries(Object.keys(TASK).map(name => [name, source[name]]).filter(([, value]) => value !== undefined))
 
 /**
  * Releases the jobs of some work. A task remains itself: its parameters are read at each release, and those
@@ -293,7 +272,7 @@ export function every(period, work, options = {}) {
 
 // ----------------------------------------------------------------------------------------------- 2 waiting
 
-const ACTING = { scheduler: elsewhere }
+const ACTING = { scheduler: check.scheduler }
 
 /** Waits for a time. */
 class Sleep extends Waitable {
@@ -309,7 +288,7 @@ class Sleep extends Waitable {
    */
   constructor(timeOf, options, ring = () => this.wake()) {
     super()
-    here(checked(options, ACTING)) // only at `begin` is it known which, but a wrong one is refused here
+    checked(options, ACTING)
     this.#timeOf = timeOf
     this.#options = options
     this.#ring = ring
@@ -1537,7 +1516,8 @@ export class Reservation extends Reserved {
       throw wrongType('kind', `${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}`, kind)
     }
     const isRankedByDeadline = kind === 'constant-bandwidth'
-    oneOf('depleted', depleted, isRankedByDeadline ? ['background', 'wait', 'postpone'] : ['background', 'wait'])
+    const whenDepleted = isRankedByDeadline ? among('background', 'wait', 'postpone') : among('background', 'wait')
+    whenDepleted('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
     const claim = claimOfReservation(name, capacity, period, priority, kind === 'deferrable')
     const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
@@ -1666,7 +1646,7 @@ export class IoReservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
    */
   resize(options) {
-    const { utilization } = optionsOf(options, ['utilization'])
+    const { utilization } = checked(options, { utilization: elsewhere })
     fraction('utilization', utilization)
     const account = accountOf(this)
     account.change(claimOfIo(this.name, utilization), account.priority)

@@ -519,6 +519,8 @@ const number = (wanted, isValid) => (name, value) => {
 const positive = number('a number > 0', value => value > 0)
 const notNegative = number('a number >= 0', value => value >= 0)
 const finite = number('a finite number', Number.isFinite)
+const duration = number('a finite number >= 0', value => value >= 0 && value < Infinity)
+const interval = number('a finite number > 0', value => value > 0 && value < Infinity)
 const counted = number("an integer >= 1 or 'auto'", value => Number.isSafeInteger(value) && value >= 1)
 
 /** @param {string} name @param {unknown} value @returns {number} points, or AUTO */
@@ -542,8 +544,8 @@ function text(name, value) {
   return value
 }
 
-/** @template {string} T @param {string} name @param {any} value @param {readonly T[]} choices @returns {T} */
-function oneOf(name, value, choices) {
+/** @param {string[]} choices @returns {(name: string, value: any) => any} */
+const among = (...choices) => (name, value) => {
   if (!choices.includes(value)) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
   return value
 }
@@ -568,21 +570,42 @@ function find(list, isWanted) {
   for (let i = 0; i < list.length; i++) if (isWanted(list[i])) return list[i]
 }
 
+/** How an option is checked, by its name. @typedef {Record<string, (name: string, value: any) => unknown>} Checks */
+
+/** Is checked by the code that reads it. */
+const elsewhere = () => {}
+/** @param {string[]} names @returns {Checks} of options that are checked elsewhere */
+const unchecked = (...names) => Object.fromEntries(names.map(name => [name, elsewhere]))
+
 /**
  * Options: an object of whose own names each is known, since others would be passed over in silence.
  *
- * @param {unknown} value @param {readonly string[]} known @param {string} [of] the parameter
+ * @param {unknown} value @param {Checks} checks @param {string} [of] the parameter
  * @returns {any}
  * @throws {TypeError} naming the option
  */
-function optionsOf(value, known, of = 'options') {
+function knownOptions(value, checks, of = 'options') {
   const options = record(of, value)
   for (const name in options) {
-    if (find(known, other => other === name) || !hasOwn(options, name)) continue
-    const meant = known.find(other => lettersBut(name, other) + lettersBut(other, name) <= 2)
-    const hint = meant === undefined ? `known are ${known.join(', ')}` : `did you mean '${meant}'?`
+    if (hasOwn(checks, name) || !hasOwn(options, name)) continue
+    const names = Object.keys(checks)
+    const meant = names.find(other => lettersBut(name, other) + lettersBut(other, name) <= 2)
+    const hint = meant === undefined ? `known are ${names.join(', ')}` : `did you mean '${meant}'?`
     throw new TypeError(`unknown option '${of === 'options' ? '' : `${of}.`}${name}'; ${hint}`)
   }
+  return options
+}
+
+/**
+ * The same, where those that are given are as they must be, too.
+ *
+ * @param {unknown} value @param {Checks} checks
+ * @returns {any}
+ * @throws {TypeError | RangeError} naming the option
+ */
+function optionsOf(value, checks) {
+  const options = knownOptions(value, checks)
+  for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
   return options
 }
 
@@ -597,14 +620,14 @@ function policyOf(value) {
   return record('policy', value)
 }
 
-/** @param {unknown} value @returns {any} */
-function abortSignal(value) {
+/** @param {string} name @param {unknown} value @returns {any} */
+function abortSignal(name, value) {
   const signal = /** @type {any} */ (value)
   try {
     if (typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function' &&
       typeof signal.removeEventListener === 'function') return signal
   } catch {} // what cannot be looked at is none
-  throw wrongType('signal', 'an AbortSignal', value)
+  throw wrongType(name, 'an AbortSignal', value)
 }
 
 /** @param {string} name @param {unknown} value @param {string} kind @returns {any} what the seam acts on */
@@ -625,8 +648,9 @@ function reservationHookOf(value) {
 
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
-  number, notNegative, finite, callable, flag, text, oneOf, signal: abortSignal, sections: sectionsOf, options: optionsOf,
-  wrongType, outOfRange, describe, refuseAsyncGenerator
+  number, notNegative, finite, duration, interval, callable, flag, text, among, elsewhere, unchecked, signal: abortSignal,
+  scheduler: (/** @type {string} */ _, /** @type {Scheduler} */ scheduler) => here({ scheduler }), sections: sectionsOf,
+  options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator
 })
 
 const abortError = () => new DOMException('The job was cancelled', 'AbortError')
@@ -778,8 +802,8 @@ export class Task {
     }
     this.name = typeof work === 'function' ? work.name : this.constructor.name
     if (options !== undefined) {
-      optionsOf(options, TASK_OPTIONS)
-      for (const name of TASK_OPTIONS) if (options[name] !== undefined) /** @type {any} */ (this)[name] = options[name]
+      knownOptions(options, TASK_OPTIONS)
+      for (const name in TASK_OPTIONS) if (options[name] !== undefined) /** @type {any} */ (this)[name] = options[name]
     }
     if (this.scheduler !== undefined) here(this)
     parametersOf(this, this)
@@ -816,10 +840,10 @@ function here(options) {
   return scheduler
 }
 
-/** The names of TaskOptions, those that are given most first. @type {readonly (keyof TaskOptions)[]} */
-const TASK_OPTIONS = ['deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'onMiss', 'onOverrun',
-  'reservation', 'uses', 'sections', 'scheduler']
-const SPAWN_OPTIONS = [...TASK_OPTIONS, 'release', 'signal']
+const TASK_OPTIONS = /* @__PURE__ */ unchecked('deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'onMiss',
+  'onOverrun', 'reservation', 'uses', 'sections', 'scheduler')
+const missOption = /* @__PURE__ */ among('continue', 'abort')
+const SPAWN_OPTIONS = /* @__PURE__ */ unchecked(...Object.keys(TASK_OPTIONS), 'release', 'signal')
 /** @type {any} */
 const NO_OPTIONS = Object.freeze({})
 
@@ -859,7 +883,7 @@ function parametersOf(given, task) {
     period: positive('period', chosen(given.period, task.period, Infinity)),
     wcet: notNegative('wcet', chosen(given.wcet, task.wcet, Infinity)),
     limit: budget === undefined ? undefined : points('budget', budget),
-    abort: oneOf('miss', chosen(given.miss, task.miss, 'continue'), ['continue', 'abort']) === 'abort',
+    abort: missOption('miss', chosen(given.miss, task.miss, 'continue')) === 'abort',
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
     reservation: reservation === undefined ? null : reservationHookOf(reservation),
@@ -867,13 +891,15 @@ function parametersOf(given, task) {
   }
 }
 
+const SECTION = /* @__PURE__ */ unchecked('resource', 'wcet')
+
 /** @param {string} name of the task, with a dot @param {any} task @returns {Required<CriticalSection>[]} */
 function sectionsOf(name, { sections = [], uses = [], wcet }) {
   if (!Array.isArray(sections)) throw wrongType(`${name}sections`, 'an array of sections', sections)
   if (!Array.isArray(uses)) throw wrongType(`${name}uses`, 'an array of Resources', uses)
   const declared = sections.map((section, index) => {
     const where = `${name}sections[${index}]`
-    const { resource, wcet: length } = optionsOf(section, ['resource', 'wcet'], where)
+    const { resource, wcet: length } = knownOptions(section, SECTION, where)
     if (notNegative(`${where}.wcet`, length) <= wcet) return { resource, wcet: length }
     throw outOfRange(`${where}.wcet`, `at most that of its task, ${wcet}`, length)
   })
@@ -2764,7 +2790,7 @@ class Dispatcher extends Accounts {
     } else {
       throw wrongType('work', 'a Task, a generator or a function', work)
     }
-    return this.#spawnWith(work, leaf, options === undefined ? NO_OPTIONS : optionsOf(options, SPAWN_OPTIONS), args).job
+    return this.#spawnWith(work, leaf, options === undefined ? NO_OPTIONS : knownOptions(options, SPAWN_OPTIONS), args).job
   }
 
   /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
@@ -2772,7 +2798,7 @@ class Dispatcher extends Accounts {
     const { release, signal, scheduler } = options
     if (scheduler !== undefined && scheduler !== this.scheduler) throw new TypeError('scheduler must be the one that spawns')
     if (release !== undefined) finite('release', release)
-    if (signal !== undefined) abortSignal(signal)
+    if (signal !== undefined) abortSignal('signal', signal)
     const isTask = work instanceof Task
     const parameters = isTask || options !== NO_OPTIONS ? parametersOf(options, isTask ? work : PLAIN_TASK) : PLAIN
     const priority = this.policy.priority === undefined ? parameters.priority : this.policy.priority(parameters)
@@ -3676,7 +3702,7 @@ function withMethods(name, value, required, optional) {
   return value
 }
 
-/** The options of a scheduler, and how each is checked. @type {Record<string, (name: string, value: any) => any>} */
+/** The options of a scheduler. @type {Checks} */
 const SETTINGS = {
   policy: (name, value) => withMethods(name, policyOf(value), ['compare', 'level'], ['priority']),
   slice: positive,
@@ -3694,11 +3720,11 @@ const SETTINGS = {
 
 /** @param {any} options @param {any} inForce what counts where nothing is given @returns {any} settings */
 function settingsOf(options, inForce) {
-  optionsOf(options, Object.keys(SETTINGS))
+  knownOptions(options, SETTINGS)
   /** @type {any} */
   const settings = {}
-  for (const [name, check] of Object.entries(SETTINGS)) {
-    settings[name] = options[name] === undefined ? inForce[name] : check(name, options[name])
+  for (const name in SETTINGS) {
+    settings[name] = options[name] === undefined ? inForce[name] : SETTINGS[name](name, options[name])
   }
   settings.host ??= defaultHost()
   settings.isKnown = KNOWN.has(settings.policy.compare)
@@ -4137,7 +4163,7 @@ const SUM = 10
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function schedulable(tasks, options = {}) {
-  const { policy = edf } = optionsOf(options, ['policy'])
+  const { policy = edf } = knownOptions(options, unchecked('policy'))
   const isByDeadline = policyOf(policy).compare === edf.compare
   if (!isByDeadline && policy.compare !== fp.compare) {
     throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
@@ -4175,8 +4201,8 @@ export function schedulable(tasks, options = {}) {
 function demandOf(task, index, policy) {
   const given = record(`tasks[${index}]`, task)
   const name = `tasks[${index}].`
-  const wcet = finite(`${name}wcet`, notNegative(`${name}wcet`, given.wcet))
-  const period = finite(`${name}period`, positive(`${name}period`, given.period))
+  const wcet = duration(`${name}wcet`, given.wcet)
+  const period = interval(`${name}period`, given.period)
   const isImplicit = given.deadline === undefined || given.deadline === Infinity
   const deadline = isImplicit ? period : positive(`${name}deadline`, given.deadline)
   const { priority: own = 0, phase = 0 } = given
@@ -4421,10 +4447,13 @@ function busyPeriodOf(order, terms) {
 // ------------------------------------------------------------------------------------------ 7 async shim
 
 const PASSED = Promise.resolve()
-const YIELD_OPTIONS = ['priority', 'signal', 'deadline']
-const POST_OPTIONS = [...YIELD_OPTIONS, 'delay']
+/** @param {(name: string, value: any) => unknown} check @returns {(name: string, value: any) => unknown} */
+const orInherit = check => (name, value) => value === 'inherit' || check(name, value)
+const YIELD_OPTIONS = { priority: orInherit(priorityOf), signal: orInherit(abortSignal), deadline: positive }
+const POST_OPTIONS = { priority: priorityOf, signal: abortSignal, deadline: positive, delay: duration }
 const PRIORITIES = { 'user-blocking': 1, 'user-visible': 0, background: -1 }
-const TASK_PRIORITIES = /* @__PURE__ */ Object.keys(PRIORITIES)
+const taskPriority = /* @__PURE__ */ among(...Object.keys(PRIORITIES))
+const CONTROLLER_OPTIONS = { priority: taskPriority }
 
 /**
  * The async job whose code runs for certain: within the call of its function, and in what directly awaits one of its
@@ -4603,24 +4632,24 @@ function yieldAsync(dispatcher, options) {
   if (isBare && asker !== null && asker.leaf === null && asker.state < DONE) return yieldIn(asker)
   // A continuation that inherits nothing may be the rest of any code that inherits nothing.
   if (isBare && asker === null && dispatcher.current?.extras.driver?.isPlain) return yieldIn(dispatcher.current)
-  const given = isBare ? NO_OPTIONS : optionsOf(options, YIELD_OPTIONS)
-  const inherits = given.signal === 'inherit' || isBare
-  const signal = !inherits ? given.signal : asker === null ? undefined : signalOf(asker) ?? undefined
+  const { deadline, priority = 'inherit', signal: given = isBare ? 'inherit' : null } =
+    optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
+  const signal = given === 'inherit' ? asker && signalOf(asker) : given
   const now = dispatcher.read()
   const a = activate(dispatcher, CONTINUATION, undefined, null, now)
   if (asker !== null) {
     a.deadline = asker.absoluteDeadline - now
     a.priority = asker.priority
   }
-  if (given.deadline !== undefined) a.deadline = positive('deadline', given.deadline)
-  if (given.priority !== undefined && given.priority !== 'inherit') a.priority = priorityOf(given.priority)
-  if (signal !== undefined && abortSignal(signal).aborted) return Promise.reject(signal.reason)
+  if (deadline !== undefined) a.deadline = deadline
+  if (priority !== 'inherit') a.priority = priorityOf('priority', priority)
+  if (signal?.aborted) return Promise.reject(signal.reason)
   const driver = driverOf(a)
   driver.isFree = driver.isAsync = true
   driver.isPlain = isBare && asker === null
   driver.owner = driver.isPlain ? null : asker?.extras.driver ? asker.extras.driver.owner : a
   const promise = driver.stop()
-  if (signal !== undefined) listen(a, signal, 'abort')
+  if (signal) listen(a, signal, 'abort')
   dispatcher.launch(a, now)
   dispatcher.goFirst(a)
   return promise
@@ -4637,11 +4666,8 @@ function activate(dispatcher, parameters, work, leaf, release) {
 function postTask(dispatcher, fn, options) {
   refuseAsyncGenerator('fn', callable('fn', fn), fn)
   const { priority, signal, delay = 0, deadline = Infinity } = optionsOf(options ?? NO_OPTIONS, POST_OPTIONS)
-  if (signal !== undefined) abortSignal(signal)
-  finite('delay', notNegative('delay', delay))
-  positive('deadline', deadline)
   const follows = priority === undefined && signal?.priority !== undefined
-  const own = priorityOf(follows ? signal.priority : priority === undefined ? 'user-visible' : priority)
+  const own = priorityOf('priority', follows ? signal.priority : priority ?? 'user-visible')
 
   const now = dispatcher.read()
   const a = activate(dispatcher, PLAIN, fn, UNSTARTED, now + delay)
@@ -4685,7 +4711,7 @@ const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : nu
 /** @type {Record<SignalEvent, (a: Activation, signal: any) => void>} */
 const HEED = {
   abort: (a, signal) => abort(a, signal.reason),
-  prioritychange: (a, signal) => a.dispatcher.setPriority(a, priorityOf(signal.priority))
+  prioritychange: (a, signal) => a.dispatcher.setPriority(a, priorityOf('priority', signal.priority))
 }
 
 /**
@@ -4717,13 +4743,13 @@ function unlisten(a) {
   }
 }
 
-/** @param {unknown} value @returns {number} */
-function priorityOf(value) {
-  if (typeof value === 'number') return finite('priority', value)
+/** @param {string} name @param {unknown} value @returns {number} */
+function priorityOf(name, value) {
+  if (typeof value === 'number') return finite(name, value)
   if (typeof value === 'string' && Object.hasOwn(PRIORITIES, value)) {
     return PRIORITIES[/** @type {TaskPriority} */ (value)]
   }
-  throw wrongType('priority', "a finite number, 'user-blocking', 'user-visible' or 'background'", value)
+  throw wrongType(name, "a finite number, 'user-blocking', 'user-visible' or 'background'", value)
 }
 
 /**
@@ -4740,8 +4766,8 @@ export class TaskController extends AbortController {
   constructor(options) {
     super()
     const signal = /** @type {any} */ (this.signal)
-    const { priority = 'user-visible' } = optionsOf(options ?? NO_OPTIONS, ['priority'])
-    signal.priority = oneOf('priority', priority, TASK_PRIORITIES)
+    const { priority = 'user-visible' } = optionsOf(options ?? NO_OPTIONS, CONTROLLER_OPTIONS)
+    signal.priority = priority
     signal.addEventListener('prioritychange', (/** @type {Event} */ event) => signal.onprioritychange?.(event))
   }
 
@@ -4753,7 +4779,7 @@ export class TaskController extends AbortController {
   setPriority(priority) {
     const signal = /** @type {any} */ (this.signal)
     const { priority: previousPriority } = signal
-    oneOf('priority', priority, TASK_PRIORITIES)
+    taskPriority('priority', priority)
     if (this.#isChanging) throw new DOMException('the priority is being changed already', 'NotAllowedError')
     if (priority === previousPriority) return
     this.#isChanging = true
@@ -4960,7 +4986,7 @@ const OPTIONS = {
 }
 
 const OPTION_NAMES = /* @__PURE__ */ Object.keys(OPTIONS)
-const KNOWN_OPTIONS = /* @__PURE__ */ ['methods', 'this'].concat(OPTION_NAMES)
+const KNOWN_OPTIONS = /* @__PURE__ */ unchecked('methods', 'this', ...OPTION_NAMES)
 
 /** Names that come with a function. */
 const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
@@ -5153,7 +5179,7 @@ function delegable(key, value) {
  * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
  */
 export function preemptify(fn, options = {}) {
-  const { methods, ...others } = optionsOf(options, KNOWN_OPTIONS)
+  const { methods, ...others } = knownOptions(options, KNOWN_OPTIONS)
   if (methods === undefined) {
     callable('fn', fn)
     if (fn[known]) return fn

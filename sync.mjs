@@ -43,11 +43,8 @@ const partyCount = check.number('an integer >= 1', value => isCount(value) && va
 const bufferSize = check.number('an integer >= 0 or Infinity', value => value === Infinity || isCount(value))
 const anyNumber = check.number('a number', value => !Number.isNaN(value))
 
-/** @param {any} options @param {string} otherwise @param {string[]} [known] @returns {string} what errors and traces call it */
-function nameIn(options, otherwise, known = ['name']) {
-  const { name = otherwise } = check.options(options, known)
-  return check.text('name', name)
-}
+const NAMED = { name: check.text }
+const ACTING = { scheduler: check.scheduler }
 
 // ------------------------------------------------------------------------------------------------- 1 calls
 
@@ -183,7 +180,7 @@ class Call extends Waitable {
  */
 function callOf(name, parameter, fn, options, body) {
   check.callable(parameter, fn)
-  here(check.options(options, ['scheduler'])) // wrong options are refused here, though a job may say which it is
+  check.options(options, ACTING)
   return new Call(name, body, options)
 }
 
@@ -267,9 +264,7 @@ export class Resource {
    * @throws {TypeError | RangeError} naming the option
    */
   constructor(options = {}) {
-    const name = nameIn(options, 'resource', ['ceiling', 'name'])
-    const { ceiling } = options
-    if (ceiling !== undefined) anyNumber('ceiling', ceiling)
+    const { name = 'resource', ceiling } = check.options(options, { ...NAMED, ceiling: anyNumber })
     this.#ceiling = new Ceiling(name, ceiling)
   }
 
@@ -453,7 +448,7 @@ export class Mutex {
 
   /** @param {{ name?: string }} [options] `name` for traces and errors */
   constructor(options = {}) {
-    this.#name = nameIn(options, 'mutex')
+    this.#name = check.options(options, NAMED).name ?? 'mutex'
   }
 
   get name() { return this.#name }
@@ -585,7 +580,7 @@ export class Semaphore {
    */
   constructor(permits, options = {}) {
     this.#available = permitCount('permits', permits)
-    this.#name = nameIn(options, 'semaphore')
+    this.#name = check.options(options, NAMED).name ?? 'semaphore'
   }
 
   get name() { return this.#name }
@@ -644,7 +639,7 @@ export class Barrier {
    */
   constructor(parties, options = {}) {
     this.#parties = partyCount('parties', parties)
-    this.#name = nameIn(options, 'barrier')
+    this.#name = check.options(options, NAMED).name ?? 'barrier'
   }
 
   get name() { return this.#name }
@@ -875,6 +870,7 @@ class Exchange {
 /** @param {End} end @returns {Queue} where it waits */
 const sideOf = ({ isSender, exchange }) => isSender ? exchange.senders : exchange.receivers
 
+const CHANNEL = { ...NAMED, overflow: check.among('block', 'drop', 'slide') }
 /** @type {(channel: Channel) => Exchange} */
 let exchangeOf
 /** @type {(value: unknown) => value is Channel} */
@@ -920,9 +916,7 @@ export class Channel {
       return
     }
     bufferSize('size', size)
-    const name = nameIn(options, 'channel', ['overflow', 'name'])
-    const { overflow = 'block' } = options
-    if (!['block', 'drop', 'slide'].includes(overflow)) throw check.wrongType('overflow', "'block', 'drop' or 'slide'", overflow)
+    const { name = 'channel', overflow = 'block' } = check.options(options, CHANNEL)
     this.#exchange = new Exchange(size, overflow, name)
   }
 
@@ -1304,7 +1298,8 @@ class Choice extends Group {
  */
 
 const KINDS = /** @type {const} */ (['receive', 'send', 'timeout', 'until', 'wait', 'skip'])
-const GUARD = [...KINDS, 'value', 'when', 'action']
+const GUARD = check.unchecked(...KINDS, 'value', 'when', 'action')
+const CHOICE = { ...ACTING, fair: check.flag }
 /** Of guards, for errors. Made anew for each, a choice costs a tenth more. @type {string[]} */
 const PLACE_NAMES = []
 
@@ -1315,7 +1310,7 @@ const PLACE_NAMES = []
  */
 function branchOf(guard, place, options) {
   const name = PLACE_NAMES[place] ??= `guards[${place}]`
-  const { receive, send, timeout, until, wait, skip, when, action } = check.options(guard, GUARD, name)
+  const { receive, send, timeout, until, wait, skip, when, action } = check.knownOptions(guard, GUARD, name)
   if ([receive, send, timeout, until, wait, skip].filter(isGiven).length !== 1) {
     const kinds = KINDS.filter(kind => isGiven(guard[kind])).join(' and ')
     throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds || 'none'}`)
@@ -1367,9 +1362,7 @@ function endOf(name, channel, isSender, value) {
  */
 export function choice(guards, options = {}) {
   if (!Array.isArray(guards)) throw check.wrongType('guards', 'an array', guards)
-  const { fair = false } = check.options(options, ['fair', 'scheduler'])
-  here(options)
-  check.flag('fair', fair)
+  const { fair = false } = check.options(options, CHOICE)
   const made = guards.map((guard, place) => branchOf(guard, place, options))
   /** @type {Waitable[]} */
   const branches = []
@@ -1480,8 +1473,7 @@ function callOfAll(kind, given) {
   if (kind === 'race' && works.length === 0) {
     throw new TypeError('works must not be empty, or the race would never end')
   }
-  const options = hasOptions ? check.options(last, ['scheduler']) : {}
-  here(options)
+  const options = hasOptions ? check.options(last, ACTING) : {}
   return new Call(`${kind}()`, parent => together(kind, works, parent), options)
 }
 
@@ -1840,29 +1832,28 @@ function sharedMemory(bytes) {
  *   8, anything else its JSON in UTF-8, the bytes of its buffers, the digits of their lengths, and 10 more
  */
 
-/** @param {string} name @param {unknown} value @param {number} least */
-function checkSize(name, value, least) {
-  if (typeof value !== 'number') throw check.wrongType(name, `an integer >= ${least}`, value)
-  if (!Number.isSafeInteger(value) || value < least || value > 2 ** 28) {
-    throw new RangeError(`${name} must be an integer from ${least} to ${2 ** 28}, got ${value}`)
+/** @param {number} least */
+const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`, value => isCount(value) && value >= least && value <= 2 ** 28)
+const valueCount = sizeFrom(1)
+const SHARED = {
+  shared: check.flag,
+  bytes: sizeFrom(8),
+  buffer: (/** @type {string} */ name, /** @type {unknown} */ value) => {
+    if (kindOf(value) !== 'SharedArrayBuffer') throw check.wrongType(name, 'a SharedArrayBuffer', value)
   }
 }
 
 /**
- * @param {number} layout @param {unknown} count of values @param {any} options @param {any} first parameter, which may be
+ * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
  *   the buffer
  * @returns {{ store: Store | null, isMade: boolean }} null unless it is shared; whether it is made here, and not joined
  */
 function storeOf(layout, count, options, first) {
-  check.options(options, ['shared', 'buffer', 'bytes'])
-  const { shared = options.buffer !== undefined, bytes = 1024 } = options
-  const { buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } = options
-  check.flag('shared', shared)
-  if (buffer !== undefined && kindOf(buffer) !== 'SharedArrayBuffer') throw check.wrongType('buffer', 'a SharedArrayBuffer', buffer)
-  checkSize('bytes', bytes, 8)
-  if (buffer === undefined) checkSize('n', count, 1)
-  const isShared = shared || buffer !== undefined
-  return { store: isShared ? new Store(layout, /** @type {number} */ (count), bytes, buffer) : null, isMade: buffer === undefined }
+  const { shared = false, bytes = 1024, buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } =
+    check.options(options, SHARED)
+  const isMade = buffer === undefined
+  if (isMade) valueCount('n', count)
+  return { store: shared || !isMade ? new Store(layout, count, bytes, buffer) : null, isMade }
 }
 
 // The words of control of the four slots.
@@ -2891,6 +2882,8 @@ class Wire extends Exchange {
   }
 }
 
+const TRANSFER = check.unchecked('transfer')
+
 /**
  * One end of a channel between threads, processes or machines. It is used like any other channel, with these
  * differences: what one end sends, receivers at the other end get, so that both may send; `offer` succeeds
@@ -2922,7 +2915,7 @@ class ExternalChannel extends Channel {
    * @throws {TypeError} when `transfer` is no array
    */
   send(message, options = {}) {
-    const { transfer } = check.options(options, ['transfer'])
+    const { transfer } = check.knownOptions(options, TRANSFER)
     if (transfer !== undefined && !Array.isArray(transfer)) throw check.wrongType('transfer', 'an array', transfer)
     return Object.assign(new End(this.#wire, true, message), { transfer })
   }

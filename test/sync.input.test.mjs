@@ -62,7 +62,7 @@ const SIZE = {
   wants: 'an integer >= 0 or Infinity', takes: value => isCount(0)(value) || value === Infinity, range: true,
   isOption: true
 }
-const OVERFLOW = { wants: "'block', 'drop' or 'slide'", takes: none, isOption: true }
+const OVERFLOW = { wants: "'block' or 'drop' or 'slide'", takes: none, isOption: true }
 const LEVEL = {
   wants: 'a number', takes: value => isNumber(value) && !Number.isNaN(value), range: true, isOption: true
 }

@@ -199,7 +199,7 @@ latest('misuse is an error at the call', () => {
   assert.throws(() => new Latest(0, null), /options must be an object, got null/)
   assert.throws(() => new Latest(0, { shared: 1 }), /shared must be a boolean, got 1/)
   assert.throws(() => new Latest(0, { shared: true, bytes: 7 }), /bytes must be an integer from 8 .* got 7/)
-  assert.throws(() => new Latest(0, { shared: true, bytes: '9' }), /bytes must be an integer >= 8, got "9"/)
+  assert.throws(() => new Latest(0, { shared: true, bytes: '9' }), /bytes must be an integer from 8 to 268435456, got "9"/)
   assert.throws(() => new Latest(0, { buffer: new ArrayBuffer(64) }), /buffer must be a SharedArrayBuffer/)
   assert.throws(() => Latest.from(new SharedArrayBuffer(64)), /buffer must be that of a shared Latest/)
   assert.throws(() => Latest.from(new SharedArrayBuffer(4)), /buffer must be that of a shared Latest/)
