@@ -13,7 +13,7 @@
 
 import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
-const { Fifo, Waitable, check, here, parameters: TASK } = seam
+const { Fifo, Sleep, Waitable, check, here, parameters: TASK } = seam
 const {
   among, callable, duration, elsewhere, finite, flag, interval, notNegative, number, options: checked, text, wrongType
 } = check
@@ -23,11 +23,7 @@ const {
 
 /** What was waited for did not come in time. */
 export class TimeoutError extends Error {
-  /** @param {string} message */
-  constructor(message) {
-    super(message)
-    this.name = 'TimeoutError'
-  }
+  name = 'TimeoutError'
 }
 
 const timestamp = number('a number > -Infinity', value => value > -Infinity)
@@ -127,13 +123,9 @@ const NEVER = { time: Infinity, cancel: () => true }
 
 /** A time at which something happens, once or again and again. Made by `after`, `at` and `every`. */
 export class Alarm {
-  #scheduler
-  #work
-  #next
-  #ref
-  #unfollow
   /** null when it is over. @type {{ readonly time: number, cancel(): boolean } | null} */
   #entry = NEVER
+  #unfollow
 
   /**
    * @internal
@@ -144,27 +136,19 @@ export class Alarm {
   constructor(scheduler, time, work, next, options) {
     if (!(scheduler instanceof Scheduler)) throw new TypeError('alarms are made by after(), at() and every()')
     const { ref = true, signal } = options
-    this.#scheduler = scheduler
-    this.#work = work
-    this.#next = next
-    this.#ref = ref
+    const fire = (/** @type {number} */ time) => {
+      const following = next(time)
+      // Before the work, which may cancel the alarm, or throw.
+      if (following === undefined) this.cancel()
+      else set(following)
+      work(time)
+    }
+    const set = (/** @type {number} */ time) => {
+      if (time < Infinity) this.#entry = seam.at(scheduler, time, () => fire(time), { ref })
+    }
     this.#unfollow = follow(signal, () => { this.cancel() })
     if (signal?.aborted) this.cancel()
-    else this.#set(time)
-  }
-
-  /** @param {number} time */
-  #set(time) {
-    if (time < Infinity) this.#entry = seam.at(this.#scheduler, time, () => this.#fire(time), { ref: this.#ref })
-  }
-
-  /** @param {number} time */
-  #fire(time) {
-    const next = this.#next(time)
-    // Before the work, which may cancel the alarm, or throw.
-    if (next === undefined) this.cancel()
-    else this.#set(next)
-    this.#work(time)
+    else set(time)
   }
 
   /** When it fires next, host timestamp in ms; undefined after the last time, or when it was cancelled. */
@@ -274,41 +258,6 @@ export function every(period, work, options = {}) {
 
 const ACTING = { scheduler: check.scheduler }
 
-/** Waits for a time. */
-class Sleep extends Waitable {
-  #timeOf
-  #options
-  #ring
-  /** @type {{ cancel(): boolean } | null} */
-  #entry = null
-
-  /**
-   * @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options
-   * @param {() => void} [ring] what is done at the time
-   */
-  constructor(timeOf, options, ring = () => this.wake()) {
-    super()
-    checked(options, ACTING)
-    this.#timeOf = timeOf
-    this.#options = options
-    this.#ring = ring
-  }
-
-  get isRanked() { return false }
-  /** @param {Job | null} job */
-  begin(job) {
-    const scheduler = here(this.#options)
-    this.sleepUntil(scheduler, this.#timeOf(scheduler))
-  }
-  /** @param {Scheduler} scheduler @param {number} time */
-  sleepUntil(scheduler, time) {
-    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.#ring)
-  }
-  undo() {
-    this.#entry?.cancel()
-  }
-}
-
 /**
  * Waits for some time, from when it is yielded or awaited.
  *
@@ -319,7 +268,7 @@ class Sleep extends Waitable {
  */
 export function sleep(ms, options = {}) {
   notNegative('ms', ms)
-  return new Sleep(scheduler => scheduler.now() + ms, options)
+  return new Sleep(scheduler => scheduler.now() + ms, checked(options, ACTING))
 }
 
 /**
@@ -332,7 +281,7 @@ export function sleep(ms, options = {}) {
  */
 export function until(time, options = {}) {
   timestamp('time', time)
-  return new Sleep(() => time, options)
+  return new Sleep(() => time, checked(options, ACTING))
 }
 
 /** Waits for something else, but no longer than for a time. */
@@ -396,7 +345,7 @@ class Timeout extends Sleep {
  */
 export function timeout(ms, awaited, options = {}) {
   notNegative('ms', ms)
-  return new Timeout(ms, awaited, options)
+  return new Timeout(ms, awaited, checked(options, ACTING))
 }
 
 // ---------------------------------------------------------------------------------------------- 3 releases
@@ -433,10 +382,6 @@ class Jitter {
   release = new Samples()
   start = new Samples()
   finish = new Samples()
-
-  summary() {
-    return { release: this.release.summary(), start: this.start.summary(), finish: this.finish.summary() }
-  }
 }
 
 /** The courses of the jobs that have one. @type {WeakMap<Job, Course>} */
@@ -600,7 +545,7 @@ export function periodic(task, options = {}) {
     cancel: () => cancel(undefined),
     get jobs() { return released },
     get skipped() { return loop === null ? cycle.index - released - waiting : loop.missed },
-    jitter: () => jitter.summary()
+    jitter: () => ({ release: jitter.release.summary(), start: jitter.start.summary(), finish: jitter.finish.summary() })
   }
 }
 
@@ -763,10 +708,12 @@ class Server {
   #owed = 0
   #asOf = 0
 
-  /** @param {number} capacity @param {number} period */
-  constructor(capacity, period) {
+  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
+  constructor(capacity, period, time, postpones) {
     this.capacity = this.remaining = capacity
     this.period = period
+    this.began = time
+    this.postpones = postpones
   }
 
   get isDepleted() { return this.remaining < SPECK }
@@ -831,15 +778,9 @@ class Server {
  */
 class Sporadic extends Server {
   /** @type {Refill[]} */
-  #refills
+  #refills = [{ time: this.began, amount: this.capacity, due: this.began }]
   /** Of what had been used when it was taken away. @type {Refill[]} */
   #withdrawn = []
-
-  /** @param {number} capacity @param {number} period @param {number} time */
-  constructor(capacity, period, time) {
-    super(capacity, period)
-    this.#refills = [{ time, amount: capacity, due: time }]
-  }
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
@@ -957,15 +898,9 @@ class Sporadic extends Server {
  */
 class Deferrable extends Server {
   /** The starts of its periods. */
-  cycle
+  cycle = new Cycle(this.began, this.period)
   /** ms used since the latest one. */
   spent = 0
-
-  /** @param {number} capacity @param {number} period @param {number} time */
-  constructor(capacity, period, time) {
-    super(capacity, period)
-    this.cycle = new Cycle(time, period)
-  }
 
   /** @param {number} ms @param {number} time */
   spend(ms, time) {
@@ -1019,12 +954,7 @@ class Polling extends Deferrable {
   #isServing = false
   /** The reading of the clock at which that poll was noticed. */
   #polled = -Infinity
-
-  /** @param {number} capacity @param {number} period @param {number} time */
-  constructor(capacity, period, time) {
-    super(capacity, period, time)
-    this.expect(time)
-  }
+  next = this.cycle.timeOf(1)
 
   /** It polls whether or not its capacity is there. */
   get isExpecting() { return true }
@@ -1056,14 +986,6 @@ class Polling extends Deferrable {
  * hard variant). In any interval it uses at most its bandwidth, capacity / period, of the deadlines inside.
  */
 class ConstantBandwidth extends Server {
-  #postpones
-
-  /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
-  constructor(capacity, period, time, postpones) {
-    super(capacity, period)
-    this.#postpones = postpones
-  }
-
   /** @param {number} time @param {number} since */
   wake(time, since) {
     // What remains of the old deadline may be used only as far as the bandwidth allows it.
@@ -1089,7 +1011,7 @@ class ConstantBandwidth extends Server {
   }
 
   #look() {
-    while (this.#postpones && this.isDepleted && this.capacity >= SPECK) this.#recharge()
+    while (this.postpones && this.isDepleted && this.capacity >= SPECK) this.#recharge()
     this.next = this.isDepleted ? this.deadline : Infinity
   }
 
@@ -1138,7 +1060,7 @@ class PIBS extends Server {
 
   /** @param {number} utilization */
   constructor(utilization) {
-    super(0, Infinity)
+    super(0, Infinity, 0, false)
     this.utilization = utilization
   }
 
@@ -1554,28 +1476,25 @@ export class Reservation extends Reserved {
   }
 }
 
+const DROP = { drop: flag }
+
 /**
  * Whether events are handled: what `interrupts` and `noInterrupts` do, wherever there is such a thing.
  *
  * @param {() => void} switched called when that changes
  */
 function interruptible(switched) {
+  const turn = (/** @type {boolean} */ isOn, /** @type {boolean} */ drops) => {
+    Object.assign(mask, { isOn, drops })
+    switched()
+  }
   const mask = {
     isOn: true,
     /** Whether events that happen now are lost. */
     drops: false,
-    interrupts() {
-      mask.isOn = true
-      mask.drops = false
-      switched()
-    },
+    interrupts: () => turn(true, false),
     /** @param {{ drop?: boolean }} [options] */
-    noInterrupts(options = {}) {
-      const { drop = false } = checked(options, { drop: flag })
-      mask.isOn = false
-      mask.drops = drop
-      switched()
-    }
+    noInterrupts: (options = {}) => turn(false, checked(options, DROP).drop ?? false)
   }
   return mask
 }

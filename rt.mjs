@@ -3940,6 +3940,37 @@ class Gate {
   }
 }
 
+/** Waits for a time. */
+class Sleep extends Waitable {
+  /** @type {{ cancel(): boolean } | null} */
+  #entry = null
+
+  /**
+   * @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options the one outside jobs
+   * @param {() => void} [ring] what is done at the time
+   */
+  constructor(timeOf, options, ring = () => this.wake()) {
+    super()
+    this.timeOf = timeOf
+    this.options = options
+    this.ring = ring
+  }
+
+  get isRanked() { return false }
+  /** @param {Job | null} job */
+  begin(job) {
+    const scheduler = here(job === null ? this.options : undefined)
+    this.sleepUntil(scheduler, this.timeOf(scheduler))
+  }
+  /** @param {Scheduler} scheduler @param {number} time */
+  sleepUntil(scheduler, time) {
+    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.ring)
+  }
+  undo() {
+    this.#entry?.cancel()
+  }
+}
+
 /** First in, first out, at a cost independent of how many there are. @template T */
 class Fifo {
   /** @type {any[]} */
@@ -3972,7 +4003,8 @@ class Fifo {
  * @internal
  *
  * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook, ReservationHook)
- * - `Waitable` the base class of what jobs may wait for, and its protocol; `asCall` the property of those that are calls
+ * - `Waitable` the base class of what jobs may wait for, and its protocol; `asCall` the property of those that are calls;
+ *   `Sleep` waits for a time
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue; `Fifo` a plain one
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
@@ -3994,6 +4026,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   protocol,
   asCall,
   Waitable,
+  Sleep,
   Queue,
   Heap,
   Fifo,

@@ -12,7 +12,7 @@ import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { Fifo, Heap, Queue, Waitable, asCall, check, here } = seam
+const { Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here } = seam
 
 /** @import { Awaitable, Checked, Job, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
@@ -20,21 +20,18 @@ const { Fifo, Heap, Queue, Waitable, asCall, check, here } = seam
 
 /** A channel has been closed, or its other end has gone; `reason` says why, if anybody did. */
 export class ChannelError extends Error {
+  name = 'ChannelError'
+
   /** @param {string} message @param {unknown} [reason] */
   constructor(message, reason) {
     super(message, reason === undefined ? undefined : { cause: reason })
-    this.name = 'ChannelError'
     this.reason = reason
   }
 }
 
 /** A lock was let go of by somebody who does not hold it, or a resource is in use already. */
 export class OwnershipError extends Error {
-  /** @param {string} message */
-  constructor(message) {
-    super(message)
-    this.name = 'OwnershipError'
-  }
+  name = 'OwnershipError'
 }
 
 const isCount = (/** @type {number} */ value) => Number.isSafeInteger(value) && value >= 0
@@ -1061,33 +1058,18 @@ class Messages {
 // --------------------------------------------------------------------------------------------- 5 choice
 
 /** Waits for a time; over at once when it has come. */
-class Sleep extends Waitable {
-  /** @type {{ cancel(): boolean } | null} */
-  #entry = null
-
-  /**
-   * @param {number} time @param {boolean} isRelative whether it counts from when it is waited for
-   * @param {any} options of the choice
-   */
-  constructor(time, isRelative, options) {
-    super()
+class Time extends Sleep {
+  /** @param {string} kind @param {number} time @param {any} options of the choice */
+  constructor(kind, time, options) {
+    super(scheduler => kind === 'timeout' ? scheduler.now() + time : time, options)
+    this.name = `${kind}(${time})`
     this.time = time
-    this.isRelative = isRelative
-    this.options = options
   }
-  get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
   get mayBlock() { return this.time > -Infinity }
-  /** @param {Job | null} job */
-  begin(job) {
-    if (this.time === Infinity) return
-    const scheduler = actingFor(job, this.options)
-    const now = scheduler.now()
-    const time = this.isRelative ? now + this.time : this.time
-    if (time <= now) this.wake()
-    else this.#entry = seam.at(scheduler, time, () => this.wake())
-  }
-  undo() {
-    this.#entry?.cancel()
+  /** @param {Scheduler} scheduler @param {number} time */
+  sleepUntil(scheduler, time) {
+    if (time <= scheduler.now()) this.wake()
+    else super.sleepUntil(scheduler, time)
   }
 }
 
@@ -1319,9 +1301,9 @@ function branchOf(guard, place, options) {
   if (action !== undefined) check.callable(`${name}.action`, action)
   if (receive !== undefined) return endOf(`${name}.receive`, receive, false)
   if (send !== undefined) return endOf(`${name}.send`, send, true, guard.value)
-  if (timeout !== undefined) return new Sleep(check.notNegative(`${name}.timeout`, timeout), true, options)
-  if (until !== undefined) return new Sleep(anyNumber(`${name}.until`, until), false, options)
-  if (skip === true) return new Sleep(-Infinity, false, options)
+  if (timeout !== undefined) return new Time('timeout', check.notNegative(`${name}.timeout`, timeout), options)
+  if (until !== undefined) return new Time('until', anyNumber(`${name}.until`, until), options)
+  if (skip === true) return new Time('until', -Infinity, options)
   if (skip !== undefined) throw check.wrongType(`${name}.skip`, 'true', skip)
   if (when !== false && typeof wait?.then !== 'function') {
     throw check.wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
@@ -1539,7 +1521,7 @@ function keepShapes() {
   const exchange = new Exchange(0, 'block', 'channel')
   const call = new Call('call', () => finish(undefined))
   kept.push(exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
-    new Choice([], [], false), new Sleep(0, false, {}), new Turn({ name: '' }, '', () => {}))
+    new Choice([], [], false), new Time('until', 0, {}), new Turn({ name: '' }, '', () => {}))
 }
 
 // --------------------------------------------------------------------------------------- 7 values as bytes
