@@ -241,6 +241,13 @@ function* gated(section, open) {
   }
 }
 
+const RESOURCE = { ...NAMED, ceiling: anyNumber }
+
+/**
+ * That a job may use a resource.
+ *
+ * @typedef {{ level: number, order: number, heap: any, child: any, before: any, after: any }} Declaration
+ */
 /**
  * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or
  * goes on after a wait, only when nothing that it could need is in use. So it is never blocked once it runs,
@@ -251,8 +258,20 @@ function* gated(section, open) {
  * follows the ceiling; a declaration counts at once, even while the resource is held.
  */
 export class Resource {
-  /** @type {Ceiling} */
-  #ceiling
+  #name
+  /** @type {number | undefined} */
+  #given
+  /** @type {Job | null} */
+  #holder = null
+  /** @type {{ raise(level: number): void, close(): void } | null} */
+  #gate = null
+  /** Those of the jobs that may use it. @type {Map<Job, Declaration>} */
+  #declarations = new Map()
+  /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
+  #highest = new Heap((a, b) => b.level - a.level || a.order - b.order)
+  #declared = 0
+  /** @type {Scheduler | undefined} */
+  #scheduler
 
   /**
    * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: a level, which no job that uses it may
@@ -261,17 +280,26 @@ export class Resource {
    * @throws {TypeError | RangeError} naming the option
    */
   constructor(options = {}) {
-    const { name = 'resource', ceiling } = check.options(options, { ...NAMED, ceiling: anyNumber })
-    this.#ceiling = new Ceiling(name, ceiling)
+    const { name = 'resource', ceiling } = check.options(options, RESOURCE)
+    this.#name = name
+    this.#given = ceiling
+    Object.defineProperty(this, seam.protocol, {
+      value: {
+        attach: (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.#attach(job, scheduler),
+        detach: (/** @type {Job} */ job) => this.#detach(job)
+      }
+    })
   }
 
-  get name() { return this.#ceiling.name }
+  get name() { return this.#name }
   /**
    * The level that a job must exceed to run while the resource is in use; -Infinity when no job declares it.
+   *
+   * @returns {number}
    */
-  get ceiling() { return this.#ceiling.level }
+  get ceiling() { return this.#given ?? this.#highest.first?.level ?? -Infinity }
   /** The job that uses it. @returns {Job | null} */
-  get holder() { return this.#ceiling.holder }
+  get holder() { return this.#holder }
 
   /**
    * Uses it. Waiting inside is a TypeError at that yield; a cancellation is put off to the end of the
@@ -286,74 +314,33 @@ export class Resource {
    *   declared the resource
    */
   use(section, options = {}) {
-    const ceiling = this.#ceiling
-    const call = callOf(`${ceiling.name}.use()`, 'section', section, options, job =>
-      gated(section, () => ceiling.open(job)))
-    call.options = { scheduler: options.scheduler ?? ceiling.scheduler ?? undefined, uses: [this] }
+    const call = callOf(`${this.#name}.use()`, 'section', section, options, job => gated(section, () => this.#open(job)))
+    call.options = { scheduler: options.scheduler ?? this.#scheduler, uses: [this] }
     return call
   }
 
   get [Symbol.toStringTag]() { return 'Resource' }
 
-  // A getter of that name would put the symbol into the declarations.
-  static {
-    Object.defineProperty(this.prototype, seam.protocol, {
-      /** @this {Resource} */
-      get() {
-        return this.#ceiling
-      }
-    })
-  }
-}
-
-/**
- * That a job may use a resource.
- *
- * @typedef {{ level: number, order: number, heap: any, child: any, before: any, after: any }} Declaration
- */
-
-/** Who may use a resource, and who does. */
-class Ceiling {
-  /** @type {Job | null} */
-  holder = null
-  /** @type {{ raise(level: number): void, close(): void } | null} */
-  #gate = null
-  /** @type {Map<Job, Declaration>} */
-  #declarations = new Map()
-  /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
-  #highest = new Heap((a, b) => b.level - a.level || a.order - b.order)
-  #declared = 0
-  /** @type {Scheduler | null} */
-  scheduler = null
-
-  /** @param {string} name @param {number | undefined} given */
-  constructor(name, given) {
-    this.name = name
-    this.given = given
-  }
-
-  get level() { return this.given ?? this.#highest.first?.level ?? -Infinity }
-
   /** @param {Job} job @param {Scheduler} scheduler */
-  attach(job, scheduler) {
+  #attach(job, scheduler) {
     const { level } = job
-    if (this.given !== undefined && level > this.given) {
+    if (this.#given !== undefined && level > this.#given) {
       throw new RangeError(
-        `uses must not exceed the ceiling ${this.given} of ${this.name}, got ${job.name} of level ${level}`)
+        `uses must not exceed the ceiling ${this.#given} of ${this.#name}, got ${job.name} of level ${level}`)
     }
-    if (this.#declarations.size > 0 && this.scheduler !== scheduler) {
-      throw new TypeError(`uses must be of one scheduler, got ${this.name} of another one`)
+    if (this.#declarations.size > 0 && this.#scheduler !== scheduler) {
+      throw new TypeError(`uses must be of one scheduler, got ${this.#name} of another one`)
     }
     if (this.#declarations.has(job)) return
-    this.scheduler = scheduler
+    this.#scheduler = scheduler
     const declaration = { level, order: this.#declared++, heap: null, child: null, before: null, after: null }
     this.#declarations.set(job, declaration)
     this.#highest.push(declaration)
-    this.#gate?.raise(this.level)
+    this.#gate?.raise(this.ceiling)
   }
 
   /** @param {Job} job */
-  detach(job) {
+  #detach(job) {
     const declaration = this.#declarations.get(job)
     if (declaration === undefined) return
     this.#declarations.delete(job)
@@ -361,19 +348,19 @@ class Ceiling {
   }
 
   /** @param {Job} job @throws {TypeError | OwnershipError} */
-  open(job) {
-    if (!this.#declarations.has(job) && !(this.given !== undefined && job.level <= this.given)) {
-      throw new TypeError(`${job.name} does not declare ${this.name}: spawn it with { uses: [resource] }`)
+  #open(job) {
+    if (!this.#declarations.has(job) && !(this.#given !== undefined && job.level <= this.#given)) {
+      throw new TypeError(`${job.name} does not declare ${this.#name}: spawn it with { uses: [resource] }`)
     }
-    if (this.holder !== null && this.holder.finished === undefined) {
-      throw new OwnershipError(`${job.name} cannot use ${this.name}, which ${this.holder.name} uses`)
+    if (this.#holder !== null && this.#holder.finished === undefined) {
+      throw new OwnershipError(`${job.name} cannot use ${this.#name}, which ${this.#holder.name} uses`)
     }
-    const gate = this.#gate = seam.gate(job, this.level)
-    this.holder = job
+    const gate = this.#gate = seam.gate(job, this.ceiling)
+    this.#holder = job
     return {
       close: () => {
         // A job that the gate lets through must find the resource free.
-        this.#gate = this.holder = null
+        this.#gate = this.#holder = null
         gate.close()
       }
     }
@@ -1536,6 +1523,13 @@ function keepShapes() {
  */
 const ESCAPE = '$'
 
+/** Of an array that has holes. @param {number} length @param {[string, any][]} entries @returns {any[]} */
+const arrayOf = (length, entries) =>
+  Object.assign([], { length }, Object.fromEntries(entries.filter(([key]) => isPlace(key, length))))
+
+/** @param {string} key @param {number} length */
+const isPlace = (key, length) => isNumber(Number(key)) && Number(key) < length
+
 /**
  * Kinds of values, by what is packed of them, and what makes them of that again.
  *
@@ -1554,19 +1548,8 @@ const PACKED = {
   Map: { pack: map => [[...map]], make: entries => new Map(entries) },
   Set: { pack: set => [[...set]], make: values => new Set(values) },
   // Of an array with holes, and of an object that looks like an escape.
-  array: { pack: array => [array.length, Object.entries(array).filter(([key]) => isPlace(key, array))], make: arrayOf },
+  array: { pack: array => [array.length, Object.entries(array).filter(([key]) => isPlace(key, array.length))], make: arrayOf },
   object: { pack: object => [Object.entries(object)], make: Object.fromEntries }
-}
-
-/** @param {string} key @param {any[]} array */
-const isPlace = (key, array) => isNumber(Number(key)) && Number(key) < array.length
-
-/** @param {number} length @param {[string, any][]} entries @returns {any[]} */
-function arrayOf(length, entries) {
-  const array = []
-  array.length = length
-  for (const [key, value] of entries) if (isPlace(key, array)) array[Number(key)] = value
-  return array
 }
 
 const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
@@ -1634,18 +1617,10 @@ function encoded(values) {
 function packed(value, buffers) {
   const all = (/** @type {any[]} */ values) => Array.from(values, part => packed(part, buffers))
   const kind = packedKindOf(value)
-  switch (kind) {
-    case 'JSON':
-      return value
-    case 'Array':
-      return all(value)
-    case 'Object':
-      return Object.fromEntries(all(Object.entries(value)))
-    case 'Number':
-    case 'String':
-    case 'Boolean':
-      return packed(value.valueOf(), buffers)
-  }
+  if (kind === 'JSON') return value
+  if (kind === 'Array') return all(value)
+  if (kind === 'Object') return Object.fromEntries(all(Object.entries(value)))
+  if (['Number', 'String', 'Boolean'].includes(kind)) return packed(value.valueOf(), buffers)
   if (Object.hasOwn(PACKED, kind)) return { [ESCAPE]: [kind, ...all(PACKED[kind].pack(value))] }
   if (Object.hasOwn(BYTES, kind)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
   throw cannotClone(value)
