@@ -2115,7 +2115,6 @@ export function on(target, type, task, options = {}) {
 }
 
 /** @typedef {{ source: Source, isReserved: boolean, isCancelled: boolean, rank: import('./rt.mjs').Ranked }} Handler */
-/** @typedef {{ handlers: Handler[], release: number, args: any[] }} Firing an event on its way from handler to handler */
 
 /** How eligible the jobs of a handler will be. @param {Source} source @returns {import('./rt.mjs').Ranked} */
 function rankOf(source) {
@@ -2183,7 +2182,7 @@ export class AsyncEvent {
       for (const handler of this.#handlers) handler.rank = rankOf(handler.source)
       this.#arrange(this.#handlers)
     }
-    this.#pass({ handlers: this.#handlers, release: this.#scheduler.now(), args }, 0)
+    this.#pass(this.#handlers, 0, this.#scheduler.now(), args)
   }
 
   /** @param {Handler[]} handlers */
@@ -2195,15 +2194,14 @@ export class AsyncEvent {
   /**
    * Releases the handler at `index`, or the next that can be.
    *
-   * @param {Firing} firing @param {number} index
+   * @param {Handler[]} handlers @param {number} index @param {number} release @param {any[]} args
    */
-  #pass(firing, index) {
-    const { handlers, release, args } = firing
+  #pass(handlers, index, release, args) {
     for (; index < handlers.length; index++) {
       const { isCancelled, isReserved, source } = handlers[index]
       if (isCancelled) continue
       try {
-        if (!isReserved) return this.#chain(source, firing, index + 1)
+        if (!isReserved) return this.#chain(handlers, index, release, args)
         source.release({ release }, args)
       } catch (error) {
         report(this.#scheduler, error)
@@ -2214,26 +2212,26 @@ export class AsyncEvent {
   /**
    * Releases a handler that passes the event on when it starts.
    *
-   * @param {Source} source @param {Firing} firing @param {number} next
+   * @param {Handler[]} handlers @param {number} index @param {number} release @param {any[]} args
    */
-  #chain(source, firing, next) {
-    const { release } = firing
+  #chain(handlers, index, release, args) {
+    const { source } = handlers[index]
     const { task } = source
-    let isPassed = next >= firing.handlers.length
+    let next = index + 1
     const passOn = () => {
-      if (isPassed) return
-      isPassed = true
-      this.#pass(firing, next)
+      const first = next
+      next = handlers.length
+      this.#pass(handlers, first, release, args)
     }
     const run = (/** @type {any[]} */ ...args) => {
       // At the next reading of the clock, so that the others are not released at the expense of this one.
-      if (!isPassed) seam.at(this.#scheduler, release, passOn)
+      if (next < handlers.length) seam.at(this.#scheduler, release, passOn)
       return task.run(...args)
     }
     const isAsync = /** @type {any} */ (task.run)[Symbol.toStringTag] === 'AsyncFunction'
     const value = isAsync ? async (/** @type {any[]} */ ...args) => run(...args) : run
-    const job = source.release({ release }, firing.args, Object.create(task, { run: { value } }))
-    seam.ended(job, passOn) // cancelled before it started
+    // Also when it is cancelled before it started.
+    seam.ended(source.release({ release }, args, Object.create(task, { run: { value } })), passOn)
   }
 }
 
