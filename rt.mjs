@@ -367,9 +367,9 @@ const KNOWN = new Set([edf.compare, fp.compare])
 // ------------------------------------------------------------------------------------------------- 3 heap
 
 /**
- * A node of a heap: the first of its children, its parent or elder sibling, its younger sibling.
+ * A node of a heap: where it is inside, or null; the first of its children, its parent or elder sibling, its younger sibling.
  *
- * @typedef {{ heap: Heap<any> | null, child: any, before: any, after: any }} HeapNode
+ * @typedef {{ queue: any, child: any, before: any, after: any }} HeapNode
  */
 
 /**
@@ -388,17 +388,22 @@ class Heap {
   /** The node pushed last, while it is inside. @type {N | null} */
   #last = null
 
-  /** @param {(a: N, b: N) => number} order */
+  /** @param {(a: N, b: N) => number} [order] by default that of a derived class */
   constructor(order) {
-    this.order = order
+    if (order !== undefined) this.order = order
   }
+
+  /** @param {N} a @param {N} b @returns {number} */
+  order(a, b) { return 0 }
 
   /** @param {N} node */
   push(node) {
+    const { first } = this
     const last = this.#last
-    node.heap = this
-    if (last !== null && this.order(last, node) < 0) under(last, node)
-    else this.first = this.#meld(this.first, node)
+    node.queue = this
+    if (first === null) this.first = node
+    else if (last !== null && this.order(last, node) < 0) under(last, node)
+    else this.first = meld(this, first, node)
     this.#last = node
     this.size++
   }
@@ -412,52 +417,52 @@ class Heap {
 
   /** @param {N} node @throws {Error} when it is not inside: somebody's state and queue have come apart */
   remove(node) {
-    if (node.heap !== this) throw new Error('removed from a queue that it is not in')
-    const { before, after } = node
-    const orphans = this.#gather(node.child)
-    if (before === null) {
-      this.first = orphans
-    } else {
+    if (node.queue !== this) throw new Error('removed from a queue that it is not in')
+    const { child, before, after } = node
+    node.queue = null
+    if (this.#last === node) this.#last = null
+    this.size--
+    if (before !== null) {
       if (before.child === node) before.child = after
       else before.after = after
       if (after !== null) after.before = before
-      if (orphans !== null) this.first = this.#meld(this.first, orphans)
+      node.before = node.after = null
     }
-    node.heap = node.child = node.before = node.after = null
-    if (this.#last === node) this.#last = null
-    this.size--
+    if (child === null && before !== null) return
+    const orphans = child === null ? null : gather(this, child)
+    node.child = null
+    this.first = before === null ? orphans : meld(this, this.first, orphans)
   }
+}
 
-  /** Makes one tree of siblings: of pairs from left to right, then of those from right to left. @param {N | null} child */
-  #gather(child) {
-    /** @type {N | null} the pairs, by `after` */
-    let pairs = null
-    while (child !== null) {
-      const sibling = child.after
-      const next = sibling && sibling.after
-      child.before = child.after = null
-      if (sibling !== null) sibling.before = sibling.after = null
-      const pair = this.#meld(child, sibling)
-      pair.after = pairs
-      pairs = pair
-      child = next
-    }
-    /** @type {N | null} */
-    let tree = null
-    while (pairs !== null) {
-      const { after } = pairs
-      pairs.after = null
-      tree = this.#meld(pairs, tree)
-      pairs = after
-    }
-    return tree
+/** Makes one tree of siblings: of pairs from left to right, then of those from right to left. @param {Heap<any>} heap @param {any} child */
+function gather(heap, child) {
+  /** @type {any} the pairs, by `after` */
+  let pairs = null
+  while (child !== null) {
+    const sibling = child.after
+    const next = sibling && sibling.after
+    child.before = child.after = null
+    if (sibling !== null) sibling.before = sibling.after = null
+    const pair = meld(heap, child, sibling)
+    pair.after = pairs
+    pairs = pair
+    child = next
   }
+  let tree = null
+  while (pairs !== null) {
+    const { after } = pairs
+    pairs.after = null
+    tree = meld(heap, pairs, tree)
+    pairs = after
+  }
+  return tree
+}
 
-  /** @param {any} a a tree @param {any} b a tree or nothing @returns {any} one */
-  #meld(a, b) {
-    if (a === null || b === null) return a ?? b
-    return this.order(a, b) < 0 ? under(a, b) : under(b, a)
-  }
+/** @param {Heap<any>} heap @param {any} a a tree or nothing @param {any} b a tree or nothing @returns {any} one */
+function meld(heap, a, b) {
+  if (a === null || b === null) return a ?? b
+  return heap.order(a, b) < 0 ? under(a, b) : under(b, a)
 }
 
 /** @param {any} parent @param {any} child */
@@ -945,7 +950,7 @@ class Activation {
     this.standing = this
 
     /** While it is ready: the ready queue, or that of its reservation. @type {Heap<any> | null} */
-    this.heap = null
+    this.queue = null
     /** @type {Activation | null} */
     this.child = null
     /** @type {Activation | null} */
@@ -1357,14 +1362,25 @@ class Waitable {
     this.others = null
     /** Where it waits. @type {Queue | null} */
     this.queue = null
-    /** Its place there, made when the order matters. @type {WaitNode | null} */
-    this.node = null
+    /** On whose behalf; null outside jobs. @type {Activation | null} */
+    this.activation = null
+    this.order = 0
+    /** @type {Standing | null} */
+    this.rank = null
+    /** @type {Waitable | null} */
+    this.child = null
+    /** @type {Waitable | null} */
+    this.before = null
+    /** @type {Waitable | null} */
+    this.after = null
   }
 
   static {
     Object.assign(this.prototype, { [asCall]: null })
   }
   get isFulfilled() { return this.phase === FULFILLED }
+  /** By which it waits, asked for when the order matters. @returns {Standing} */
+  get standing() { return this.rank ??= standingToLend(this.activation) }
 
   /** Jobs each of which must act before this can be over, as the owner of a lock. @returns {(Job | null)[]} */
   owners() {
@@ -1550,56 +1566,31 @@ class Join extends Waitable {
 const isThenable = value => (typeof value === 'object' || typeof value === 'function') && value !== null &&
   typeof (/** @type {any} */ (value).then) === 'function'
 
-/** A waitable's place in a queue. */
-class WaitNode {
-  /** @param {Waitable} waitable @param {Activation | null} activation @param {number} order */
-  constructor(waitable, activation, order) {
-    this.waitable = waitable
-    this.activation = activation
-    this.standing = standingToLend(activation)
-    this.order = order
-    /** @type {Heap<WaitNode> | null} */
-    this.heap = null
-    /** @type {WaitNode | null} */
-    this.child = null
-    /** @type {WaitNode | null} */
-    this.before = null
-    /** @type {WaitNode | null} */
-    this.after = null
-  }
-}
-
 /**
- * Those who wait, the most eligible first, equals in order of arrival. Whoever owns the queue has a standing at
- * least as good as its first (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
+ * Those who wait, the most eligible first, equals in order of arrival. The owner of the queue has a standing at least as good
+ * as its first (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
+ *
+ * @extends {Heap<Waitable>}
  */
-class Queue {
+class Queue extends Heap {
   /** @type {Activation | null} */
   #owner = null
   /** @type {(() => void) | null} */
   #orphaned
-  /** That of the first job that waits; null until there is one. @type {Dispatcher | null} */
+  /** By whose policy it is ordered: that of the first job that waits. @type {Dispatcher | null} */
   #dispatcher = null
   #arrivals = 0
-  /** The only one who waits, and on whose behalf: mostly there is no other, and it needs no order. @type {Waitable | null} */
-  #lone = null
-  /** @type {Job | null} */
-  #loneFor = null
-  /** Made when a second one comes; empty while there is a lone one. @type {Heap<WaitNode> | null} */
-  #heap = null
 
   /** @param {Job | null} [owner] @param {() => void} [orphaned] called when its owner has ended; by default it has none then */
   constructor(owner = null, orphaned) {
+    super()
     this.#orphaned = orphaned ?? null
     this.owner = owner
   }
 
-  get size() { return this.#lone !== null ? 1 : this.#heap === null ? 0 : this.#heap.size }
-  /** @returns {WaitNode | null} */
-  get first() {
-    const lone = this.#lone
-    if (lone === null) return this.#heap === null ? null : this.#heap.first
-    return lone.node ??= new WaitNode(lone, this.#loneFor && activationOf(this.#loneFor), this.#arrivals++)
+  /** @param {Waitable} a @param {Waitable} b */
+  order(a, b) {
+    return this.#dispatcher?.compareStandings(a.standing, b.standing) || a.order - b.order
   }
 
   get owner() { return this.#owner && this.#owner.job }
@@ -1624,61 +1615,28 @@ class Queue {
     else this.#orphaned()
   }
 
-  /** @param {Waitable} waitable @param {Job | null} job on whose behalf */
-  push(waitable, job) {
-    const lone = this.#lone
-    waitable.queue = this
-    if (lone === null && (this.#heap === null || this.#heap.size === 0)) {
-      this.#lone = waitable
-      this.#loneFor = job
-    } else {
-      this.#lone = null
-      if (lone !== null) this.#order(lone, this.#loneFor)
-      this.#order(waitable, job)
-    }
+  /** @param {Waitable} waitable @param {Job | null} [job] on whose behalf */
+  push(waitable, job = null) {
+    const activation = job && activationOf(job)
+    if (this.size === 0) this.#dispatcher = null
+    this.#dispatcher ??= activation && activation.dispatcher
+    waitable.activation = activation
+    waitable.rank = null
+    waitable.order = this.#arrivals++
+    super.push(waitable)
     if (this.#owner !== null) this.#lend()
   }
-  /** @param {Waitable} waitable @param {Job | null} job */
-  #order(waitable, job) {
-    const activation = job && activationOf(job)
-    const heap = this.#heap ??= new Heap((a, b) => this.#ranking.compareStandings(a.standing, b.standing) || a.order - b.order)
-    const dispatcher = (activation ?? this.#owner)?.dispatcher ?? null
-    if (heap.size === 0) {
-      this.#dispatcher = dispatcher
-    } else if (this.#dispatcher === null && dispatcher !== null) {
-      const nodes = []
-      for (let node = heap.shift(); node !== null; node = heap.shift()) nodes.push(node)
-      this.#dispatcher = dispatcher
-      for (const node of nodes) heap.push(node)
-    }
-    heap.push(waitable.node ??= new WaitNode(waitable, activation, this.#arrivals++))
-  }
-  /** By whose policy the queue is ordered. @returns {Dispatcher} */
-  get #ranking() { return this.#dispatcher ?? dispatcherOf(rt) }
-
-  /** @returns {Waitable | null} the first, removed */
-  shift() {
-    const heap = this.#heap
-    const first = this.#lone !== null ? this.#lone : heap === null || heap.first === null ? null : heap.first.waitable
-    if (first !== null) this.remove(first)
-    return first
-  }
-  /** @param {Waitable} waitable */
+  /** @param {Waitable} waitable nothing happens when it is not inside */
   remove(waitable) {
     if (waitable.queue !== this) return
-    if (waitable === this.#lone) this.#lone = this.#loneFor = null
-    else this.#heap?.remove(/** @type {WaitNode} */ (waitable.node))
-    waitable.queue = waitable.node = null
+    super.remove(waitable)
     if (this.#owner !== null) this.#lend()
   }
   /** The job on whose behalf it waits stands otherwise. @param {Waitable} waitable */
   update(waitable) {
-    const { node } = waitable
-    if (node === null) return
-    const heap = waitable === this.#lone ? null : this.#heap
-    heap?.remove(node)
-    node.standing = standingToLend(node.activation)
-    heap?.push(node)
+    super.remove(waitable)
+    waitable.rank = null
+    super.push(waitable)
     if (this.#owner !== null) this.#lend()
   }
 
@@ -2187,7 +2145,7 @@ class Entry {
     this.subject = subject
     this.ref = ref
     /** @type {Heap<Entry> | null} */
-    this.heap = null
+    this.queue = null
     /** @type {Entry | null} */
     this.child = null
     /** @type {Entry | null} */
@@ -2246,7 +2204,7 @@ class Timeline {
 
   /** @param {Entry} entry @returns {boolean} whether it was still there */
   remove(entry) {
-    if (entry.heap === null) return false
+    if (entry.queue === null) return false
     this.lines[entry.kind].remove(entry)
     if (entry.ref) this.refs--
     return true
@@ -2588,7 +2546,7 @@ class Pool {
   /** @type {Standing} */
   standing = SPENT
   /** @type {Heap<any> | null} */
-  heap = null
+  queue = null
   /** @type {any} */
   child = null
   /** @type {any} */
@@ -3419,9 +3377,8 @@ class Dispatcher extends Accounts {
    */
   #keepShapes() {
     const a = new Activation(this, 0, PLAIN, undefined, null, NO_ARGUMENTS)
-    const join = new Join(a)
     this.#shapes = [
-      a, new Pace(), new Entry(this, 0, 0, 0, MISS, null, false), new Extras(), new Queue(), join, new WaitNode(join, null, 0)
+      a, new Pace(), new Entry(this, 0, 0, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
     ]
   }
 

@@ -246,7 +246,7 @@ const RESOURCE = { ...NAMED, ceiling: anyNumber }
 /**
  * That a job may use a resource.
  *
- * @typedef {{ level: number, order: number, heap: any, child: any, before: any, after: any }} Declaration
+ * @typedef {{ level: number, order: number, queue: any, child: any, before: any, after: any }} Declaration
  */
 /**
  * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or
@@ -333,7 +333,7 @@ export class Resource {
     }
     if (this.#declarations.has(job)) return
     this.#scheduler = scheduler
-    const declaration = { level, order: this.#declared++, heap: null, child: null, before: null, after: null }
+    const declaration = { level, order: this.#declared++, queue: null, child: null, before: null, after: null }
     this.#declarations.set(job, declaration)
     this.#highest.push(declaration)
     this.#gate?.raise(this.ceiling)

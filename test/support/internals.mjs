@@ -64,14 +64,14 @@ export function checkInvariants(dispatcher, activations, reservations, { isOrder
     }
     const { pool } = extras
     if (pool !== null && pool !== extras.server?.pool) note(`${named(a)} is ready in the pool of another reservation`)
-    is(READY, nodes.has(a) || pool !== null && a.heap !== null && a.heap !== ready, 'in the ready queue or in a pool')
+    is(READY, nodes.has(a) || pool !== null && a.queue !== null && a.queue !== ready, 'in the ready queue or in a pool')
     if (nodes.has(a) && pool !== null) note(`${named(a)} is in the ready queue and in a pool`)
     if (pool !== null) pools.add(pool)
     if (running === a && state !== READY) note(`${named(a)} is the running job, and not ready`)
     if (state >= DONE) continue
     const isAway = extras.driver !== null && extras.driver.promise === null
     if (state !== WAITING || !isAway) is(WAITING, a.waiting !== null, 'waiting for something')
-    is(PENDING, extras.pending !== null && extras.pending.heap !== null && state === PENDING,
+    is(PENDING, extras.pending !== null && extras.pending.queue !== null && state === PENDING,
       'on the timeline')
     checkStanding(dispatcher, a, misplaced)
   }
@@ -146,13 +146,13 @@ function checkStanding(dispatcher, a, note) {
   const right = dispatcher.standingOf(a)
   const { name, state } = a.job
   if (!isEqual(a.standing, right)) note(`${name}, ${state}, stands at ${keys(a.standing)}, not ${keys(right)}`)
-  const { node, queue } = a.waiting ?? {}
-  if (!node || node.activation !== a) return
-  if (!isEqual(node.standing, a.standing)) {
-    note(`${a.job.name} waits by ${keys(node.standing)}, and stands at ${keys(a.standing)}`)
+  const { waiting } = a
+  if (!waiting?.queue || waiting.activation !== a) return
+  if (!isEqual(waiting.standing, a.standing)) {
+    note(`${a.job.name} waits by ${keys(waiting.standing)}, and stands at ${keys(a.standing)}`)
   }
-  const { first } = queue
-  if (first !== node && dispatcher.compareStandings(first.standing, node.standing) > 0) {
+  const { first } = waiting.queue
+  if (first !== waiting && dispatcher.compareStandings(first.standing, waiting.standing) > 0) {
     note(`${a.job.name} waits after ${first.activation?.job.name}, and stands better`)
   }
 }
