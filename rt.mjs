@@ -366,11 +366,19 @@ const KNOWN = new Set([edf.compare, fp.compare])
 
 // ------------------------------------------------------------------------------------------------- 3 heap
 
-/**
- * A node of a heap: where it is inside, or null; the first of its children, its parent or elder sibling, its younger sibling.
- *
- * @typedef {{ queue: any, child: any, before: any, after: any }} HeapNode
- */
+/** A node of a heap: where it is inside, or null; the first of its children, its parent or elder sibling, its younger sibling. */
+class HeapNode {
+  constructor() {
+    /** @type {any} */
+    this.queue = null
+    /** @type {any} */
+    this.child = null
+    /** @type {any} */
+    this.before = null
+    /** @type {any} */
+    this.after = null
+  }
+}
 
 /**
  * A stable priority queue in O(log n): a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986). A node that follows the node
@@ -925,12 +933,13 @@ const STATES = /** @type {const} */ (['pending', 'ready', 'waiting', 'done', 'fa
 const NO_ARGUMENTS = []
 
 /** What the dispatcher knows of a job. `Job` is the handle that users hold. */
-class Activation {
+class Activation extends HeapNode {
   /**
    * @param {Dispatcher} dispatcher @param {number} id @param {ReturnType<parametersOf>} parameters @param {any} work
    * @param {any} leaf @param {any[]} args
    */
   constructor(dispatcher, id, parameters, work, leaf, args) {
+    super()
     this.dispatcher = dispatcher
     this.id = id
     this.parameters = parameters
@@ -949,15 +958,6 @@ class Activation {
     /** Whose keys count: its own, its reservation's, or those of a job that waits for it. @type {Standing} */
     this.standing = this
 
-    /** While it is ready: the ready queue, or that of its reservation. @type {Heap<any> | null} */
-    this.queue = null
-    /** @type {Activation | null} */
-    this.child = null
-    /** @type {Activation | null} */
-    this.before = null
-    /** @type {Activation | null} */
-    this.after = null
-
     /** The innermost generator, which is resumed directly; UNSTARTED, or null when nothing is to be resumed. */
     this.leaf = leaf
     /** Whether it is a generator of this realm: looked up at each resume instead, a communication costs a tenth more. */
@@ -974,8 +974,10 @@ class Activation {
 
     /** Points per budget, or AUTO. */
     this.limit = dispatcher.budget
-    /** @type {Pace | null} */
-    this.pace = null
+    /** Of a job that has come back once. @type {BudgetTuner | null} */
+    this.tuner = null
+    /** Its cost at its last rotation: the slice counts from it, across preemptions. */
+    this.turn = 0
     /** @type {number | undefined} */
     this.started = undefined
     /** @type {number | undefined} */
@@ -1008,7 +1010,11 @@ class Activation {
 
   /** @param {Waitable} waitable */
   woken(waitable) {
-    this.dispatcher.wake(this, waitable)
+    this.waiting = null
+    this.input = waitable.outcome
+    this.throwing = waitable.phase === REJECTED
+    this.kept = waitable.handsOver && !this.throwing
+    this.dispatcher.unblock(this)
   }
 }
 
@@ -1108,12 +1114,6 @@ class BudgetTuner {
     this.left = this.patience
     this.rival = 0
   }
-}
-
-/** How a job goes on that has come back once. */
-class Pace extends BudgetTuner {
-  /** The job's cost at its last rotation: the slice counts from it, across preemptions. */
-  turn = 0
 }
 
 /**
@@ -1323,7 +1323,7 @@ const asCall = Symbol('as call')
  * called when somebody waits for it first and settles it by `wake` or `fail`, at once or later; and `undo`, called
  * when the last waiter leaves before that, after which it can begin anew.
  */
-class Waitable {
+class Waitable extends HeapNode {
   static BEGUN = BEGUN
 
   /** Whether waiting for it may take time, so that it is forbidden in critical sections. */
@@ -1353,6 +1353,7 @@ class Waitable {
   }
 
   constructor() {
+    super()
     this.phase = IDLE
     /** @type {any} */
     this.outcome = undefined
@@ -1360,19 +1361,11 @@ class Waitable {
     this.waiter = null
     /** All but the first. @type {Waiter[] | null} */
     this.others = null
-    /** Where it waits. @type {Queue | null} */
-    this.queue = null
     /** On whose behalf; null outside jobs. @type {Activation | null} */
     this.activation = null
     this.order = 0
     /** @type {Standing | null} */
     this.rank = null
-    /** @type {Waitable | null} */
-    this.child = null
-    /** @type {Waitable | null} */
-    this.before = null
-    /** @type {Waitable | null} */
-    this.after = null
   }
 
   static {
@@ -2107,6 +2100,14 @@ function settlePromise(a, { promise, resolve, reject }) {
  *   asked for by the end of the round, and with errors of callbacks; default: as the platform reports
  */
 
+/**
+ * The options in force.
+ *
+ * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused' | 'closed'>>
+ *   & Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'>
+ *   & { budget: number, isKnown: boolean }} Settings isKnown: whether to compare jobs runs no code of users
+ */
+
 const SLICE = 1
 const ROUND = 5
 /** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
@@ -2131,12 +2132,13 @@ const MISS = 3
 const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON * 0.75, Number.MIN_VALUE)
 
 /** Something that happens at a time; `subject` is a job, or the function to call. */
-class Entry {
+class Entry extends HeapNode {
   /**
    * @param {Dispatcher} dispatcher @param {number} time @param {number} key when it happens @param {number} order
    * @param {number} kind @param {any} subject @param {boolean} ref
    */
   constructor(dispatcher, time, key, order, kind, subject, ref) {
+    super()
     this.dispatcher = dispatcher
     this.time = time
     this.key = key
@@ -2144,14 +2146,6 @@ class Entry {
     this.kind = kind
     this.subject = subject
     this.ref = ref
-    /** @type {Heap<Entry> | null} */
-    this.queue = null
-    /** @type {Entry | null} */
-    this.child = null
-    /** @type {Entry | null} */
-    this.before = null
-    /** @type {Entry | null} */
-    this.after = null
   }
 
   /** @returns {boolean} whether it was still to happen */
@@ -2348,8 +2342,11 @@ class EventLoop {
 
 // ------------------------------------------------------------------------------------------------- 5c accounts
 
+/** @type {new () => Settings} */
+const Configured = /** @type {any} */ (class {})
+
 /** What the clock says, to whom it is charged, and who is told what. */
-class Accounts {
+class Accounts extends Configured {
   /** The latest reading of the clock. */
   time = -Infinity
   /** From when time is charged to the running job. */
@@ -2374,14 +2371,8 @@ class Accounts {
 
   /** @param {any} settings */
   constructor(settings) {
-    /** @type {Host} */
-    this.host = settings.host
-    /** Whether to compare runs no code of users. */
-    this.isKnown = settings.isKnown
-    this.slice = settings.slice
-    this.onOverrun = settings.onOverrun
-    this.onStall = settings.onStall
-    this.onError = settings.onError
+    super()
+    Object.assign(this, settings)
   }
 
   /** @returns {number} the clock, which never runs backwards here */
@@ -2539,20 +2530,12 @@ const MOST_REFRESHES = 1e6
  * queue, which stands there by the reservation for the first of them; so one node moves when the reservation's standing
  * changes, however many jobs there are. While the reservation gives them none, it is in no queue, and all of them are out.
  */
-class Pool {
+class Pool extends HeapNode {
   isOut = false
   /** For whom it stands in the ready queue. @type {Activation | null} */
   first = null
   /** @type {Standing} */
   standing = SPENT
-  /** @type {Heap<any> | null} */
-  queue = null
-  /** @type {any} */
-  child = null
-  /** @type {any} */
-  before = null
-  /** @type {any} */
-  after = null
   /** Jobs whose standing may depend on the reservation's: those that wait, are lent others' or are in a section. @type {Set<Activation>} */
   dependents = new Set()
   #jobs
@@ -2560,6 +2543,7 @@ class Pool {
 
   /** @param {Dispatcher} dispatcher */
   constructor(dispatcher) {
+    super()
     this.#dispatcher = dispatcher
     this.#jobs = /** @type {Heap<Activation>} */ (new Heap((a, b) => dispatcher.compareAs(a, a, b, b)))
   }
@@ -2664,13 +2648,6 @@ class Dispatcher extends Accounts {
   constructor(scheduler, settings) {
     super(settings)
     this.scheduler = scheduler
-    /** @type {Policy} */
-    this.policy = settings.policy
-    this.round = settings.round
-    this.budget = settings.budget
-    this.closed = settings.closed
-    this.paused = settings.paused
-    this.onMiss = settings.onMiss
 
     /** @type {Heap<Activation | Pool>} */
     this.ready = new Heap((a, b) =>
@@ -2871,7 +2848,7 @@ class Dispatcher extends Accounts {
 
   /** Its reservation has nothing left for it. @param {Activation} a */
   #deplete(a) {
-    if (a.pace !== null) a.pace.turn = a.cost
+    a.turn = a.cost
     if (this.observers !== null) this.emitDepletion(a)
   }
 
@@ -2904,18 +2881,9 @@ class Dispatcher extends Accounts {
     budget.left = 0
   }
 
-  /** @param {Activation} a @param {Waitable} waitable */
-  wake(a, waitable) {
-    a.waiting = null
-    a.input = waitable.outcome
-    a.throwing = waitable.phase === REJECTED
-    a.kept = waitable.handsOver && !a.throwing
-    this.unblock(a)
-  }
-
   /** @param {Activation} a */
   unblock(a) {
-    if (a.pace !== null) a.pace.turn = a.cost
+    a.turn = a.cost
     this.#waiters?.delete(a.job)
     if (!this.inRound || this.observers !== null) this.read()
     this.#enqueue(a, 'wake')
@@ -2932,7 +2900,7 @@ class Dispatcher extends Accounts {
     // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
     if (order === 0) {
       this.#stamp = ++this.#rotation
-      if (running.pace !== null) running.pace.turn = running.cost
+      running.turn = running.cost
       this.#shorten()
     } else if (!(order > 0)) {
       this.interrupt()
@@ -2941,7 +2909,7 @@ class Dispatcher extends Accounts {
 
   /** Puts the running job after its equals. @param {Activation} a @param {number} stamp */
   #rotate(a, stamp) {
-    if (a.pace !== null) a.pace.turn = a.cost
+    a.turn = a.cost
     this.#extract(a)
     a.stamp = isContinuation(a) && !this.#hasPeer(a) ? this.#continuation++ : stamp
     this.#insert(a)
@@ -3289,7 +3257,7 @@ class Dispatcher extends Accounts {
   #isRoundOver() {
     if (this.time >= this.roundEnds || this.paused) return true
     // Within a millisecond of a slice or of the round the host is not asked: every round gets something done.
-    const used = this.running?.pace ? this.running.cost - this.running.pace.turn : 0
+    const used = this.running === null ? 0 : this.running.cost - this.running.turn
     if (used > 0 && (used < SLICE || this.time - this.#roundBegan < SLICE)) return false
     try {
       return this.host.inputPending?.() ?? false
@@ -3378,7 +3346,7 @@ class Dispatcher extends Accounts {
   #keepShapes() {
     const a = new Activation(this, 0, PLAIN, undefined, null, NO_ARGUMENTS)
     this.#shapes = [
-      a, new Pace(), new Entry(this, 0, 0, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
+      a, new BudgetTuner(), new Entry(this, 0, 0, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
     ]
   }
 
@@ -3443,7 +3411,7 @@ class Dispatcher extends Accounts {
     const isFirst = next.started === undefined
     if (last !== null) {
       last.preemptions++
-      if (last.pace === null || last.pace.turn !== last.cost) this.stats.slices++
+      if (last.tuner === null || last.turn !== last.cost) this.stats.slices++
     }
     this.running = next
     if (isFirst) next.started = this.time
@@ -3470,7 +3438,7 @@ class Dispatcher extends Accounts {
   /** Grants the next budget. @param {Activation} a */
   #grant(a) {
     // A job that is cancelled but must be given what woke it gets as far as its next point.
-    this.granted = budget.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.pace === null ? 1 : a.pace.points
+    this.granted = budget.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.tuner === null ? 1 : a.tuner.points
     this.cut = false
   }
 
@@ -3489,7 +3457,7 @@ class Dispatcher extends Accounts {
     this.inspect(a)
     this.current = dispatched = a
     const isOver = this.#changed || this.time >= this.timeline.due || this.time >= this.roundEnds ||
-      a.cost - /** @type {Pace} */ (a.pace).turn >= this.slice
+      a.cost - a.turn >= this.slice
     if (isOver) this.cut = true // what is left until the yield teaches nothing
     else this.#grant(a)
     return isOver
@@ -3499,10 +3467,10 @@ class Dispatcher extends Accounts {
   #endBudget(a, outcome) {
     this.charge(a)
     if (outcome < DONE) {
-      a.pace ??= new Pace()
+      a.tuner ??= new BudgetTuner()
       if (a.limit === AUTO && !this.cut) {
         const passed = this.#pointsPassed()
-        if (passed > 0) a.pace.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
+        if (passed > 0) a.tuner.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
       }
       if (outcome === BLOCKED || outcome === AWAY) this.#block(a)
     }
@@ -3568,7 +3536,7 @@ class Dispatcher extends Accounts {
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
     this.settle()
-    if (this.running !== a || a.cost - (a.pace?.turn ?? 0) < this.slice) return
+    if (this.running !== a || a.cost - a.turn < this.slice) return
     this.#rotate(a, ++this.#rotation)
     this.stats.slices++
   }
