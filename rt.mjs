@@ -814,6 +814,8 @@ export class Task {
       this.run = work
     }
     this.name = typeof work === 'function' ? work.name : this.constructor.name
+    // Fields would hide the accessors of a derived class.
+    for (const name in TASK_OPTIONS) if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
     if (options !== undefined) {
       knownOptions(options, TASK_OPTIONS)
       for (const name in TASK_OPTIONS) if (options[name] !== undefined) /** @type {any} */ (this)[name] = options[name]

@@ -87,6 +87,22 @@ tasks('fields of a derived class are its parameters', () => {
   assert.equal({ name, deadline, priority }, { name: 'urgent', deadline: 3, priority: 2 })
 })
 
+tasks('accessors of a derived class are its parameters', () => {
+  const { scheduler } = world()
+  let limit = 3
+  class Asked extends Task {
+    * run() {}
+
+    get deadline() { return limit }
+    set deadline(value) { limit = value }
+    get name() { return 'asked' }
+  }
+  const asked = new Asked({ scheduler, deadline: 4 })
+  limit++
+  const { name, deadline, priority } = asked.release()
+  assert.equal({ name, deadline, priority, limit }, { name: 'asked', deadline: 5, priority: 0, limit: 5 })
+})
+
 tasks('a parameter that is undefined says nothing: declared by a derived class without a value, or taken away', () => {
   const { scheduler } = world()
   class Declared extends Task {
