@@ -641,7 +641,7 @@ export function frames(task, options = {}) {
   const { scheduler } = source
   const host = /** @type {any} */ (scheduler.host)
   if (host.frame === undefined) throw new TypeError('there are no animation frames here')
-  let frame = 1000 / 60
+  let interval = seam.frame
   let shown = -Infinity
   let isRunning = false
   /** @type {(() => void) | null} */
@@ -649,13 +649,11 @@ export function frames(task, options = {}) {
 
   const onFrame = (/** @type {number} */ time) => {
     cancelFrame = host.frame(onFrame)
-    const gap = time - shown
-    // One frame that came late says little about the next.
-    if (gap > 4 && gap < 100) frame = gap < frame ? gap : frame + (gap - frame) / 8
+    interval = seam.intervalAfter(time - shown, interval)
     shown = time
     if (isRunning || host.hidden?.()) return
     const release = Math.min(time, scheduler.now())
-    const job = source.release({ release, deadline: time + frame - release }, [time])
+    const job = source.release({ release, deadline: time + interval - release }, [time])
     isRunning = true
     seam.ended(job, () => { isRunning = false })
   }

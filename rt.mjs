@@ -207,12 +207,15 @@ const backgroundPost = (platform, scheduler) => fn => {
     .catch((/** @type {any} */ error) => { if (error?.name !== 'AbortError') throw error })
 }
 
-/** ms. Rounds that are longer are meant to outlast frames. */
+/** ms between frames, until they tell. Rounds that are longer are meant to outlast frames. */
 const FRAME = 1000 / 60
 /**
- * ms that frames come after their own time. A round that ends then finds its frame pending: rounds that ended at that time
- * itself, and short ones in Chromium that filled what was left, had 81 % of the processor in both browsers instead of 83 and 88.
+ * ms between frames, as the latest gap tells: one that came late says little about the next.
+ *
+ * @param {number} gap @param {number} interval so far
  */
+const intervalAfter = (gap, interval) => gap > 4 && gap < 100 ? Math.min(gap, interval + (gap - interval) / 8) : interval
+/** ms that frames come after their own time. A round that ends then finds its frame pending. */
 const FRAME_DELAY = 2
 /** ms that a turn waits only where others keep the thread. */
 const CROWD = 3
@@ -227,14 +230,13 @@ const CROWD = 3
  * @returns {Host['post']}
  */
 function pacedPost(platform, scheduler, now, hidden) {
-  // Chromium, which tells of input, has frames and messages take turns: waiting for frames cost 1 to 4 % of the processor
-  // there, 6 % on a busy machine. Told by the gaps between frames alone, a busy machine looks like Firefox.
+  // Chromium, which tells of input, has frames and messages take turns: there is nothing to wait for. Told by the gaps
+  // between frames alone, a busy machine looks like Firefox.
   const takesTurns = platform.navigator?.scheduling?.isInputPending !== undefined
   const send = takesTurns || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform, scheduler)
   /** @type {(() => void)[]} */
   const held = []
-  let heldAt = 0
-  let interval = 1000 / 60
+  let interval = FRAME
   let shown = -Infinity // the latest frame's own time; the times of callbacks jitter by half an interval
   let due = -Infinity // the next frame
   let requested = false
@@ -261,13 +263,7 @@ function pacedPost(platform, scheduler, now, hidden) {
     for (const turn of held.splice(0)) post(turn)
   }
   const onFrame = (/** @type {number} */ frame) => {
-    const gap = frame - shown
-    if (gap > 4 && gap < 100) {
-      interval = gap < interval ? gap
-        // Displays differ, but a longer gap tells of a slower one only if nothing here kept the frame from coming earlier.
-        : held.length > 0 && heldAt < due + 1 ? interval + (gap - interval) / 8
-        : interval
-    }
+    interval = intervalAfter(frame - shown, interval)
     shown = frame
     due = frame + interval + FRAME_DELAY
     requested = stopped = false
@@ -296,7 +292,6 @@ function pacedPost(platform, scheduler, now, hidden) {
     }
     if (takesTurns || stopped || late > 1 || !isNext || time < due) return post(turn)
     if (held.push(turn) > 1) return
-    heldAt = time
     fallback = platform.setTimeout(() => {
       stopped = true
       letGo()
@@ -3948,6 +3943,7 @@ class Fifo {
  *   else may be on the stack
  * - `background(job)` the standing of a job that runs after all others, by its own keys
  * - `emit(scheduler, type, job, more)` writes into the trace
+ * - `frame` is the interval of frames that have told nothing; `intervalAfter(gap, interval)` the next one
  */
 export const seam = /* @__PURE__ */ Object.freeze({
   protocol,
@@ -3960,6 +3956,8 @@ export const seam = /* @__PURE__ */ Object.freeze({
   check,
   parameters: TASK_OPTIONS,
   here,
+  frame: FRAME,
+  intervalAfter,
 
   /**
    * @param {Scheduler} scheduler @param {number} time
