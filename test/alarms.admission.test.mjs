@@ -5,13 +5,12 @@ import { Scheduler, Task, edf, fp, rm, schedulable, seam } from '../rt.mjs'
 import { AdmissionError, IoReservation, Reservation, admit, at, loop, on } from '../alarms.mjs'
 import { Resource } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { execute, virtualHost } from './support/virtual-host.mjs'
+import { execute } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 function world(policy = fp) {
-  const host = virtualHost()
-  // An assertion that fails in a callback fails the test.
+  const { host, scheduler } = exactWorld({ policy, round: 1 })
   host.report = error => { throw error }
-  const scheduler = new Scheduler({ host, policy, slice: Infinity, round: 1, budget: 1 })
   let made = 0
   return {
     host,

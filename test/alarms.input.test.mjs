@@ -7,7 +7,7 @@ import {
   periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../alarms.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
-import { hookOf } from './support/world.mjs'
+import { hookOf, world as plainWorld } from './support/world.mjs'
 
 // --- values, and how messages show them
 
@@ -95,8 +95,7 @@ const generate = function* () {}
 
 /** A scheduler, and everything in which a call could leave traces. */
 function world() {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, closed: true })
+  const { host, scheduler } = plainWorld({ budget: 'auto', closed: true })
   const { signal } = new AbortController()
   const target = new EventTarget()
   const event = new AsyncEvent({ scheduler })

@@ -6,7 +6,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as module from '../rt.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
-import { hookOf } from './support/world.mjs'
+import { hookOf, world as plainWorld } from './support/world.mjs'
 
 const { Job, Scheduler, Task, edf, fp, rm, seam } = module
 
@@ -86,8 +86,7 @@ const generate = function* () {}
 
 /** A scheduler with a post outstanding, and everything in which a call could leave traces. */
 function world() {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host })
+  const { host, scheduler } = plainWorld({ budget: 'auto' })
   const ready = scheduler.spawn(generate, { name: 'ready', deadline: 7, priority: 2 })
   scheduler.spawn(generate, { name: 'pending', release: 50 })
   const { signal } = new AbortController()

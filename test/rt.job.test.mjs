@@ -10,14 +10,7 @@ import { assertTrace, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
 import { finishOrder, hookOf, world as plainWorld } from './support/world.mjs'
 
-/** The clock is read at every point, unless the options say otherwise. */
-function world({ turn, read, ...options } = {}) {
-  const host = virtualHost({ turn, read })
-  const scheduler = new Scheduler({ host, budget: 1, ...options })
-  const trace = record(scheduler, { except: ['round'] })
-  const spawn = (name, given, ms = 1) => scheduler.spawn(execute(host, ms), { name, ...given })
-  return { host, scheduler, trace, spawn }
-}
+const world = ({ turn, read, ...options } = {}) => plainWorld({ host: { turn, read }, ...options })
 
 const TOLD = [
   'id', 'name', 'task', 'state', 'release', 'deadline', 'absoluteDeadline', 'priority', 'started', 'finished',

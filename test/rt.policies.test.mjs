@@ -3,18 +3,11 @@ import * as assert from 'uvu/assert'
 import { Job, Scheduler, Task, edf, fp, rm, seam } from '../rt.mjs'
 import { Resource } from '../sync.mjs'
 import { seeded } from './support/seeded.mjs'
-import { assertTrace, record } from './support/trace.mjs'
+import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
-import { finishOrder, world as plainWorld } from './support/world.mjs'
+import { exactWorld, finishOrder, world as plainWorld } from './support/world.mjs'
 
-/** No rotation, and the clock read at every point, unless the options say otherwise. */
-function world(policy, options) {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy, budget: 1, slice: Infinity, round: Infinity, ...options })
-  const trace = record(scheduler, { except: ['round'] })
-  const spawn = (name, given, ms = 1) => scheduler.spawn(execute(host, ms), { name, ...given })
-  return { host, scheduler, trace, spawn }
-}
+const world = (policy, options) => exactWorld({ policy, ...options })
 
 /** Executes, does something, and executes on after a point. */
 function* executeThen(host, ms, something, rest) {

@@ -5,21 +5,11 @@ import * as assert from 'uvu/assert'
 import * as rt from '../rt.mjs'
 import { platformHost, PLATFORMS } from './support/platform-host.mjs'
 import { CASES, isPossible, ourLog } from './support/scheduler-cases.mjs'
-import { assertTrace, record } from './support/trace.mjs'
+import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
-import { world as plainWorld } from './support/world.mjs'
+import { world as plainWorld, exactWorld as world } from './support/world.mjs'
 
 const { DeadlineError, Task, TaskController, edf, fp } = rt
-
-/** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
-function world({ Scheduler = rt.Scheduler, ...options } = {}) {
-  const host = virtualHost()
-  const exact = { policy: fp, slice: Infinity, round: Infinity, budget: 1 }
-  const scheduler = new Scheduler({ host, ...exact, ...options })
-  /** @type {any[]} */
-  const log = []
-  return { host, scheduler, log, trace: record(scheduler, { except: ['round'] }) }
-}
 
 /** An async job's `execute`. */
 async function toil(host, job, ms, step = 1) {
@@ -1040,39 +1030,12 @@ tasks('returns a job, with the name of its callback', async () => {
   assert.is(job.state, 'done')
 })
 
-tasks('run by priority, in the order posted within one; the default is user-visible', async () => {
-  const { host, scheduler, log } = world()
-  const post = (name, priority) => scheduler.postTask(() => log.push(name), { priority })
-  post('bg1', 'background')
-  post('uv1', 'user-visible')
-  post('ub1', 'user-blocking')
-  post('default1')
-  post('bg2', 'background')
-  post('ub2', 'user-blocking')
-  post('default2')
-  post('uv2', 'user-visible')
-  await host.drain()
-  assert.equal(log, ['ub1', 'ub2', 'uv1', 'default1', 'default2', 'uv2', 'bg1', 'bg2'])
-})
-
 tasks('take any finite priority; the names are 1, 0 and -1', async () => {
   const { host, scheduler, log } = world()
   const order = [0, 'background', 1, 'user-visible', -1, 2, 'user-blocking', -2]
   for (const priority of order) scheduler.postTask(() => log.push(priority), { priority })
   await host.drain()
   assert.equal(log, [2, 1, 'user-blocking', 0, 'user-visible', 'background', -1, -2])
-})
-
-tasks('that post tasks: a more important one goes before those that wait', async () => {
-  const { host, scheduler, log } = world()
-  scheduler.postTask(() => {
-    log.push('first')
-    scheduler.postTask(() => log.push('visible'))
-    scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
-  })
-  scheduler.postTask(() => log.push('second'))
-  await host.drain()
-  assert.equal(log, ['first', 'blocking', 'second', 'visible'])
 })
 
 tasks('keep their order under edf; a deadline outranks every priority', async () => {
@@ -1336,27 +1299,6 @@ signals('shared by many tasks has one listener of each kind: Node does not warn,
   assert.equal([warnings, listeners.count], [[], 0])
 })
 
-signals('of another task is left alone', async () => {
-  const { host, scheduler } = world()
-  const mine = new TaskController()
-  const other = new TaskController()
-  const task = scheduler.postTask(() => 'mine', { signal: mine.signal })
-  const aborted = rejection(scheduler.postTask(() => 'other', { signal: other.signal }))
-  other.abort()
-  await host.drain()
-  assert.equal([await task, (await aborted).name], ['mine', 'AbortError'])
-})
-
-signals('gives its priority to the tasks', async () => {
-  const { host, scheduler, log } = world()
-  for (const priority of [...PRIORITIES].reverse()) {
-    const { signal } = new TaskController({ priority })
-    scheduler.postTask(() => log.push(priority), { signal })
-  }
-  await host.drain()
-  assert.equal(log, PRIORITIES)
-})
-
 const controllerPriority = /^priority must be 'user-blocking' or 'user-visible' or 'background', got /
 
 signals('of a TaskController: its priority is one of the platform\'s three, or none is made', () => {
@@ -1372,74 +1314,6 @@ signals('of a TaskController: its priority is one of the platform\'s three, or n
   assert.is(controller.signal.priority, 'user-visible')
   assert.throws(() => new TaskController(7), /^options must be an object, got 7$/)
   assert.throws(() => new TaskController({ prority: 'background' }), /^unknown option 'prority'; did you mean 'priority'\?$/)
-})
-
-signals('without a priority leaves the default', async () => {
-  const { host, scheduler, log } = world()
-  scheduler.postTask(() => log.push('plain'), { signal: new AbortController().signal })
-  scheduler.postTask(() => log.push('background'), { priority: 'background' })
-  scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
-  await host.drain()
-  assert.equal(log, ['blocking', 'plain', 'background'])
-})
-
-signals('changing its priority moves the tasks that are queued, in their order', async () => {
-  const { host, scheduler, log } = world()
-  const controllers = Array.from({ length: 5 }, () => new TaskController({ priority: 'background' }))
-  controllers.forEach(({ signal }, i) => {
-    scheduler.postTask(() => log.push(`${i}a`), { signal })
-    scheduler.postTask(() => log.push(`${i}b`), { signal })
-  })
-  scheduler.postTask(() => log.push('visible'))
-  controllers[2].setPriority('user-blocking')
-  controllers[4].setPriority('user-blocking')
-  controllers[4].setPriority('background')
-  await host.drain()
-  assert.equal(log, ['2a', '2b', 'visible', '0a', '0b', '1a', '1b', '3a', '3b', '4a', '4b'])
-})
-
-signals('changing its priority from within a task moves the others', async () => {
-  const { host, scheduler, log } = world()
-  const controller = new TaskController()
-  const { signal } = controller
-  scheduler.postTask(() => {
-    log.push('one')
-    controller.setPriority('background')
-  }, { signal })
-  scheduler.postTask(() => log.push('two'), { signal })
-  scheduler.postTask(() => log.push('visible'))
-  await host.drain()
-  assert.equal(log, ['one', 'visible', 'two'])
-})
-
-signals('changing its priority during the delay counts when the delay ends', async () => {
-  const { host, scheduler, log } = world()
-  const controller = new TaskController({ priority: 'background' })
-  scheduler.postTask(() => log.push('delayed'), { signal: controller.signal, delay: 10 })
-  host.after(5, () => {
-    controller.setPriority('user-blocking')
-    scheduler.postTask(() => host.advance(10))
-    scheduler.postTask(() => log.push('visible'))
-  })
-  await host.drain()
-  assert.equal(log, ['delayed', 'visible'])
-})
-
-signals('does not change a priority given as an option, but still aborts', async () => {
-  const { host, scheduler, log } = world()
-  const controller = new TaskController({ priority: 'user-blocking' })
-  const { signal } = controller
-  const post = (name, options) => scheduler.postTask(() => log.push(name), options)
-  post('visible', {})
-  post('fixed', { signal, priority: 'background' })
-  controller.setPriority('user-visible')
-  controller.setPriority('user-blocking')
-  await host.drain()
-  assert.equal(log, ['visible', 'fixed'])
-
-  const aborted = rejection(post('aborted', { signal, priority: 'user-blocking' }))
-  controller.abort()
-  assert.is((await aborted).name, 'AbortError')
 })
 
 signals('shared by two tasks: a change of priority during the first reaches the second', async () => {
@@ -1542,66 +1416,6 @@ continuations('inherits the priority of the task: before equals, behind what is 
     await run.host.drain()
     assert.is(run.log.join(' '), ORDERS['user-visible'])
   }
-})
-
-continuations('yields to what is more important and was posted meanwhile', async () => {
-  const { host, scheduler, log } = world({ budget: 100 })
-  scheduler.postTask(async () => {
-    log.push('y0')
-    scheduler.postTask(() => log.push('visible'))
-    scheduler.postTask(() => log.push('blocking'), { priority: 'user-blocking' })
-    await scheduler.yield()
-    log.push('y1')
-  })
-  await host.drain()
-  assert.equal(log, ['y0', 'blocking', 'y1', 'visible'])
-})
-
-continuations('follows a changing priority of the signal', async () => {
-  const { host, scheduler, log } = world()
-  const controller = new TaskController()
-  scheduler.postTask(async () => {
-    log.push('y0')
-    const subtasks = [1, 2].map(i => scheduler.postTask(() => log.push(`uv${i}`)))
-    for (const i of [1, 2]) {
-      await scheduler.yield()
-      log.push(`y${i}`)
-    }
-    controller.setPriority('background')
-    for (const i of [3, 4]) {
-      await scheduler.yield()
-      log.push(`y${i}`)
-    }
-    await Promise.all(subtasks)
-  }, { signal: controller.signal })
-  await host.drain()
-  assert.is(log.join(' '), 'y0 y1 y2 uv1 uv2 y3 y4')
-})
-
-continuations('rejects when the signal of the task has been aborted, or is meanwhile', async () => {
-  const { host, scheduler, log } = world()
-  const yielder = (controller, before) => scheduler.postTask(async () => {
-    before()
-    try {
-      await scheduler.yield()
-      log.push('on')
-    } catch (error) {
-      log.push(error)
-      throw error
-    }
-  }, { signal: controller.signal })
-
-  const first = new TaskController()
-  const task = rejection(yielder(first, () => first.abort('before')))
-  await host.drain()
-  assert.is(await task, 'before')
-
-  const second = new TaskController()
-  const abort = () => second.abort('meanwhile')
-  const other = rejection(yielder(second, () => scheduler.postTask(abort, { priority: 'user-blocking' })))
-  await host.drain()
-  assert.is(await other, 'meanwhile')
-  assert.equal(log, ['before', 'meanwhile'])
 })
 
 continuations('go before tasks that have not begun, whether or not slices and rounds end in between', async () => {

@@ -8,6 +8,7 @@ import { after, sleep, timeout } from '../alarms.mjs'
 import * as module from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
+import { exactWorld } from './support/world.mjs'
 
 const {
   Barrier, Channel, ChannelError, DeadlockError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore,
@@ -83,8 +84,7 @@ const WORK = {
 
 /** One of everything, with somebody who waits at each. */
 function world() {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy: fp, slice: Infinity, round: Infinity, budget: 1 })
+  const { host, scheduler } = exactWorld()
   const mutex = new Mutex({ name: 'm' })
   const semaphore = new Semaphore(0, { name: 's' })
   const barrier = new Barrier(3, { name: 'b' })

@@ -1,16 +1,16 @@
-import { Scheduler, fp, seam } from '../../rt.mjs'
+import { Scheduler as OurScheduler, fp, seam } from '../../rt.mjs'
 import { record } from './trace.mjs'
-import { virtualHost } from './virtual-host.mjs'
+import { execute, virtualHost } from './virtual-host.mjs'
 
 /**
  * A scheduler of its own that reads its clock at every point, on a host whose time moves only when it is moved.
  *
  * @param {any} [options] those of the scheduler; `host`: those of the host; `except`: types of records that the trace
- *   leaves out
- * @returns {{ host: ReturnType<typeof virtualHost>, scheduler: Scheduler, log: any[], trace: ReturnType<typeof record> }}
- *   `log` is the test's
+ *   leaves out; `Scheduler`: another class
+ * @returns {{ host: ReturnType<typeof virtualHost>, scheduler: OurScheduler, log: any[], trace: ReturnType<typeof record>,
+ *   spawn: (name: string, options?: object, ms?: number) => any }} `log` is the test's; `spawn` a job that executes for some ms
  */
-export function world({ host: hostOptions, hostOf = virtualHost, except = ['round'], ...options } = {}) {
+export function world({ host: hostOptions, hostOf = virtualHost, except = ['round'], Scheduler = OurScheduler, ...options } = {}) {
   const host = hostOf(hostOptions)
   // An assertion that fails in a callback or a job fails the test, and is no error to be collected.
   const { report } = host
@@ -19,7 +19,8 @@ export function world({ host: hostOptions, hostOf = virtualHost, except = ['roun
     report(error)
   }
   const scheduler = new Scheduler({ host, budget: 1, ...options })
-  return { host, scheduler, log: [], trace: record(scheduler, { except }) }
+  const spawn = (name, given, ms = 1) => scheduler.spawn(execute(host, ms), { name, ...given })
+  return { host, scheduler, log: [], trace: record(scheduler, { except }), spawn }
 }
 
 /** The same by fixed priorities, where only what a test does ends a slice or a round. @type {typeof world} */
@@ -35,7 +36,7 @@ export const finishOrder = ({ records }) => records.flatMap(({ type, job }) => t
 /**
  * What a reservation answers to, without its books: `standing` of a job, by default by its own keys, and what is given beside.
  *
- * @param {Scheduler} scheduler @param {any} [more]
+ * @param {OurScheduler} scheduler @param {any} [more]
  */
 export const hookOf = (scheduler, more) => ({
   attach() {},
