@@ -4945,6 +4945,474 @@ function readNested(whole) {
   }
 }
 
+// --------------------------------------------------------------------------------------------- 8b names
+
+/** @typedef {any} Node as ESTree has it, with `parent`; an identifier also has `scope`, `variable` and `isDynamic` */
+/**
+ * A function, or other code that is run as one: Program, StaticBlock, and PropertyDefinition for its value.
+ *
+ * The lists are in the order of the source. What the head of a function holds, its parameters, is among them.
+ * Arrow functions use the `this`, `arguments`, `super`, `new.target` and direct eval of the function around them: then
+ * that uses them, too.
+ *
+ * @typedef {object} Facts
+ * @property {Node} node
+ * @property {Facts | null} parent
+ * @property {boolean} isArrow
+ * @property {boolean} isAsync
+ * @property {boolean} isGenerator
+ * @property {boolean} isStrict by what the source says
+ * @property {boolean} isMethod of an object or a class, constructors and accessors too
+ * @property {boolean} isConstructor
+ * @property {boolean} isAccessor
+ * @property {boolean} isDerived a constructor of a class that extends
+ * @property {boolean} usesThis
+ * @property {boolean} usesArguments
+ * @property {boolean} usesSuper
+ * @property {boolean} usesNewTarget
+ * @property {boolean} usesEval direct
+ * @property {boolean} hasWith
+ * @property {Facts[]} functions those directly in it
+ * @property {Node[]} loops
+ * @property {Node[]} calls, `new` and tagged templates too
+ * @property {Node[]} awaits
+ * @property {Node[]} yields
+ * @property {Node[]} returns
+ * @property {Scope} scope where its `var`s are
+ */
+/**
+ * What is declared between two braces, or between a parenthesis and a brace. Parameters and body share one, unless
+ * parameters hold expressions.
+ *
+ * @typedef {object} Scope
+ * @property {Node} node
+ * @property {Scope | null} parent
+ * @property {number} depth
+ * @property {Facts} facts of the function that it is in
+ * @property {boolean} isStrict
+ * @property {boolean} isDynamic it may get variables while it runs: that of a `with`, or where a sloppy eval is
+ * @property {boolean} hasEval whether a direct eval is in it, or in what it holds
+ * @property {boolean} isSplit whether there are expressions among its parameters
+ * @property {Record<string, Variable>} variables
+ * @property {Scope | null} barrier the innermost that is dynamic, from this one outwards
+ */
+/**
+ * @typedef {object} Variable
+ * @property {string} name
+ * @property {string} kind 'var', 'let', 'const', 'using', 'await using', 'function', 'class', 'parameter', 'catch',
+ *   'import', 'name' of a function expression or, in the class, of a class, 'arguments' of a function
+ * @property {Scope} scope
+ * @property {Node[]} declarations identifiers
+ * @property {Node[]} references identifiers
+ * @property {boolean} isAssigned elsewhere than where it is declared
+ * @property {boolean} isDynamic whether an eval may use it, or a reference may mean another one
+ * @property {Variable | undefined} outer the one that it hides
+ */
+
+/** Fields that are read, although what has them is assigned to or declares. */
+const READ = /* @__PURE__ */ marks('key', 'property', 'object', 'right', 'init', 'body')
+/** Fields whose identifiers are no references, unless they are computed. */
+const LABELS = /* @__PURE__ */ marks('key', 'property', 'label', 'exported')
+/** The lists of Facts by what they hold. @type {any} */
+const LISTS = {
+  __proto__: null,
+  ForStatement: 'loops',
+  ForInStatement: 'loops',
+  ForOfStatement: 'loops',
+  WhileStatement: 'loops',
+  DoWhileStatement: 'loops',
+  CallExpression: 'calls',
+  NewExpression: 'calls',
+  TaggedTemplateExpression: 'calls',
+  AwaitExpression: 'awaits',
+  YieldExpression: 'yields',
+  ReturnStatement: 'returns'
+}
+
+/** @param {string[]} keys @returns {Record<string, boolean>} */
+function marks(...keys) {
+  const set = Object.create(null)
+  for (const key of keys) set[key] = true
+  return set
+}
+
+/** Whether one of the directives that it begins with says so. @param {any} body */
+function isStrictBody(body) {
+  for (let i = 0; body?.[i]?.directive !== undefined; i++) if (body[i].directive === 'use strict') return true
+  return false
+}
+
+/** @param {string} name @param {string} kind @param {Scope} scope @returns {Variable} */
+function variableOf(name, kind, scope) {
+  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, outer: undefined }
+}
+
+/** @param {Node} id @param {string} kind @param {Scope} scope where it is @param {Scope} target whose variable it is */
+function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : scope) {
+  const { name } = id
+  const variable = target.variables[name] ??= variableOf(name, kind, target)
+  append(variable.declarations, id)
+  id.scope ??= scope
+  id.variable ??= variable // that of a class is declared outside and inside of it
+  return variable
+}
+
+/**
+ * Finds what each name means and what each function holds. The tree is walked once, with a stack of its own. On the way
+ * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
+ * is known.
+ *
+ * @param {Node} tree gets `facts`, `scope` and `variable`
+ * @returns {Record<string, Node[]>} the references to what it does not declare, by name
+ */
+function names(tree) {
+  /** A scope where it begins, null where it ends, and the identifiers between. @type {any[]} */
+  const order = []
+  let hoists = false
+  let scope = /** @type {Scope} */ (/** @type {any} */ (null))
+  let facts = /** @type {Facts} */ (/** @type {any} */ (null))
+  /**
+   * What comes next, and what its identifiers are: references '', targets 'write', or a kind of variables. A scope,
+   * which has null instead, is there to be entered, and once more to be left.
+   *
+   * @type {any[]}
+   */
+  const stack = [tree, '']
+  let size = 2
+
+  /** @param {Node} part @param {Node} parent */
+  function push(part, parent, role = '') {
+    part.parent = parent
+    stack[size++] = part
+    stack[size++] = role
+  }
+
+  /** @param {Scope} scope */
+  function pushEdge(scope) {
+    stack[size++] = scope
+    stack[size++] = null
+  }
+
+  /** @param {Node} node */
+  function pushParts(node, role = '') {
+    const keys = node.type === 'SwitchCase' ? ['test', 'consequent'] : keysOf(node)
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k]
+      const part = node[key]
+      if (part === null || typeof part !== 'object' || key === 'parent' || (LABELS[key] && !node.computed)) continue
+      const partRole = READ[key] ? '' : role
+      if (isArray(part)) {
+        for (let i = 0; i < part.length; i++) if (part[i]) push(part[i], node, partRole)
+      } else if (part.type) {
+        push(part, node, partRole)
+      }
+    }
+  }
+
+  /** @param {Scope} entered */
+  function enter(entered) {
+    scope = entered
+    facts = scope.facts
+    append(order, scope)
+  }
+
+  function leave() {
+    const { parent, variables } = scope
+    append(order, null)
+    if (parent) {
+      const outer = parent.facts
+      parent.hasEval ||= scope.hasEval
+      if (outer !== facts && facts.isArrow) {
+        outer.usesThis ||= facts.usesThis
+        outer.usesArguments ||= facts.usesArguments
+        outer.usesSuper ||= facts.usesSuper
+        outer.usesNewTarget ||= facts.usesNewTarget
+        outer.usesEval ||= facts.usesEval
+      } else if (outer !== facts && facts.usesArguments) {
+        const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', scope)
+        facts.usesArguments = kind === 'arguments' || kind === 'var'
+      }
+      facts = outer
+    }
+    scope = /** @type {any} */ (parent)
+  }
+
+  /** @param {Node} node @param {Facts} [owner] @returns {Scope} */
+  function scopeOf(node, owner = facts, isStrict = scope.isStrict, isDynamic = false) {
+    return node.scope = {
+      node,
+      parent: scope,
+      depth: scope ? scope.depth + 1 : 0,
+      facts: owner,
+      isStrict,
+      isDynamic,
+      hasEval: false,
+      isSplit: false,
+      variables: create(null),
+      barrier: null
+    }
+  }
+
+  /** @param {Node} node @returns {Scope} */
+  function functionOf(node, isStrict = scope.isStrict) {
+    const { parent, type } = node
+    const isInClass = parent?.type === 'MethodDefinition'
+    const isMethod = (isInClass || parent?.type === 'Property') && parent.value === node &&
+      (isInClass || parent.method || parent.kind !== 'init')
+    const isConstructor = isInClass && parent.kind === 'constructor'
+    /** @type {Facts} */
+    const made = node.facts = {
+      node,
+      parent: facts,
+      isArrow: type === 'ArrowFunctionExpression',
+      isAsync: node.async === true,
+      isGenerator: node.generator === true,
+      isStrict,
+      isMethod,
+      isConstructor,
+      isAccessor: isMethod && (parent.kind === 'get' || parent.kind === 'set'),
+      isDerived: isConstructor && !!parent.parent.parent.superClass,
+      usesThis: false,
+      usesArguments: false,
+      usesSuper: false,
+      usesNewTarget: false,
+      usesEval: false,
+      hasWith: false,
+      functions: [],
+      loops: [],
+      calls: [],
+      awaits: [],
+      yields: [],
+      returns: [],
+      scope: /** @type {any} */ (null)
+    }
+    if (facts) append(facts.functions, made)
+    return made.scope = scopeOf(node, made, isStrict)
+  }
+
+  /** @param {Node} node @param {string} role */
+  function visit(node, role) {
+    const { type } = node
+    const outer = scope
+    const list = LISTS[type]
+    if (list) append(/** @type {any} */ (facts)[list], node)
+    switch (type) {
+      case 'Identifier':
+        if (role !== '' && role !== 'write') declare(node, role, scope)
+        else if (node.name === 'arguments') facts.usesArguments = true
+        if (role === '' || role === 'write' || role === 'var') {
+          node.scope = scope
+          node.isWritten = role !== ''
+          append(order, node)
+        }
+        return
+      case 'ThisExpression':
+        facts.usesThis = true
+        return
+      case 'Super':
+        facts.usesSuper = true
+        return
+      case 'MetaProperty':
+        facts.usesNewTarget ||= node.meta.name === 'new'
+        return
+      case 'ImportSpecifier': case 'ImportDefaultSpecifier': case 'ImportNamespaceSpecifier':
+        declare(node.local, 'import', scope)
+        return
+      case 'ExportAllDeclaration':
+        return
+      case 'ExportNamedDeclaration':
+        if (node.source) return
+        break
+      case 'VariableDeclaration':
+        role = node.kind
+        break
+      case 'AssignmentPattern':
+        if (role === 'parameter') scope.isSplit = true
+        break
+      case 'Property':
+        if (role === 'parameter' && node.computed) scope.isSplit = true
+        break
+      case 'AssignmentExpression': case 'UpdateExpression':
+        role = 'write'
+        break
+      case 'CallExpression':
+        if (node.callee.name !== 'eval' || node.optional) break
+        facts.usesEval = scope.hasEval = true
+        if (!scope.isStrict) facts.scope.isDynamic = true
+        break
+      case 'ForInStatement': case 'ForOfStatement':
+        role = 'write'
+      // falls through
+      case 'ForStatement':
+        enter(scopeOf(node))
+        break
+      case 'CatchClause':
+        role = 'catch'
+        enter(scopeOf(node))
+        break
+      case 'BlockStatement': {
+        const isBody = facts.node.body === node
+        if (isBody && !scope.isSplit) break
+        enter(scopeOf(node))
+        if (isBody) facts.scope = scope
+        break
+      }
+      case 'SwitchStatement': {
+        const inner = scopeOf(node)
+        push(node.discriminant, node)
+        pushEdge(inner)
+        for (let i = 0; i < node.cases.length; i++) push(node.cases[i], node)
+        pushEdge(inner)
+        return
+      }
+      case 'WithStatement': {
+        const inner = scopeOf(node, facts, false, true)
+        facts.hasWith = true
+        push(node.object, node)
+        pushEdge(inner)
+        push(node.body, node)
+        pushEdge(inner)
+        return
+      }
+      case 'Program':
+        enter(functionOf(node, node.sourceType === 'module' || isStrictBody(node.body)))
+        break
+      case 'ClassDeclaration':
+        if (node.id) declare(node.id, 'class', scope)
+      // falls through
+      case 'ClassExpression':
+        enter(scopeOf(node, facts, true))
+        if (node.id) declare(node.id, 'name', scope)
+        if (node.superClass) push(node.superClass, node)
+        push(node.body, node)
+        pushEdge(scope)
+        return
+      case 'PropertyDefinition': {
+        if (node.computed) push(node.key, node)
+        if (!node.value) return
+        const inner = functionOf(node)
+        pushEdge(inner)
+        push(node.value, node)
+        pushEdge(inner)
+        return
+      }
+      case 'StaticBlock':
+        enter(functionOf(node))
+        break
+      case 'FunctionDeclaration': case 'FunctionExpression': case 'ArrowFunctionExpression': {
+        const { id, params, body, parent } = node
+        const isDeclaration = type === 'FunctionDeclaration'
+        if (id) id.parent = node
+        if (id && (!isDeclaration || parent.type === 'IfStatement')) enter(scopeOf(node))
+        const around = scope
+        if (id) declare(id, isDeclaration ? 'function' : 'name', scope)
+        if (id && isDeclaration && scope !== facts.scope && !scope.isStrict && !node.async && !node.generator) {
+          hoists = true // Annex B.3.3
+          append(order, id)
+        }
+        enter(functionOf(node, scope.isStrict || isStrictBody(body.body)))
+        for (let i = 0; i < params.length; i++) push(params[i], node, 'parameter')
+        push(body, node)
+        pushEdge(scope)
+        if (around !== outer) pushEdge(around)
+        return
+      }
+    }
+    pushParts(node, role)
+    if (scope !== outer) pushEdge(scope)
+  }
+
+  while (size) {
+    const role = stack[--size]
+    const next = stack[--size]
+    const from = size
+    if (next === scope) leave()
+    else if (role === null) enter(next)
+    else visit(next, role)
+    // What was put there last would come first.
+    for (let low = from, high = size - 2; low < high; low += 2, high -= 2) {
+      const part = stack[low]
+      const role = stack[low + 1]
+      stack[low] = stack[high]
+      stack[low + 1] = stack[high + 1]
+      stack[high] = part
+      stack[high + 1] = role
+    }
+  }
+  if (hoists) resolve(order, true)
+  return resolve(order, false)
+}
+
+/**
+ * Looks up the names along the list. Functions in blocks of sloppy code go first, since they may be variables of the
+ * function around them, too: where a `var` in their place would be no error, and no parameter has the name.
+ *
+ * @param {any[]} order @param {boolean} isHoisting
+ * @returns {Record<string, Node[]>}
+ */
+function resolve(order, isHoisting) {
+  /** @type {Record<string, Node[]>} */
+  const free = create(null)
+  /** What each name means here. @type {Record<string, Variable | undefined>} */
+  const current = create(null)
+  let scope = /** @type {Scope} */ (/** @type {any} */ (null))
+  for (let i = 0; i < order.length; i++) {
+    const item = order[i]
+    if (item === null) {
+      const keys = keysOf(scope.variables)
+      for (let k = 0; k < keys.length; k++) {
+        const variable = scope.variables[keys[k]]
+        current[keys[k]] = variable.outer
+        variable.isDynamic ||= scope.hasEval
+      }
+      scope = /** @type {any} */ (scope.parent)
+      continue
+    }
+    if (item.variables) {
+      scope = item
+      scope.barrier = scope.isDynamic ? scope : scope.parent && scope.parent.barrier
+      const keys = keysOf(scope.variables)
+      for (let k = 0; k < keys.length; k++) {
+        scope.variables[keys[k]].outer = current[keys[k]]
+        current[keys[k]] = scope.variables[keys[k]]
+      }
+      continue
+    }
+    const { name } = item
+    const isFunction = item.parent.type === 'FunctionDeclaration'
+    if (isFunction && isHoisting) hoist(item)
+    if (isFunction || isHoisting) continue
+    const variable = current[name]
+    item.isDynamic = scope.barrier !== null && (!variable || variable.scope.depth < scope.barrier.depth)
+    if (variable) {
+      variable.isDynamic ||= item.isDynamic
+      variable.isAssigned ||= item.isWritten && item.variable !== variable
+    }
+    if (item.variable) { // a `var`, which may mean the parameter of a `catch`
+      item.variable.isDynamic ||= item.isDynamic
+      item.variable = variable
+    } else {
+      item.variable = variable ?? null
+      append(variable ? variable.references : free[name] ??= [], item)
+    }
+  }
+  return free
+}
+
+/** @param {Node} id of a function in a block */
+function hoist(id) {
+  const { variable, scope: block } = id
+  const { scope } = block.facts
+  let other = variable.outer
+  while (other?.kind === 'catch' && other.scope.node.param.type === 'Identifier') other = other.outer
+  const isFree = other?.scope.facts !== scope.facts
+  if (isFree || (other.scope === scope && (other.kind === 'var' || other.kind === 'function'))) {
+    declare(id, 'var', block, scope).isAssigned = true
+  }
+}
+
+// ------------------------------------------------------------------------------------- 8c a function
+
 /** @typedef {string | (() => string)} Text */
 /**
  * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends
