@@ -5413,7 +5413,8 @@ function hoist(id) {
 
 // ------------------------------------------------------------------------------------- 8c a function
 
-/** @typedef {string | (() => string)} Text */
+/** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
+/** @typedef {string | (string | Range)[] | (() => string)} Text */
 /**
  * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends
  * what it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is
@@ -5426,6 +5427,51 @@ const BODY_EDGE = 1
 const STATEMENT_EDGE = 2
 const EXPRESSION_EDGE = 3
 const REPLACES = 4
+
+/** Sorts edits, as `print` needs them. @param {Edit[]} edits */
+const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
+  a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
+
+/** @param {string} source @param {Range} range @returns {string} the edited text, however deep ranges stand in edits */
+function print(source, range) {
+  let result = ''
+  /** What comes next is last. @type {(string | Range)[]} */
+  const stack = [range]
+  while (stack.length) {
+    const piece = takeLast(stack)
+    if (typeof piece === 'string') {
+      result += piece
+      continue
+    }
+    const pieces = piecesOf(source, piece)
+    for (let i = pieces.length; i-- > 0;) append(stack, pieces[i])
+  }
+  return result
+}
+
+/** @param {string} source @param {Range} range @returns {(string | Range)[]} */
+function piecesOf(source, { edits, from, to }) {
+  /** @type {(string | Range)[]} */
+  const pieces = []
+  const begin = from
+  let first = 0
+  for (let beyond = edits.length; first < beyond;) {
+    const middle = (first + beyond) >> 1
+    if (edits[middle][0] < from) first = middle + 1
+    else beyond = middle
+  }
+  for (; first < edits.length; first++) {
+    const { 0: at, 1: rank, 3: text, 4: next } = edits[first]
+    if (at > to || (at === to && rank > 0)) break
+    if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
+    append(pieces, cut(source, from, at))
+    if (isArray(text)) for (let i = 0; i < text.length; i++) append(pieces, text[i])
+    else append(pieces, typeof text === 'string' ? text : text())
+    from = next
+  }
+  append(pieces, cut(source, from, to))
+  return pieces
+}
 
 /** How many more delegated calls may nest on the engine's own stack. */
 let room = 150
@@ -5834,6 +5880,10 @@ function rewriting(fn, options, methods = [], isClass = false) {
 
   /** @type {Edit[]} */
   const edits = []
+  /** @param {number} from @param {number} to */
+  const range = (from, to) => ({ edits, from, to })
+  /** @param {number} from @param {number} to */
+  const edited = (from, to) => print(source, range(from, to))
   /** @param {number} at @param {number} rank @param {number} other @param {Text} text */
   const insert = (at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
   /** @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
@@ -6660,13 +6710,13 @@ function rewriting(fn, options, methods = [], isClass = false) {
       const step = `${our}step`
       const error = `${our}error`
       enclose(first, to, STATEMENT_EDGE,
-        () => `{ const ${iterator} = ${our}iterate(${edited(parts[1][0], parts[1][1])}); let ${step}; try { `,
+        [`{ const ${iterator} = ${our}iterate(`, range(parts[1][0], parts[1][1]), `); let ${step}; try { `],
         ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
         `finally { if (${step}) yield ${iterator}.return() } }`)
       replace(from, close, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
       // An object pattern at the beginning of a statement would be a block.
       enclose(bodyFrom, bodyTo, BODY_EDGE,
-        () => `{ ${isDeclared ? '' : '0, '}${edited(parts[0][0], parts[0][1])} = ${step}.value; `, ' }')
+        [`{ ${isDeclared ? '' : '0, '}`, range(parts[0][0], parts[0][1]), ` = ${step}.value; `], ' }')
     }
     if (source[bodyFrom] === '{') insert(bodyFrom + 1, BODY_EDGE, bodyTo, ` ${point()}`)
     else enclose(bodyFrom, bodyTo, BODY_EDGE, `{ ${point()} `, ' }')
@@ -6754,8 +6804,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const linked = emptySet()
   pick(calls, delegate)
   replaceWords()
-  sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
-    a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
+  inOrder(edits)
   return isClass ? linkClass() : link()
 
   /**
@@ -6928,26 +6977,6 @@ function rewriting(fn, options, methods = [], isClass = false) {
     entryPoint = `if (${our}skips !== ${our}pending) { ${entryPoint}`
     return `${begin}if (${left} > 1) { ${left}--; ${edited(guardsStart, end)}; ` +
       `return ${our}run(${call('self', `${our}pending`)}) } ${going}`
-  }
-
-  /** The edited text. @param {number} from @param {number} to @returns {string} */
-  function edited(from, to) {
-    const begin = from
-    let result = ''
-    let first = 0
-    for (let beyond = edits.length; first < beyond;) {
-      const middle = (first + beyond) >> 1
-      if (edits[middle][0] < from) first = middle + 1
-      else beyond = middle
-    }
-    for (; first < edits.length; first++) {
-      const { 0: at, 1: rank, 3: text, 4: next } = edits[first]
-      if (at > to || (at === to && rank > 0)) break
-      if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
-      result += cut(source, from, at) + (typeof text === 'string' ? text : text())
-      from = next
-    }
-    return result + cut(source, from, to)
   }
 
   /**
