@@ -4958,6 +4958,982 @@ function readNested(whole) {
   }
 }
 
+// ---------------------------------------------------------------------------------------------- 8a reading
+
+// The tree is ESTree's, of source that is valid: whether a slash divides, a brace opens a block, or a line ends a
+// statement follows from where it stands, and nothing is guessed. The grammar is read by generators that yield those of
+// its parts, and what an expression has begun and not ended stands on a stack, so that nesting is bounded by memory.
+// Each begins at the first token of its part and ends at the first after it. A node is written in the order of the
+// source: a field is read where it stands.
+
+const NUMERAL = /0(?:[xXoObB]\w+|[0-7]+(?!\d))|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?[\d_]+|n)?/
+const NAME_OR_KEY = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/
+const STRING = /"(?:\\?[^])*?"|'(?:\\?[^])*?'/
+const ATOM = /* @__PURE__ */ anyOf(NUMERAL, NAME_OR_KEY, STRING, SIGN)
+const SPACE_OF_MODULE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/)*/y
+const ESCAPES = /\\(?:u\{0*([\da-fA-F]+)\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|([0-3]?[0-7]{1,2})|(\r\n|[^]))/g
+/** @type {any} */
+const CONTROLS = { __proto__: null, b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
+/** What follows a modifier of a member; otherwise that is its name. */
+const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
+
+// How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all in it.
+const BRACKET = 0
+const SEQUENCE = 1
+const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
+const CONDITIONAL = 4
+const COALESCENCE = 5
+const CONJUNCTION = 6
+const POWER = 15 // the stack's: it associates to the right, too
+const UNARY = 17
+const NEW = 18
+const SUFFIX = 19
+const TAG = 20
+
+/** Of all tokens, but literals and what may be the name of a variable. @type {Map<string, number>} */
+const LEVELS = /* @__PURE__ */ levelsOf([
+  ') ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
+    'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
+  ',',
+  '= += -= *= /= %= **= <<= >>= >>>= &= ^= |= &&= ||= ??=',
+  '?', '?? ||', '&&', '|', '^', '&',
+  '== != === !==',
+  '< > <= >= in instanceof',
+  '<< >> >>>',
+  '+ -',
+  '* / %', '', '**', '', '',
+  '( [ ` . ?. ++ --'
+])
+
+/** @param {string[]} rows */
+function levelsOf(rows) {
+  const levels = emptyMap()
+  for (let level = rows.length; level--;) for (const token of rows[level].split(' ')) levels.set(token, level)
+  return levels
+}
+
+// What an expression ends at, besides what cannot go on with it.
+const COMMA = 1
+const IN = 2
+const OPERAND = 4 // its first operand, without what follows
+
+// What operators there are.
+const AWAITS = 1
+const YIELDS = 2
+
+/** Has its generator yield the generators of its parts, and sends it what they return. @param {any} whole */
+function nested(whole) {
+  const stack = [whole]
+  let value
+  for (let depth = 0; depth >= 0;) {
+    const step = resume(stack[depth], value) // one that begins takes no notice of the value
+    value = step.value
+    if (step.done) depth--
+    else stack[++depth] = value
+  }
+  return value
+}
+
+/** @param {string} text @returns {string} what it stands for, in a string or a name */
+function withoutEscapes(text) {
+  if (!holds(text, '\\')) return text
+  let result = ''
+  let from = 0
+  ESCAPES.lastIndex = 0
+  for (let match; (match = exec(ESCAPES, text)); from = ESCAPES.lastIndex) {
+    const { 1: point, 2: unit, 3: byte, 4: octal, 5: other } = match
+    const hex = point ?? unit ?? byte
+    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`) : octal ? fromCodePoint(+`0o${octal}`)
+      : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
+  }
+  return result + cut(text, from)
+}
+
+/** Makes a pattern of what has been read as an expression. @param {any} target */
+function patternOf(target) {
+  const left = [target]
+  while (left.length) {
+    const node = takeLast(left)
+    switch (node?.type) {
+      case 'ArrayExpression':
+        node.type = 'ArrayPattern'
+        for (let i = 0; i < node.elements.length; i++) append(left, node.elements[i])
+        break
+      case 'ObjectExpression':
+        node.type = 'ObjectPattern'
+        for (let i = 0; i < node.properties.length; i++) append(left, node.properties[i])
+        break
+      case 'Property':
+        append(left, node.value)
+        break
+      case 'AssignmentExpression': // what it assigns to is a pattern already
+        node.type = 'AssignmentPattern'
+        break
+      case 'SpreadElement':
+        node.type = 'RestElement'
+        append(left, node.argument)
+    }
+  }
+  return target
+}
+
+/**
+ * @param {string} source
+ * @param {'module' | 'script' | 'function'} type `function`: what Function.prototype.toString returns
+ * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a Property
+ * @throws {SyntaxError} at what cannot be read; but that source is valid is taken for granted
+ */
+function read(source, type) {
+  quick = isQuick()
+  const space = type === 'module' ? SPACE_OF_MODULE : SPACE
+  const parent = null // until names are resolved
+
+  // The token that the reading has come to.
+  let value = /** @type {any} */ ('')
+  let start = 0
+  let end = 0
+  /** @type {number | undefined} */
+  let level = 0
+  let isName = false
+  /** Where the token before it ended. */
+  let before = 0
+
+  /** Whether `await` and `yield` are operators. */
+  let mode = type === 'module' ? AWAITS : 0
+
+  /** What expressions have begun and not ended, the innermost on top. @type {any} */
+  let top = null
+  /** What ends an expression, besides what cannot go on with it. */
+  let extent = 0
+  /** The operand that the reading has come to. @type {any} */
+  let operand
+  /** Where it starts, with its parentheses. */
+  let from = 0
+  let isChain = false // has `?.`
+  let isClosed = false // takes no operators
+
+  /** @param {RegExp} pattern @param {number} at @returns {number} */
+  function skip(pattern, at) {
+    pattern.lastIndex = at
+    matches(pattern, source)
+    return pattern.lastIndex
+  }
+
+  function afterSpace() {
+    const at = source[end] === ' ' ? end + 1 : end
+    const first = source[at]
+    if (first > '/' && first < '\x7f' && first !== '<') return at
+    let to = skip(space, end)
+    while (type !== 'module' && startsWith(source, '-->', to) && (end === 0 || matches(LINE_END, cut(source, end, to)))) {
+      to = skip(space, skip(/.*/y, to))
+    }
+    return to
+  }
+
+  function next() {
+    before = end
+    start = afterSpace()
+    end = skip(ATOM, start)
+    value = cut(source, start, end)
+    level = LEVELS.get(value)
+    isName = level === undefined && !matches(/^[\d.'"#]/, value)
+  }
+
+  const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
+
+  /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
+  function peek(look) {
+    const here = before
+    next()
+    const seen = look()
+    end = here
+    next()
+    return seen
+  }
+
+  function unexpected() {
+    let line = 1
+    let lineStart = 0
+    const ends = new RegExp(LINE_END, 'g')
+    for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
+    return new SyntaxError(`unexpected ${value || 'end'} (line ${line}, column ${start - lineStart + 1})`)
+  }
+
+  /** @param {string} token */
+  function expect(token) {
+    if (value !== token) throw unexpected()
+    next()
+  }
+
+  /** @param {string} token @returns {boolean} whether it was there */
+  function skips(token) {
+    if (value !== token) return false
+    next()
+    return true
+  }
+
+  /** A name, a literal, or a key. */
+  function leaf() {
+    const first = start
+    const text = value
+    next()
+    switch (text[0]) {
+      case '#':
+        return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
+      case '"': case "'":
+        return { type: 'Literal', start: first, end: before, parent, value: withoutEscapes(cut(text, 1, -1)) }
+      case '.': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+        return { type: 'Literal', start: first, end: before, parent, value: undefined }
+    }
+    return { type: 'Identifier', start: first, end: before, parent, name: withoutEscapes(text) }
+  }
+
+  // -------------------------------------------------------------------------------------------- expressions
+
+  /** @param {number} level @param {any} node @param {string} field what its last part is, or what closes its bracket */
+  function open(level, node, field) {
+    top = { level, node, field, mode, extent, isChain, outer: top }
+    if (level === BRACKET) {
+      extent = 0
+      isChain = false
+    }
+  }
+
+  /** Ends what is on top of the stack. */
+  function close() {
+    ;({ mode, extent, isChain, outer: top } = top)
+  }
+
+  /** The operand is the last part of what is on top of the stack. */
+  function complete() {
+    const { node, field } = top
+    close()
+    node[field] = operand
+    node.end = before
+    operand = node
+    from = node.start
+  }
+
+  /** @returns {any[]} what commas part in a bracket */
+  function items() {
+    if (top.level !== SEQUENCE) return operand ? [operand] : []
+    const { expressions } = top.node
+    if (operand) append(expressions, operand)
+    close()
+    return expressions
+  }
+
+  /** What is in a bracket. */
+  function whole() {
+    if (top.level !== SEQUENCE) return operand
+    const { node } = top
+    node.end = before
+    items()
+    return node
+  }
+
+  /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
+  function quasi(node) {
+    const from = end
+    end = skip(TEMPLATE, from)
+    if (end === from) throw unexpected()
+    const tail = source[end - 1] === '`'
+    append(node.quasis, { type: 'TemplateElement', start: from, end: end - (tail ? 1 : 2), parent, tail })
+    next()
+    node.end = before
+    if (!tail) open(BRACKET, node, '}')
+    return tail
+  }
+
+  /** Parameters, read as an expression. @param {any} list */
+  function parametersOf(list) {
+    const params = !list ? [] : list.expressions ?? list.arguments ?? [list]
+    for (let i = 0; i < params.length; i++) patternOf(params[i])
+    return params
+  }
+
+  /**
+   * Reads an operand, or the beginning of what an operand is to end: an operator before it, or a bracket.
+   *
+   * @returns {Generator<any, any, any> | null | undefined | void} what is to read the operand; null if it has been read;
+   *   undefined if it is yet to come
+   */
+  function begin() {
+    from = start
+    isClosed = false
+    const word = value
+    if (level === undefined) {
+      if (word === 'await' && mode & AWAITS) {
+        open(UNARY, { type: 'AwaitExpression', start, end, parent, argument: null }, 'argument')
+        return next()
+      }
+      if (word === 'yield' && mode & YIELDS) {
+        operand = { type: 'YieldExpression', start, end, parent, delegate: false, argument: null }
+        next()
+        isClosed = isOnNewLine() || matches(/^(?:[)\]},;:]|in)?$/, value)
+        if (isClosed) return null
+        operand.delegate = skips('*')
+        return open(ASSIGNMENT, operand, 'argument')
+      }
+      operand = leaf()
+      if (word !== 'async' || isOnNewLine()) return null
+      if (value === 'function') return routine('FunctionExpression', from, true)
+      // `async x =>` is read as `async(x) =>`.
+      if (isName && startsWith(source, '=>', afterSpace())) operand = { type: 'CallExpression', arguments: [leaf()] }
+      return null
+    }
+    switch (word) {
+      case '(':
+        open(BRACKET, { type: '', start }, ')')
+        return next()
+      case '[':
+        open(BRACKET, { type: 'ArrayExpression', start, end, parent, elements: null }, ']')
+        return next()
+      case '...':
+        open(ASSIGNMENT, { type: 'SpreadElement', start, end, parent, argument: null }, 'argument')
+        return next()
+      case '++': case '--':
+        open(UNARY, { type: 'UpdateExpression', start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
+        return next()
+      case '+': case '-': case '!': case '~': case 'typeof': case 'void': case 'delete':
+        open(UNARY, { type: 'UnaryExpression', start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
+        return next()
+      case 'new': case 'import': {
+        const meta = leaf()
+        if (skips('.')) {
+          operand = { type: 'MetaProperty', start: from, meta, property: leaf(), end: before, parent }
+          return null
+        }
+        if (word === 'new') {
+          return open(NEW, { type: 'NewExpression', start: from, end, parent, callee: null, arguments: [] }, 'callee')
+        }
+        open(BRACKET, { type: 'ImportExpression', start: from, end, parent, source: null, options: null }, ')')
+        return expect('(')
+      }
+      case '`':
+        operand = { type: 'TemplateLiteral', start, end, parent, expressions: [], quasis: [] }
+        return quasi(operand) ? null : undefined
+      case '{':
+        return top.node?.type === 'ArrowFunctionExpression' ? block(true) : object()
+      case 'function':
+        return routine('FunctionExpression', start, false)
+      case 'class':
+        return classOf('ClassExpression')
+      case 'this':
+        operand = { type: 'ThisExpression', start, end, parent }
+        break
+      case 'super':
+        operand = { type: 'Super', start, end, parent }
+        break
+      case '/': case '/=':
+        end = skip(REGULAR_EXPRESSION, start)
+      // falls through
+      case 'null': case 'true': case 'false':
+        operand = { type: 'Literal', start, end, parent, value: undefined }
+        break
+      default:
+        if (!matches(/^[,)\]]$/, word) || top.level > SEQUENCE || top.node === null) throw unexpected()
+        operand = null
+        return null
+    }
+    next()
+    return null
+  }
+
+  /** Reads a member, a call or the like of the operand. @returns {boolean} whether an operand is to come in it */
+  function suffix() {
+    const optional = value === '?.'
+    if (optional) {
+      isChain = true
+      next()
+    }
+    switch (value) {
+      case '(': {
+        let node
+        if (top.level === NEW) {
+          node = top.node
+          complete()
+        } else {
+          node = { type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional }
+        }
+        open(BRACKET, node, ')')
+        next()
+        return true
+      }
+      case '[':
+        open(BRACKET, {
+          type: 'MemberExpression', start: from, end, parent, object: operand, property: null, computed: true, optional
+        }, ']')
+        next()
+        return true
+      case '`':
+        open(TAG, { type: 'TaggedTemplateExpression', start: from, end, parent, tag: operand, quasi: null }, 'quasi')
+        return true
+      case '++': case '--':
+        operand = { type: 'UpdateExpression', start: from, end, parent, operator: value, prefix: false, argument: operand }
+        next()
+        return false
+    }
+    if (!optional) next()
+    operand = {
+      type: 'MemberExpression', start: from, object: operand, property: leaf(), end: before, parent, computed: false, optional
+    }
+    return false
+  }
+
+  /** Completes what binds as tight as what comes, and begins that, if it is an operator. @returns {boolean} whether it is */
+  function operate() {
+    const operator = value
+    const rank = isClosed || level === undefined || level === SUFFIX || (extent & IN && operator === 'in') ? 0 : level
+    while (top.level >= (rank || ASSIGNMENT)) complete()
+    if (rank <= ASSIGNMENT) return false
+    if (rank < CONDITIONAL) {
+      const left = operator === '=' ? patternOf(operand) : operand
+      open(ASSIGNMENT, { type: 'AssignmentExpression', start: from, end, parent, operator, left, right: null }, 'right')
+    } else if (rank === CONDITIONAL) {
+      open(BRACKET, {
+        type: 'ConditionalExpression', start: from, end, parent, test: operand, consequent: null, alternate: null
+      }, ':')
+    } else {
+      const type = rank > CONJUNCTION ? 'BinaryExpression' : 'LogicalExpression'
+      open(rank > POWER ? POWER : rank, { type, start: from, end, parent, left: operand, operator, right: null }, 'right')
+    }
+    next()
+    return true
+  }
+
+  /** Closes a bracket. @returns {boolean} whether an operand is to come in what it was opened for */
+  function closes() {
+    const { node, field } = top.level === SEQUENCE ? top.outer : top
+    if (value !== field) throw unexpected()
+    switch (node.type) {
+      case 'ArrayExpression':
+        node.elements = items()
+        break
+      case 'ImportExpression': {
+        const { 0: source, 1: options = null } = items()
+        node.source = source
+        node.options = options
+        break
+      }
+      case 'MemberExpression':
+        node.property = whole()
+        break
+      case 'TemplateLiteral':
+        append(node.expressions, whole())
+        close()
+        operand = node
+        from = node.start
+        return !quasi(node)
+      case 'ConditionalExpression':
+        node.consequent = operand
+        close()
+        next()
+        open(ASSIGNMENT, node, 'alternate')
+        return true
+      case '':
+        operand = whole()
+        break
+      default:
+        node.arguments = items()
+    }
+    close()
+    next()
+    node.end = before
+    if (node.type !== '') operand = node
+    from = node.start
+    isClosed = false
+    return false
+  }
+
+  /** Goes on after an operand. @returns {boolean} whether another is to come */
+  function goesOn() {
+    for (;;) {
+      while (top.level === TAG) complete()
+      if (top.node === null && extent === OPERAND) return false
+      if (value === '=>') {
+        const async = operand?.type === 'CallExpression'
+        const params = parametersOf(operand)
+        open(ASSIGNMENT, {
+          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, expression: true, generator: false, async,
+          params, body: null
+        }, 'body')
+        mode = async ? AWAITS : 0
+        next()
+        return true
+      }
+      if (level === SUFFIX && !isClosed && !((value === '++' || value === '--') && isOnNewLine())) {
+        if (suffix()) return true
+        continue
+      }
+      if (isChain) {
+        operand = { type: 'ChainExpression', start: from, end: before, parent, expression: operand }
+        isChain = false
+      }
+      if (operate()) return true
+      if (value === ',' && !(extent & COMMA)) {
+        if (top.level !== SEQUENCE) open(SEQUENCE, { type: 'SequenceExpression', start: from, end, parent, expressions: [] }, '')
+        append(top.node.expressions, operand)
+        next()
+        return true
+      }
+      if (top.node === null || (top.level === SEQUENCE && top.outer.node === null)) return false
+      if (closes()) return true
+    }
+  }
+
+  /** @param {number} [until] what ends it @returns {Generator<any, any, any>} null for empty parentheses */
+  function* expression(until = 0) {
+    open(BRACKET, null, '')
+    extent = until
+    do {
+      let part
+      do part = begin()
+      while (part === undefined)
+      if (part) {
+        const at = from
+        operand = yield part
+        from = at
+        isClosed = false
+        if (operand.type === 'BlockStatement') {
+          top.node.expression = false
+          complete()
+          isClosed = true
+        }
+      }
+    } while (goesOn())
+    const result = whole()
+    close()
+    return result
+  }
+
+  // ------------------------------------------------------------------------------------ functions and classes
+
+  /** @returns {Generator<any, any, any>} */
+  function* object() {
+    return { type: 'ObjectExpression', start, properties: yield members(false), end: before, parent }
+  }
+
+  /** A function, from that word on. @param {string} type @param {number} first @param {boolean} async */
+  function routine(type, first, async) {
+    next()
+    const generator = skips('*')
+    return method(type, first, isName ? leaf() : null, async, generator)
+  }
+
+  /**
+   * A function, from its parameters on.
+   *
+   * @param {string} type @param {number} first where it starts @param {any} id @param {boolean} async
+   * @param {boolean} generator @returns {Generator<any, any, any>}
+   */
+  function* method(type, first, id, async, generator) {
+    const outer = mode
+    mode = (async ? AWAITS : 0) | (generator ? YIELDS : 0)
+    const params = parametersOf(yield expression(OPERAND))
+    const body = yield block(true)
+    mode = outer
+    return { type, start: first, end: before, parent, id, expression: false, generator, async, params, body }
+  }
+
+  /** A class, from that word on. @param {string} type @returns {Generator<any, any, any>} */
+  function* classOf(type) {
+    const first = start
+    next()
+    const id = isName ? leaf() : null
+    const superClass = skips('extends') ? yield expression(COMMA) : null
+    const body = { type: 'ClassBody', start, body: yield members(true), end: before, parent }
+    return { type, start: first, end: before, parent, id, superClass, body }
+  }
+
+  /**
+   * The members of an object or a class, from its brace on.
+   *
+   * @param {boolean} isInClass @param {boolean} [isSingle] without braces @returns {Generator<any, any, any>}
+   */
+  function* members(isInClass, isSingle = false) {
+    /** @type {any[]} */
+    const list = []
+    if (!isSingle) next()
+    while (value !== '}' && !(isSingle && list.length)) {
+      if (value === ',' || value === ';') {
+        next()
+        continue
+      }
+      const first = start
+      let isStatic = false
+      let async = false
+      let generator = false
+      let kind = isInClass ? 'method' : 'init'
+      if (value === '...') {
+        next()
+        append(list, { type: 'SpreadElement', start: first, argument: yield expression(COMMA), end: before, parent })
+        continue
+      }
+      // V8 left out the name of a static method that is called static.
+      /** @type {any} */
+      let key = null
+      let computed = false
+      while (value !== '(' && !(value === '{' && isStatic)) {
+        const word = value
+        computed = skips('[')
+        key = computed ? yield expression(COMMA) : leaf()
+        if (computed) expect(']')
+        if (!matches(MODIFIED, `${word} ${value}`) || (word === 'async' && isOnNewLine())) break
+        isStatic ||= word === 'static'
+        async ||= word === 'async'
+        generator ||= word === '*'
+        if (word === 'get' || word === 'set') kind = word
+      }
+      if (value === '{') {
+        append(list, { type: 'StaticBlock', start: first, body: (yield block(false)).body, end: before, parent })
+        continue
+      }
+      const isMethod = value === '('
+      let part = isMethod ? yield method('FunctionExpression', start, null, async, generator)
+        : skips(isInClass ? '=' : ':') ? yield expression(COMMA) : null
+      if (isInClass) {
+        if (isMethod) {
+          const isConstructor = !isStatic && !computed && key.type !== 'PrivateIdentifier' &&
+            (key.name ?? key.value) === 'constructor'
+          if (isConstructor) kind = 'constructor'
+        } else skips(';')
+        append(list, isMethod
+          ? { type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind, value: part }
+          : { type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key, value: part })
+        continue
+      }
+      const shorthand = part === null
+      if (shorthand) {
+        part = { type: 'Identifier', start: first, end: before, parent, name: key.name }
+        if (skips('=')) {
+          part = { type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA), end: before, parent }
+        }
+      }
+      append(list, {
+        type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand, computed, key,
+        kind, value: part
+      })
+    }
+    if (!isSingle) next()
+    return list
+  }
+
+  // --------------------------------------------------------------------------------------------- statements
+
+  /** @returns {number} where the statement ends */
+  function endOf() {
+    skips(';')
+    return before
+  }
+
+  /** @param {boolean} isList */
+  const isDeclaring = isList => value === 'var' || value === 'const' || (value === 'let' &&
+    peek(() => value === '[' || (isList && (isName || value === '{'))))
+
+  /** @param {boolean} isList whether declarations may stand there @returns {Generator<any, any, any>} */
+  const statement = isList => value === '{' ? block(false) : otherStatement(isList)
+
+  /**
+   * Statements in braces, or all of them.
+   *
+   * @param {boolean} isBody whether they may begin with directives
+   * @returns {Generator<any, any, any>}
+   */
+  function* block(isBody) {
+    const first = start
+    /** @type {any[]} */
+    const body = []
+    expect('{')
+    while (value !== '}') append(body, yield statement(true))
+    next()
+    if (isBody) markDirectives(body)
+    return { type: 'BlockStatement', start: first, end: before, parent, body }
+  }
+
+  /** @param {any[]} body */
+  function markDirectives(body) {
+    for (let i = 0; i < body.length && matches(/["']/, source[body[i].start]); i++) {
+      const { expression } = body[i]
+      if (expression.type !== 'Literal') return
+      body[i].directive = cut(source, expression.start + 1, expression.end - 1)
+    }
+  }
+
+  /** A declaration of variables, without what ends it. @param {number} [until] @returns {Generator<any, any, any>} */
+  function* declaration(until = 0) {
+    const first = start
+    const kind = value
+    /** @type {any[]} */
+    const declarations = []
+    do {
+      next()
+      const at = start
+      const id = isName ? leaf() : patternOf(yield expression(OPERAND))
+      const init = skips('=') ? yield expression(COMMA | until) : null
+      append(declarations, { type: 'VariableDeclarator', start: at, end: before, parent, id, init })
+    } while (value === ',')
+    return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations }
+  }
+
+  /** @param {boolean} isList @returns {Generator<any, any, any>} */
+  function* otherStatement(isList) {
+    const first = start
+    const word = value
+    switch (level === 0 ? word : '') {
+      case ';':
+        next()
+        return { type: 'EmptyStatement', start: first, end: before, parent }
+      case 'if':
+        next()
+        return {
+          type: 'IfStatement', start: first, test: yield expression(OPERAND), consequent: yield statement(false),
+          alternate: skips('else') ? yield statement(false) : null, end: before, parent
+        }
+      case 'for':
+        return yield forStatement()
+      case 'while':
+        next()
+        return {
+          type: 'WhileStatement', start: first, test: yield expression(OPERAND), body: yield statement(false), end: before,
+          parent
+        }
+      case 'do':
+        next()
+        return {
+          type: 'DoWhileStatement', start: first, body: yield statement(false),
+          test: (expect('while'), yield expression(OPERAND)), end: endOf(), parent
+        }
+      case 'switch':
+        return yield switchStatement()
+      case 'with':
+        next()
+        return {
+          type: 'WithStatement', start: first, object: yield expression(OPERAND), body: yield statement(false), end: before,
+          parent
+        }
+      case 'try':
+        next()
+        return {
+          type: 'TryStatement', start: first, block: yield block(false),
+          handler: value === 'catch' ? yield catchClause() : null,
+          finalizer: skips('finally') ? yield block(false) : null, end: before, parent
+        }
+      case 'return':
+        next()
+        return {
+          type: 'ReturnStatement', start: first,
+          argument: matches(/^[;}]?$/, value) || isOnNewLine() ? null : yield expression(), end: endOf(), parent
+        }
+      case 'throw':
+        next()
+        return { type: 'ThrowStatement', start: first, argument: yield expression(), end: endOf(), parent }
+      case 'break': case 'continue': {
+        next()
+        const label = isName && !isOnNewLine() ? leaf() : null
+        return { type: word === 'break' ? 'BreakStatement' : 'ContinueStatement', start: first, end: endOf(), parent, label }
+      }
+      case 'debugger':
+        next()
+        return { type: 'DebuggerStatement', start: first, end: endOf(), parent }
+      case 'function':
+        return yield routine('FunctionDeclaration', first, false)
+      case 'class':
+        return yield classOf('ClassDeclaration')
+      case 'import':
+        if (peek(() => value === '(' || value === '.')) break
+        return importDeclaration()
+      case 'export':
+        return yield exportDeclaration()
+    }
+    if (isDeclaring(isList)) {
+      const node = yield declaration()
+      node.end = endOf()
+      return node
+    }
+    if (isAsyncFunction()) {
+      next()
+      return yield routine('FunctionDeclaration', first, true)
+    }
+    if (isName && source[afterSpace()] === ':') {
+      const label = leaf()
+      next()
+      return { type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent }
+    }
+    const expr = yield expression()
+    return { type: 'ExpressionStatement', start: first, end: endOf(), parent, expression: expr, directive: undefined }
+  }
+
+  const isAsyncFunction = () => value === 'async' && peek(() => value === 'function' && !isOnNewLine())
+
+  /** @returns {Generator<any, any, any>} */
+  function* catchClause() {
+    const first = start
+    next()
+    const param = value === '(' ? patternOf(yield expression(OPERAND)) : null
+    return { type: 'CatchClause', start: first, param, body: yield block(false), end: before, parent }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* forStatement() {
+    const first = start
+    next()
+    const isAwait = skips('await')
+    expect('(')
+    let left = value === ';' ? null : yield isDeclaring(true) ? declaration(IN) : expression(IN)
+    if (value !== ';') {
+      const type = value === 'of' ? 'ForOfStatement' : 'ForInStatement'
+      next()
+      return {
+        type, start: first, await: isAwait, left: patternOf(left), right: yield expression(),
+        body: (expect(')'), yield statement(false)), end: before, parent
+      }
+    }
+    next()
+    const test = value === ';' ? null : yield expression()
+    expect(';')
+    const update = value === ')' ? null : yield expression()
+    expect(')')
+    return { type: 'ForStatement', start: first, init: left, test, update, body: yield statement(false), end: before, parent }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* switchStatement() {
+    const first = start
+    next()
+    const discriminant = yield expression(OPERAND)
+    /** @type {any[]} */
+    const cases = []
+    expect('{')
+    while (value !== '}') {
+      const at = start
+      const test = skips('default') ? null : (expect('case'), yield expression())
+      /** @type {any[]} */
+      const consequent = []
+      expect(':')
+      while (!matches(/^(?:case|default|\})$/, value)) append(consequent, yield statement(true))
+      append(cases, { type: 'SwitchCase', start: at, end: before, parent, consequent, test })
+    }
+    next()
+    return { type: 'SwitchStatement', start: first, end: before, parent, discriminant, cases }
+  }
+
+  // ------------------------------------------------------------------------------------------------ modules
+
+  /** @returns {any[]} of `with { type: 'json' }` */
+  function attributes() {
+    /** @type {any[]} */
+    const list = []
+    if (!skips('with')) return list
+    expect('{')
+    while (!skips('}')) {
+      const key = leaf()
+      expect(':')
+      append(list, { type: 'ImportAttribute', start: key.start, key, value: leaf(), end: before, parent })
+      skips(',')
+    }
+    return list
+  }
+
+  /** What is in braces. @param {any[]} list @param {(start: number, name: any, other: any) => any} node */
+  function specifiers(list, node) {
+    expect('{')
+    while (!skips('}')) {
+      const first = start
+      const name = leaf()
+      append(list, node(first, name, skips('as') ? leaf() : name))
+      skips(',')
+    }
+  }
+
+  function importDeclaration() {
+    const first = start
+    /** @type {any[]} */
+    let list = []
+    next()
+    const isBare = matches(/^["']/, value)
+    if (isName) {
+      append(list, { type: 'ImportDefaultSpecifier', start, end, parent, local: leaf() })
+      skips(',')
+    }
+    const at = start
+    if (skips('*')) {
+      expect('as')
+      append(list, { type: 'ImportNamespaceSpecifier', start: at, local: leaf(), end: before, parent })
+    } else if (value === '{') {
+      specifiers(list, (start, imported, local) =>
+        ({ type: 'ImportSpecifier', start, end: before, parent, imported, local }))
+    }
+    if (!isBare) expect('from')
+    return {
+      type: 'ImportDeclaration', start: first, specifiers: list, source: leaf(), attributes: attributes(), end: endOf(), parent
+    }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* exportDeclaration() {
+    const first = start
+    next()
+    if (skips('*')) {
+      const exported = skips('as') ? leaf() : null
+      expect('from')
+      return {
+        type: 'ExportAllDeclaration', start: first, exported, source: leaf(), attributes: attributes(), end: endOf(), parent
+      }
+    }
+    if (skips('default')) {
+      const isFunction = isAsyncFunction()
+      const at = start
+      if (isFunction) next()
+      const isDeclared = value === 'function' || value === 'class'
+      const declaration = yield value === 'function' ? routine('FunctionDeclaration', at, isFunction)
+        : value === 'class' ? classOf('ClassDeclaration') : expression(COMMA)
+      return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
+    }
+    /** @type {any[]} */
+    const list = []
+    if (value !== '{') {
+      const declaration = yield statement(true)
+      return {
+        type: 'ExportNamedDeclaration', start: first, end: before, parent, declaration, specifiers: list, source: null,
+        attributes: []
+      }
+    }
+    specifiers(list, (start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
+    const isFrom = skips('from')
+    return {
+      type: 'ExportNamedDeclaration', start: first, declaration: null, specifiers: list, source: isFrom ? leaf() : null,
+      attributes: isFrom ? attributes() : [], end: endOf(), parent
+    }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* program() {
+    /** @type {any[]} */
+    let body = []
+    if (type === 'function') {
+      const isExpression = matches(/^(?:function|\()$/, value) || isAsyncFunction() ||
+        (value === 'class' && peek(() => value !== '(')) ||
+        peek(() => value === '=>') || (value === 'async' && peek(() => value === '(' || peek(() => value === '=>')))
+      if (isExpression) body = [yield expression(COMMA)]
+      if (value !== '') { // it was the name of a method, or nothing
+        end = 0
+        next()
+        body = yield members(false, true)
+      }
+      if (value !== '') throw unexpected()
+    } else {
+      while (value !== '') append(body, yield statement(true))
+      markDirectives(body)
+    }
+    return { type: 'Program', start: 0, end: source.length, parent, body, sourceType: type }
+  }
+
+  if (startsWith(source, '#!')) end = skip(/.*/y, 0)
+  next()
+  return nested(program())
+}
+
 // --------------------------------------------------------------------------------------------- 8b names
 
 /** @typedef {any} Node as ESTree has it, with `parent`; an identifier also has `scope`, `variable` and `isDynamic` */
