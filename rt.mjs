@@ -4990,9 +4990,9 @@ const NEW = 18
 const SUFFIX = 19
 const TAG = 20
 
-/** Of all tokens, but literals and what may be the name of a variable. @type {Map<string, number>} */
+/** Of all tokens, the end among them, but literals and what may be the name of a variable. @type {Map<string, number>} */
 const LEVELS = /* @__PURE__ */ levelsOf([
-  ') ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
+  ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
     'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
   ',',
   '= += -= *= /= %= **= <<= >>= >>>= &= ^= |= &&= ||= ??=',

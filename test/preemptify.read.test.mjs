@@ -34,6 +34,10 @@ precedence('operators', () => {
     '(ExpressionStatement (BinaryExpression a (BinaryExpression b c)))')
 })
 
+precedence('a list of expressions at the end of a text', () => {
+  assert.is(tree('a, b'), '(ExpressionStatement (SequenceExpression [a b]))')
+})
+
 precedence.run()
 
 const extent = suite('depth and size')
