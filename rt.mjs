@@ -4906,57 +4906,15 @@ function pick(list, isWanted) {
   return picked
 }
 
-/** As much of it as is no member or operator: 1.5 of 1.5e-3, 017 of 017.x. */
-const NUMBER = /\.?\d\w*(?:\.(?:\d\w*|(?![^\s!-#%-/:-@[\]^`{-~])))?/
-/** A name or a string. */
-const WORD = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+|(["'])(?:\\?[^])*?\1/
 /** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
 /** @param {RegExp[]} patterns */
 const anyOf = (...patterns) => new RegExp(patterns.map(({ source }) => source).join('|'), 'y')
-const TOKEN = /* @__PURE__ */ anyOf(NUMBER, WORD, SIGN)
-const NAME = /^(?!(?:null|true|false|import|extends)$)[^\s!-#%-@[\]^`{-~]/
+const IDENTIFIER = /^(?!\d)[^\s!-#%-/:-@[\]^`{-~]+$/
 const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
 const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
 const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
-
-/** What goes on with an expression, behind an operand. */
-const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+]=?$|!=|in(?:stanceof)?$)/
-const ASSIGNS = /^(?:.*[^=!<>]|<<|>>+)?=$|^([-+])\1/
-/** What stands before an operand. */
-const PREFIX = /^(?:[-+]{1,2}|[!~,*]|\.{3}|new|typeof|void|delete)$/
-/** A modifier and what follows: else it is the name of a member. */
-const MODIFIES = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
-
-// What an expression ends at, besides what cannot go on with it.
-const LIST = ''
-const ELEMENT = ','
-const PIECE = ',?' // of a conditional
-const HEAD = 'in' // of a for loop
-const TOP = '=>' // the function itself
-
-/** @param {string} text of a name @returns {string} without escapes */
-function unescaped(text) {
-  if (!holds(text, '\\')) return text
-  let result = ''
-  let from = 0
-  const escape = /\\u(?:\{0*([\da-f]{1,5})\}|([\da-f]{4}))/gi
-  for (let match; (match = exec(escape, text)); from = escape.lastIndex) {
-    result += cut(text, from, match.index) + fromCodePoint(+`0x${match[1] ?? match[2]}`)
-  }
-  return result + cut(text, from)
-}
-
-/** Runs a generator that yields the generators of its parts, and is sent what they return. @param {any} whole */
-function readNested(whole) {
-  const stack = [whole]
-  for (let value, done; stack.length;) {
-    ;({ done, value } = resume(stack[stack.length - 1], value)) // one that begins takes no notice of it
-    if (done) stack.length--
-    else stack[stack.length] = value
-  }
-}
 
 // ---------------------------------------------------------------------------------------------- 8a reading
 
@@ -5049,6 +5007,22 @@ function withoutEscapes(text) {
   return result + cut(text, from)
 }
 
+/** Behind white space and comments. @param {string} source @param {number} from @param {string} [type] */
+function pastSpace(source, from, type) {
+  const space = type === 'module' ? SPACE_OF_MODULE : SPACE
+  /** @param {RegExp} pattern @param {number} at */
+  const past = (pattern, at) => {
+    pattern.lastIndex = at
+    matches(pattern, source)
+    return pattern.lastIndex
+  }
+  let at = past(space, from)
+  while (space === SPACE && startsWith(source, '-->', at) && (from === 0 || matches(LINE_END, cut(source, from, at)))) {
+    at = past(SPACE, past(/.*/y, at))
+  }
+  return at
+}
+
 /** Makes a pattern of what has been read as an expression. @param {any} target */
 function patternOf(target) {
   const left = [target]
@@ -5085,7 +5059,6 @@ function patternOf(target) {
  */
 function read(source, type) {
   quick = isQuick()
-  const space = type === 'module' ? SPACE_OF_MODULE : SPACE
   const parent = null // until names are resolved
 
   // The token that the reading has come to.
@@ -5122,12 +5095,7 @@ function read(source, type) {
   function afterSpace() {
     const at = source[end] === ' ' ? end + 1 : end
     const first = source[at]
-    if (first > '/' && first < '\x7f' && first !== '<') return at
-    let to = skip(space, end)
-    while (type !== 'module' && startsWith(source, '-->', to) && (end === 0 || matches(LINE_END, cut(source, end, to)))) {
-      to = skip(space, skip(/.*/y, to))
-    }
-    return to
+    return first > '/' && first < '\x7f' && first !== '<' ? at : pastSpace(source, end, type)
   }
 
   function next() {
@@ -5967,6 +5935,8 @@ function read(source, type) {
  * @property {Node[]} awaits
  * @property {Node[]} yields
  * @property {Node[]} returns
+ * @property {Node[]} statements that are expressions
+ * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
  * @property {Scope} scope where its `var`s are
  */
 /**
@@ -6015,8 +5985,15 @@ const LISTS = {
   TaggedTemplateExpression: 'calls',
   AwaitExpression: 'awaits',
   YieldExpression: 'yields',
-  ReturnStatement: 'returns'
+  ReturnStatement: 'returns',
+  ExpressionStatement: 'statements',
+  ThisExpression: 'words',
+  Super: 'words',
+  MetaProperty: 'words'
 }
+
+/** @param {Node} node */
+const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
 
 /** @param {string[]} keys @returns {Record<string, boolean>} */
 function marks(...keys) {
@@ -6088,7 +6065,11 @@ function names(tree) {
     for (let k = 0; k < keys.length; k++) {
       const key = keys[k]
       const part = node[key]
-      if (part === null || typeof part !== 'object' || key === 'parent' || (LABELS[key] && !node.computed)) continue
+      if (part === null || typeof part !== 'object' || key === 'parent') continue
+      if (LABELS[key] && !node.computed) {
+        part.parent = node
+        continue
+      }
       const partRole = READ[key] ? '' : role
       if (isArray(part)) {
         for (let i = 0; i < part.length; i++) if (part[i]) push(part[i], node, partRole)
@@ -6173,6 +6154,8 @@ function names(tree) {
       awaits: [],
       yields: [],
       returns: [],
+      statements: [],
+      words: [],
       scope: /** @type {any} */ (null)
     }
     if (facts) append(facts.functions, made)
@@ -6225,7 +6208,7 @@ function names(tree) {
         role = 'write'
         break
       case 'CallExpression':
-        if (node.callee.name !== 'eval' || node.optional) break
+        if (!isDirectEval(node)) break
         facts.usesEval = scope.hasEval = true
         if (!scope.isStrict) facts.scope.isDynamic = true
         break
@@ -6403,7 +6386,7 @@ function hoist(id) {
 // ------------------------------------------------------------------------------------- 8c a function
 
 /** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
-/** @typedef {string | (string | Range)[] | (() => string)} Text */
+/** @typedef {string | (string | Range)[]} Text */
 /**
  * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends
  * what it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is
@@ -6455,7 +6438,7 @@ function piecesOf(source, { edits, from, to }) {
     if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
     append(pieces, cut(source, from, at))
     if (isArray(text)) for (let i = 0; i < text.length; i++) append(pieces, text[i])
-    else append(pieces, typeof text === 'string' ? text : text())
+    else append(pieces, text)
     from = next
   }
   append(pieces, cut(source, from, to))
@@ -6495,8 +6478,6 @@ let driving = 0
 
 /** Whether a chunk of a loop has to be followed by a yield. */
 const over = () => driving > 0 || dispatched === null || dispatched.dispatcher.isOver(dispatched)
-
-const PARAMETERS = 'its parameters'
 
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
@@ -6612,7 +6593,7 @@ function variablesOf(option, given) {
     const source = typeof get === 'function' ? sourceOf(get) : ''
     const text = exec(/^\(\)\s*=>\s*([^]+)$/, source)?.[1] ?? ''
     if (matches(/^(?:void |[-!]*[\d.'"`])/, text)) continue // a minifier wrote a constant for it, here and there
-    if (!matches(/^[^\s!-#%-/:-@[\]^`{-~]+$/, text)) {
+    if (!matches(IDENTIFIER, text)) {
       const wanted = 'an arrow function that returns a variable, such as () => name'
       throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`)
         : wrongType(`${option}[${i}]`, wanted, get)
@@ -6733,82 +6714,56 @@ function preemptify(fn, options = {}) {
 }
 
 /**
- * A use of a name.
+ * What becomes of one function, or of the methods of a class.
  *
- * @typedef {object} Mention
- * @property {number} start
- * @property {number} end
- * @property {string} lead the token before it, or a brace if it is a key too: `{ name }`
- * @property {string} after the token behind it
- * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
- * @property {boolean} isStrict whether it stands in code that calls itself strict
- * @property {boolean} [isWritten] whether another text stands for it
- * @property {boolean} [isCall]
+ * @typedef {object} Draft
+ * @property {any} fn
+ * @property {any} options as of preemptify
+ * @property {string} label what its errors begin with
+ * @property {string} source
+ * @property {string} text the source without escapes
+ * @property {Node} tree
+ * @property {Record<string, Node[]>} free the names that the source does not declare, and where they are used
+ * @property {string} our what our names begin with, and none in the source
+ * @property {Edit[]} edits
+ * @property {Set<string>} variables those of ours that it declares
+ * @property {Map<string, any>} bindings parameters of the function that it is compiled in
+ * @property {string[]} helpers declarations around it
+ * @property {Links} links
+ * @property {boolean} isVisible whether `evaluate` sees the function by its name
+ * @property {any} self the generator function, once it is made
+ * @property {() => any} own what gives it
+ * @property {Set<Node>} written calls that may yield, and optional links that have other texts
  */
 
 /**
- * A call of a name that may be preemptible, or of such a member.
+ * What the names of preemptible functions stand for.
  *
- * @typedef {object} Call
- * @property {string} key the name
- * @property {Mention} [mention] none for a member
- * @property {number} start of the chain that the call is part of
- * @property {{ end: number }} chain
- * @property {Link[]} links where the chain has `?.`, as far as the call, and what follows
- * @property {number} dot before the member
- * @property {number} open
- * @property {number} end
- * @property {string} zone
- * @property {string} lead what stands before the chain: yield, await, the star of yield*
- * @property {boolean} inGenerator
- * @property {boolean} isSuper
+ * @typedef {object} Links
+ * @property {Map<string, { callee: any, get: () => any }>} table the callee, if it stays
+ * @property {Map<string, () => any>} live variables that are read when the function reads them
+ * @property {string[]} values names that are in scope by value
+ * @property {Set<string>} preemptible members that may be preemptible
+ * @property {(key: string) => boolean} mayCome whether a call of it may find a preemptible function later
  */
 
-/** @typedef {[at: number, next: string]} Link */
+/** @param {string} key */
+const isUnknown = key => !(key in globalThis) && !isOwnWord(key)
 
-/**
- * One function on its way from its source to a generator function; or the methods of a class.
- *
- * @param {any} fn @param {any} options as of preemptify
- * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
- * @returns {any} the generator function, or the class
- */
-function rewriting(fn, options, methods = [], isClass = false) {
-  quick = isQuick()
-  const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
-  const title = fn.name || 'anonymous'
-  const label = `preemptify(${title})`
-  const refusal = (/** @type {string} */ reason) => new TypeError(`${label}: ${reason}`)
-  const source = sourceOf(fn)
-  // Valid source ends like that in no other way: a comment has its own end behind it.
-  if (matches(/\{\s*\[native code\]\s*\}\s*$/, source)) {
-    throw refusal('a native, bound or proxied function; give the one behind it')
-  }
-  for (let i = 0; i < OPTION_NAMES.length; i++) {
-    const key = OPTION_NAMES[i]
-    const type = OPTIONS[key]
-    const value = options[key]
-    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
-  }
-
-  /**
-   * What the names of preemptible functions stand for.
-   *
-   * @type {Map<string, { callee: any, get: () => any }>}
-   */
+/** @param {any} options as of preemptify @param {string[]} methods @returns {Links} */
+function linksOf(options, methods) {
+  const { scope = {}, evaluate, calls } = options
+  /** @type {Links['table']} */
   const table = emptyMap()
-  /** Variables that are read when the function reads them. @type {Map<string, () => any>} */
+  /** @type {Links['live']} */
   const live = emptyMap()
-  /** @param {string} option @param {string} key */
-  const refuseKey = (option, key) => {
-    if (matches(NAME, key) && skip(TOKEN, 0, key) === key.length) return
-    throw wrongType(`a key of ${option}`, 'a name', key)
-  }
-  /** @param {string} key @param {() => any} get @param {any} [callee] if that stays */
-  const enlist = (key, get, callee) => table.set(key, { callee, get })
-  /** Members that may be preemptible. */
+  /** @type {Links['preemptible']} */
   const preemptible = emptySet()
   pick(methods, key => preemptible.add(key))
+  /** @param {string} option @param {string} key */
+  const refuseKey = (option, key) => {
+    if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
+  }
   /** @param {any} value in scope */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
@@ -6817,1246 +6772,924 @@ function rewriting(fn, options, methods = [], isClass = false) {
       })
     }
   }
-  /** Names that are in scope by value. */
   const values = isArray(scope) ? [] : keysOf(scope)
   for (let i = 0; i < values.length; i++) {
     const key = values[i]
     const value = scope[key]
     refuseKey('scope', key)
-    if (isGeneratorFunction(value)) enlist(key, () => value, value)
+    if (isGeneratorFunction(value)) table.set(key, { callee: value, get: () => value })
     enlistMembers(value)
   }
-  const variablesInScope = isArray(scope) ? variablesOf('scope', scope) : []
-  for (let i = 0; i < variablesInScope.length; i++) {
-    const { 0: key, 1: get } = variablesInScope[i]
+  const variables = isArray(scope) ? variablesOf('scope', scope) : []
+  for (let i = 0; i < variables.length; i++) {
+    const { 0: key, 1: get } = variables[i]
     const value = valueOf(get)
     live.set(key, get)
-    if (isGeneratorFunction(value)) enlist(key, get)
+    if (isGeneratorFunction(value)) table.set(key, { callee: undefined, get })
     enlistMembers(value)
   }
-  const isByName = callees !== undefined && !isArray(callees)
-  const named = /** @type {any[]} */ (isByName ? keysOf(callees) : variablesOf('calls', callees ?? []))
+  const isByName = calls !== undefined && !isArray(calls)
+  const named = /** @type {any[]} */ (isByName ? keysOf(calls) : variablesOf('calls', calls ?? []))
   for (let i = 0; i < named.length; i++) {
     const key = isByName ? named[i] : named[i][0]
-    const get = isByName ? () => callees[key] : named[i][1]
+    const get = isByName ? () => calls[key] : named[i][1]
     refuseKey('calls', key)
-    const value = isByName ? getOwnPropertyDescriptor(callees, key)?.value : valueOf(get)
+    const value = isByName ? getOwnPropertyDescriptor(calls, key)?.value : valueOf(get)
     if (value !== undefined) delegable(key, value)
     if (!isByName) live.set(key, get)
-    enlist(key, () => delegable(key, get()), isByName ? value : undefined)
+    table.set(key, { callee: isByName ? value : undefined, get: () => delegable(key, get()) })
     preemptible.add(key)
   }
-  const isUnknown = (/** @type {string} */ key) => !(key in globalThis) && !isOwnWord(key)
-  const mayCome = (/** @type {string} */ key) => !evaluate && isByName && isUnknown(key)
-  const watches = (/** @type {string} */ key) => key === fn.name || table.has(key) || mayCome(key)
+  return { table, live, values, preemptible, mayCome: key => !evaluate && isByName && isUnknown(key) }
+}
 
-  // what the text refers to
-  /** Parameters of the function that it is compiled in. @type {Map<string, any>} */
-  const bindings = emptyMap()
-  /** Declarations around it. @type {string[]} */
-  const helpers = []
-  /** What our names begin with, and none in the source. */
-  let our = '$'
-  const text = unescaped(`${source} ${join(values, ' ')}`)
+/**
+ * Rewrites one function into a generator function, or the methods of a class.
+ *
+ * @param {any} fn @param {any} options as of preemptify
+ * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
+ * @returns {any} the generator function, or the class
+ */
+function rewriting(fn, options, methods = [], isClass = false) {
+  quick = isQuick()
+  const source = sourceOf(fn)
+  const label = `preemptify(${fn.name || 'anonymous'})`
+  // Valid source ends like that in no other way: a comment has its own end behind it.
+  if (matches(/\{\s*\[native code\]\s*\}\s*$/, source)) {
+    throw refusal(label, 'a native, bound or proxied function; give the one behind it')
+  }
+  for (let i = 0; i < OPTION_NAMES.length; i++) {
+    const key = OPTION_NAMES[i]
+    const type = OPTIONS[key]
+    const value = options[key]
+    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
+  }
+  const links = linksOf(options, methods)
+  const tree = read(source, 'function')
+  const target = tree.body[0]
+  if (isClass && target.type !== 'ClassExpression') throw wrongType('fn', 'a class or an object with methods', fn)
+  const own = isClass ? null : functionIn(target, label)
+  // What it is called inside is looked up as if it were around it.
+  const ownName = own?.id ? own.id.name : ''
+  if (own) own.id = null
+  const free = names(tree)
+  const text = withoutEscapes(`${source} ${join(links.values, ' ')}`)
+  /** @type {Draft} */
+  const draft = {
+    fn,
+    options,
+    label,
+    source,
+    text,
+    tree,
+    free,
+    our: prefixFor(text),
+    edits: [],
+    variables: emptySet(),
+    bindings: emptyMap(),
+    helpers: [],
+    links,
+    isVisible: false,
+    self: null,
+    own: () => draft.self,
+    written: emptySet()
+  }
+  for (const key in provided) bind(draft, key, provided[key])
+  return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
+}
+
+/** @param {string} label @param {string} reason */
+const refusal = (label, reason) => new TypeError(`${label}: ${reason}`)
+
+/** @param {string} label */
+const constructing = label =>
+  refusal(label, 'a constructor or an accessor cannot be a generator; give a method, or { methods: [...] }')
+
+/** @param {Node} node a function @param {string} label @returns {Node} the same, if it can be a generator */
+function drivable(node, label) {
+  if (!node.async || !node.generator) return node
+  throw refusal(label, 'an async generator cannot be driven; write one that yields promises')
+}
+
+/** @param {Node} target what the source is @param {string} label @returns {Node} the function that it is */
+function functionIn(target, label) {
+  const { type, kind, value } = target
+  const isMethod = type === 'Property'
+  if (type === 'ClassExpression' || (isMethod && kind !== 'init')) throw constructing(label)
+  return drivable(isMethod ? value : target, label)
+}
+
+/** What no name of a text begins with. @param {string} text */
+function prefixFor(text) {
   const runs = /\$_*/g
+  let our = '$'
   for (let match; (match = exec(runs, text));) if (match[0].length >= our.length) our = `${match[0]}_`
-  /** Names a value. @param {string} key @param {any} value */
-  const bind = (key, value) => {
-    bindings.set(our + key, value)
-    return our + key
-  }
-  for (const key in provided) bind(key, provided[key])
-  const left = `${our}budget.left`
-  // In the body of a `with` no name is sure to be ours; `super` is.
-  const point = () => budgeted ? `if (--${within ? 'super.' : ''}${left} <= 0) yield;` : 'yield;'
-  /** Those that what is rewritten declares. @type {Set<string>} */
-  const variables = emptySet()
-  const variable = (/** @type {string} */ key) => {
-    variables.add(our + key)
-    return our + key
-  }
+  return our
+}
 
-  /** @type {Edit[]} */
-  const edits = []
-  /** @param {number} from @param {number} to */
-  const range = (from, to) => ({ edits, from, to })
-  /** @param {number} from @param {number} to */
-  const edited = (from, to) => print(source, range(from, to))
-  /** @param {number} at @param {number} rank @param {number} other @param {Text} text */
-  const insert = (at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
-  /** @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
-  const enclose = (from, to, rank, before, after) => {
-    insert(from, rank, to, before)
-    insert(to, -rank, from, after)
-  }
-  /** @param {number} at @param {number} to @param {string} text */
-  const replace = (at, to, text) => insert(at, REPLACES, to, text, to)
-  /** @param {Mention} mention @param {string} text */
-  const write = (mention, text) => {
-    const { start, end, lead } = mention
-    replace(start, end, lead === '{' ? `${cut(source, start, end)}: ${text}` : text)
-    mention.isWritten = true
-  }
+/** Names a value. @param {Draft} draft @param {string} key @param {any} value */
+function bind({ our, bindings }, key, value) {
+  bindings.set(our + key, value)
+  return our + key
+}
 
-  // the function itself
-  let isArrow = true
-  let isAsync = false
-  let isGenerator = false
-  let ownName = ''
-  let parameters = 0
-  let parametersEnd = 0
-  /** Of what begins a call. */
-  let parameterNames = /** @type {string[]} */ ([])
-  let bodyStart = 0
-  let bodyEnd = 0
-  let entryPoint = ''
-  /** What may stand in the way of a shorter entry: eval, with, and what comes with a function. @type {Set<string>} */
-  const words = emptySet()
-  /** Where calls of members of super have their arguments. @type {number[]} */
-  const superCalls = []
-  /** @type {Call[]} */
-  const calls = []
-  /** Where what is returned starts and ends. @type {Map<number, number>} */
-  const returned = emptyMap()
-  /** Where expression statements begin that stand in a list. @type {Set<number>} */
-  const listed = emptySet()
-  let points = 1
-  /** Whether its points come before all that it does, so that they can be passed as one. */
-  let isLeaf = true
-  /** The methods of a class; static ones may have the names of others. @type {Map<string, any[]>} */
-  const made = emptyMap()
-  pick(methods, key => made.set(key, []))
-  /** The names that are not declared inside. @type {Map<string, Mention[]>} */
-  const free = emptyMap()
-  const mentionsOf = (/** @type {string} */ key) => /** @type {any[]} */ (free.get(key) ?? [])
+/** Names a variable. @param {Draft} draft @param {string} key */
+function variable({ our, variables }, key) {
+  variables.add(our + key)
+  return our + key
+}
 
-  const constructing = () =>
-    refusal('a constructor or an accessor cannot be a generator; give a method, or { methods: [...] }')
+// Edits
 
-  // guards
-  let hazards = 0
-  /** Where a name is first used that only the body declares. */
-  let firstUse = Infinity
-  let guardsStart = 0
-  let guardsEnd = 0
-  /** @type {number[]} */
-  const guardEnds = []
-  /** Of the last return: what its question marks, colons and commas part. @type {any[]} */
-  let pieces = []
+/** @param {Draft} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
+const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
+/** @param {Draft} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
+const enclose = (draft, from, to, rank, before, after) => {
+  insert(draft, from, rank, to, before)
+  insert(draft, to, -rank, from, after)
+}
+/** @param {Draft} draft @param {number} from @param {number} to @param {string} text */
+const replace = (draft, from, to, text) => insert(draft, from, REPLACES, to, text, to)
+/** @param {Draft} draft @param {number} from @param {number} to @returns {Range} */
+const range = ({ edits }, from, to) => ({ edits, from, to })
+/** @param {Draft} draft @param {number} from @param {number} to */
+const edited = (draft, from, to) => print(draft.source, range(draft, from, to))
 
-  // where the reading stands
-  /** Empty where a yield of the function itself may stand, otherwise the name of what this is inside of. */
-  let zone = 'its head'
-  // the innermost loop, as long as it is one that may be cut into chunks
-  /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
-  let isPlain = true
-  let hasCalls = false
-  /** Whether it has members or iterates, which may run code that nobody sees. */
-  let hasMembers = false
-  /** Whether a statement in it may leave it. */
-  let hasExits = false
-  let within = false // the body of a `with`, where any name may be a property
-  let guarded = false // by a `try`
-  let inAsync = false
-  let inGenerator = false
-  let isInside = !isClass // of the function itself, or of a method
-  let isStrict = false // by what the source says
-  /** Whether `this` is the function's. */
-  let isOurs = false
-  /** What is declared in the innermost block. @type {Set<string>} */
-  let declared = emptySet()
-  let blockStart = 0
-  /** What is declared in the innermost function. */
-  let top = declared
-  /** What held before each block that has not ended. @type {any[]} */
-  const outer = []
+/** Puts another text in the place of a name. @param {Draft} draft @param {Node} name @param {string} text */
+function write(draft, { start, end, parent }, text) {
+  const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
+  const isKey = property.shorthand && property.key.start === start
+  replace(draft, start, end, isKey ? `${cut(draft.source, start, end)}: ${text}` : text)
+}
 
-  // -------------------------------------------------------------------------------------------------- tokens
+// Places
 
-  // The token that the reading has come to.
-  let value = /** @type {any} */ ('')
-  let start = 0
-  let end = 0
-  let isName = false
-  /** Where the token before it ended. */
-  let before = 0
+/** Where a token stands, the first behind a place that no comment holds. @param {string} source @param {string} token @param {number} at */
+function seek(source, token, at) {
+  while (!startsWith(source, token, at = pastSpace(source, at))) at++
+  return at
+}
 
-  /** @param {RegExp} pattern @param {number} at @returns {number} */
-  function skip(pattern, at, text = source) {
-    pattern.lastIndex = at
-    matches(pattern, text)
-    return pattern.lastIndex
-  }
+/** Behind the parentheses that close at a place. @param {string} source @param {number} at */
+function pastParentheses(source, at) {
+  for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
+  return at
+}
 
-  function afterSpace() {
-    const at = source[end] === ' ' ? end + 1 : end
-    const first = source[at]
-    return first > '/' && first < '\x7f' && first !== '<' ? at : afterComments()
-  }
+/** @param {string} source @param {Node[]} nodes @returns {string[]} their texts */
+function namesOf(source, nodes) {
+  /** @type {string[]} */
+  const names = []
+  pick(nodes, ({ start, end }) => append(names, cut(source, start, end)))
+  return names
+}
 
-  function afterComments() {
-    let at = skip(SPACE, end)
-    while (startsWith(source, '-->', at) && matches(LINE_END, cut(source, end, at))) {
-      at = skip(SPACE, skip(/.*/y, at))
-    }
-    return at
-  }
+/** @param {Node} statement */
+const isNoDirective = ({ directive }) => directive === undefined
 
-  function next() {
-    before = end
-    start = afterSpace()
-    const last = value
-    TOKEN.lastIndex = start
-    value = exec(TOKEN, source)[0]
-    end = TOKEN.lastIndex
-    if (last === '' && value === '') throw refusal('cannot read the source')
-    isName = matches(NAME, value)
-  }
+/** Where the parameters of a function start and end. @param {string} source @param {Node} node */
+function headOf(source, { type, start, async, params, parent, id }) {
+  const last = params[params.length - 1]
+  const open = type === 'ArrowFunctionExpression' ? pastSpace(source, async ? start + 5 : start)
+    : parent.value ? start : seek(source, '(', id ? id.end : start)
+  return { from: open, to: source[open] === '(' ? seek(source, ')', last ? last.end : open + 1) + 1 : last.end }
+}
 
-  /** Whether a line ended before the token. */
-  const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
+/** Where the body of a function starts and ends. @param {string} source @param {Node} node */
+function bodyOf(source, node) {
+  const { body, end } = node
+  if (body.type === 'BlockStatement') return { from: body.start, to: end }
+  return { from: pastSpace(source, seek(source, '=>', headOf(source, node).to) + 2), to: end }
+}
 
-  /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
-  function peek(look) {
-    const here = before
-    next()
-    const seen = look()
-    end = here
-    next()
-    return seen
-  }
-
-  // -------------------------------------------------------------------------------------------------- names
-
-  /** @param {number} [from] */
-  function openBlock(from = start) {
-    append(outer, { declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict })
-    declared = emptySet()
-    blockStart = from
-  }
-
-  /** What was declared in it is not what is meant by that name outside. */
-  function closeBlock() {
-    declared.forEach((/** @type {string} */ key) => {
-      const mentions = mentionsOf(key)
-      while (mentions[mentions.length - 1]?.start >= blockStart) {
-        const mention = takeLast(mentions)
-        mention.isHidden = true
-        if (zone === '' && top === declared && mention.start < firstUse) firstUse = mention.start
-        if (isOurs && (key === 'yield' || (isArrow && key === 'arguments'))) {
-          write(mention, our + key)
-        }
-      }
-      if (!mentions.length) free.delete(key)
-    })
-    ;({ declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict } = takeLast(outer))
-  }
-
-  /** @param {string} key */
-  const declare = (key, where = declared) => where.add(key)
-
-  /**
-   * Notes the use of a name.
-   *
-   * @param {string} key of the last token @param {number} at where it starts
-   * @param {string} [lead] @returns {Mention | undefined}
-   */
-  function use(key, at, lead = '') {
-    if (isOwnWord(key)) {
-      if (!isOurs && key !== 'yield') return
-      words.add(key)
-      if (key !== 'this') hazards++
-    }
-    const mention = { start: at, end: before, lead, after: value, isHidden: within, isStrict }
-    const others = free.get(key)
-    if (others) append(others, mention)
-    else free.set(key, [mention])
-    return mention
-  }
-
-  /** Neither a chunk nor a guard may hold what stands here. */
-  function spoil() {
-    hazards++
-    isPlain = true
-  }
-
-  // -------------------------------------------------------------------------------------------- expressions
-
-  /** The expression behind a token. @param {string} [extent] @param {string[] | null} [names] */
-  function behind(extent, names) {
-    next()
-    return expression(extent, names)
-  }
-
-  /** From its backtick to the last of its parts. @returns {Generator<any, any, any>} */
-  function* template() {
-    for (;;) {
-      end = skip(TEMPLATE, end)
-      if (source[end - 1] === '`') return
-      yield behind()
+/** @param {Node} node @param {(node: Node) => any} isWanted @returns {boolean} whether it, or one of those it is made of, is wanted */
+function some(node, isWanted) {
+  const stack = [node]
+  while (stack.length) {
+    const next = takeLast(stack)
+    if (isWanted(next)) return true
+    const keys = keysOf(next)
+    for (let k = 0; k < keys.length; k++) {
+      const part = next[keys[k]]
+      if (part === null || typeof part !== 'object' || keys[k] === 'parent') continue
+      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
+      else if (part.type) append(stack, part)
     }
   }
+  return false
+}
 
-  /** From a bracket, or a backtick, to what closes it. @param {string[] | null} names */
-  const inBrackets = names => value === '`' ? template() : behind(LIST, names)
+// Names
 
-  /** Whether `async` is that of a function, or of an arrow function with a single name. */
-  const isAsyncWord = () => value === 'async' &&
-    peek(() => !isOnNewLine() && (value === 'function' || (isName && peek(() => value === '=>'))))
+/** Whether a `with` may answer for a reference. @param {Scope} scope that it is in */
+function isHidden({ barrier }) {
+  while (barrier && barrier.node.type !== 'WithStatement') barrier = barrier.parent && barrier.parent.barrier
+  return !!barrier
+}
 
-  /**
-   * @param {string} [extent] @param {string[] | null} [names] takes what is declared, if this is a pattern or a list of
-   *   them
-   * @returns {Generator<any, any, any>} whether it is but a chain of members and calls that ends with a call
-   */
-  function* expression(extent = LIST, names = null) {
-    const first = start
-    const isTop = extent === TOP
-    /** Takes what is declared at the beginning of an element. */
-    let target = names
-    for (;;) {
-      let lead = '' // what stands before the operand
-      let awaits = '' // what closes those before it
-      let news = 0
-      let isClosed = false // takes no operators
-      let from = start
-      while (!isClosed) {
-        const isYield = value === 'yield' && inGenerator
-        if (isYield || (value === 'await' && inAsync)) spoil()
-        else if (!matches(PREFIX, value) && !isAsyncWord()) break
-        if (value === 'await' && zone === '') {
-          replace(start, end, `(yield ${our}wait(`)
-          awaits += '))'
-        }
-        if (value === 'new') {
-          if (!news++) from = start
-          hasCalls = true
-        }
-        if (matches(ASSIGNS, value)) hazards++
-        if (value === ',') target = names
-        else if (value !== '...') target = null
-        lead = value
-        next()
-        isClosed = isYield && (isOnNewLine() || matches(/^(?:,|in)$/, value))
-      }
-
-      if (!news) from = start
-      let open = start
-      let list = target // what is declared, if it is one of parameters
-      let isCall = false
-      /** @type {Mention | undefined} */
-      let callee
-      let key = '' // the name, or the last member
-      let dot = 0
-      let isSuper = false // a member of it
-      /** Where it has `?.`, and what follows. @type {Link[]} */
-      let links = []
-      const chain = { end: 0 }
-      const isMath = () => startsWith(source, 'Math.', from) // which leaves the budget alone
-      if (isClosed) {
-        // there is no operand
-      } else if (matches(/^[)\]};:]?$/, value)) {
-        return false
-      } else if (value === 'function') {
-        yield routine(false, lead === 'async', isTop)
-      } else if (value === 'class') {
-        yield classRest(false)
-      } else {
-        switch (value) {
-          case '(':
-            list = []
-          // falls through
-          case '[': case '`':
-            hasMembers ||= value !== '('
-            yield inBrackets(list)
-            break
-          case '{':
-            hasMembers = true
-            next()
-            yield members(false, target)
-            break
-          case '.': // of new.target
-            news--
-            open = before - 3
-            key = 'new.target'
-            next()
-            break
-          default:
-            if (isName) {
-              key = unescaped(value)
-              list = [key]
-              if (target) append(target, key)
-            } else if (matches(/^\//, value)) { // nothing can be divided here
-              end = skip(REGULAR_EXPRESSION, start)
-            }
-        }
-        next()
-        if (key) callee = use(key, open, lead)
-      }
-
-      while (!isClosed) {
-        if (value === '=>' || (value === '{' && isTop)) {
-          if (isCall) { // `async` was no name
-            openBlock(from)
-            declare('async')
-            closeBlock()
-          }
-          yield arrow(isTop, open, list, isCall || lead === 'async')
-          isClosed = true
-          break
-        }
-        const at = start
-        const isOptional = value === '?.'
-        if (isOptional) {
-          next()
-          const before = links
-          links = []
-          for (let i = 0; i < before.length; i++) append(links, before[i])
-          append(links, [at, value])
-        }
-        if (value === '(' || value === '`') {
-          open = start
-          list = []
-          hasCalls ||= !isMath()
-          isCall = !news
-          const call = /** @type {Call} */ ({
-            key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, end, chain
-          })
-          if (!isCall) {
-            if (value === '(') news--
-          } else {
-            if (isSuper && isOurs && !isOptional) append(superCalls, open)
-            if (callee) callee.isCall = true
-            if (callee && key === 'eval') {
-              words.add(key)
-              spoil()
-            }
-            if (isInside && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
-              spoil()
-              append(calls, call)
-            }
-          }
-          callee = undefined
-          key = ''
-          isSuper = false
-          yield inBrackets(list)
-          call.end = end
-        } else if (isOptional || value === '.' || value === '[') {
-          isSuper = key === 'super' && dot === 0
-          callee = undefined
-          isCall = false
-          dot = at
-          hasMembers ||= value !== '[' && !isMath()
-          if (value === '[') yield behind()
-          else if (!isOptional) next()
-          key = unescaped(value) // a bracket is no name
-        } else {
-          break
-        }
-        next()
-      }
-      if (matches(/^([-+])\1/, value) && !isOnNewLine()) {
-        hazards++
-        isCall = false
-        next()
-      }
-
-      chain.end = before
-      if (awaits) insert(before, -EXPRESSION_EDGE, from - 1, awaits)
-      if ((isClosed ? value !== ',' : !matches(CONTINUES, value)) || holds(extent, value)) {
-        return isCall && from === first
-      }
-      if (matches(ASSIGNS, value)) hazards++
-      if (value === '?') yield behind()
-      target = null
-      if (value !== ',') next()
-    }
-  }
-
-  /**
-   * The members of an object literal, a pattern or a class.
-   *
-   * @param {boolean} isInClass @param {string[] | null} names takes what is declared, if this is a pattern
-   * @param {boolean} [isTop] whether one is, or may be, a function to rewrite
-   * @returns {Generator<any, any, any>}
-   */
-  function* members(isInClass, names, isTop = false) {
-    while (!matches(/^}?$/, value)) {
-      if (matches(/^[,;]$/, value)) {
-        next()
-        continue
-      }
-      const first = start
-      let codeStart = start
-      let from = start
-      let key = ''
-      let modifiers = ''
-      for (;;) {
-        const word = value
-        from = start
-        key = unescaped(matches(/^['"]/, word) ? cut(word, 1, -1) : word)
-        if (word === '[') yield behind()
-        // V8 leaves out the name of a static method that is called static.
-        if (!matches(/^(?:[({]|\.{3})$/, word)) next()
-        if (!matches(MODIFIES, `${word} ${value}`) || (word === 'async' && isOnNewLine())) break
-        modifiers += word
-        if (word === 'static') codeStart = start
-      }
-      const async = matches(/async/, modifiers)
-      const generator = matches(/\*/, modifiers)
-      if (value === '{') {
-        enter(false)
-        yield body()
-      } else if (value === '(') {
-        const isOwn = isTop && (!isClass || made.has(key))
-        const isPart = isOwn && isClass
-        if (isOwn && (matches(/et/, modifiers) || (isClass && key === 'constructor'))) throw constructing()
-        if (isPart) {
-          insert(first, -BODY_EDGE, 0, ';') // after a field without a semicolon
-          replace(codeStart, from, '*')
-        }
-        enter(isOwn, async, generator)
-        yield patterns()
-        next()
-        yield body()
-        if (isPart) {
-          if (made.has(key)) append(made.get(key), { isStatic: codeStart > first, async, from: codeStart, to: before })
-          if (generator) preemptible.delete(key) // stays what is iterated
-        }
-      } else {
-        if (isInClass) {
-          enter(false)
-        } else if (!matches(/^[:.]/, value)) { // the key is the name of a variable too
-          use(key, from, '{')
-          if (names) append(names, key)
-        }
-        if (matches(/^(?:[:=]|\.{3})$/, value)) yield behind(ELEMENT, value === '=' ? null : names)
-        if (isInClass) closeBlock()
-      }
-    }
-  }
-
-  // -------------------------------------------------------------------------------------- functions, classes
-
-  /**
-   * Enters code that is not run where it stands, or the function itself.
-   *
-   * @param {boolean} isOwn @param {any} [async] @param {any} [generator] @param {any} [arrow] @param {number} [from]
-   */
-  function enter(isOwn, async, generator, arrow, from) {
-    spoil()
-    openBlock(from)
-    zone = isOwn ? PARAMETERS : 'nested code'
-    within = guarded = false
-    inAsync = async
-    inGenerator = generator
-    isOurs &&= arrow
-    if (isOwn) {
-      if (async && generator) throw refusal('an async generator cannot be driven; write one that yields promises')
-      parameters = blockStart
-      isOurs = true
-      isArrow = arrow
-      isAsync = async
-      isGenerator = generator
-      isInside = true
-    }
-  }
-
-  /**
-   * A function, from that word on.
-   *
-   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop]
-   * @returns {Generator<any, any, any>}
-   */
-  function* routine(isDeclaration, async, isTop = false) {
-    next()
-    const generator = value === '*'
-    if (generator) next()
-    const at = start
-    const key = isName ? unescaped(value) : ''
-    if (isName) next()
-    if (isDeclaration) {
-      use(key, at)
-      declare(key)
-      declare(key, top) // of sloppy code (Annex B.3.3)
-    }
-    enter(isTop, async, generator)
-    if (isTop) ownName = key
-    else if (!isDeclaration) declare(key)
-    yield patterns()
-    next()
-    yield body()
-  }
-
-  /**
-   * What is declared behind a word or a parenthesis.
-   *
-   * @param {string} [extent] @returns {Generator<any, any, any>}
-   */
-  function* patterns(extent) {
-    const where = value === 'var' ? top : declared
-    /** @type {string[]} */
-    const names = []
-    hazards++
-    yield behind(extent, names)
-    for (let i = 0; i < names.length; i++) where.add(names[i])
-  }
-
-  /**
-   * From its arrow on, or from the brace of a method that looked like one.
-   *
-   * @param {boolean} isTop @param {number} open where its parameters start @param {any} names @param {boolean} async
-   */
-  function arrow(isTop, open, names, async) {
-    const hasArrow = value === '=>' // or it is a method
-    enter(isTop, hasArrow && async, false, hasArrow, open)
-    for (let i = 0; i < names.length; i++) declare(names[i])
-    for (let i = calls.length; calls[--i]?.start >= open;) calls[i].zone = zone
-    return body()
-  }
-
-  /** From its arrow or brace on, to the end of what was entered. @returns {Generator<any, any, any>} */
-  function* body() {
-    const isOwn = zone === PARAMETERS
-    if (isOwn) {
-      parametersEnd = before
-    }
-    openBlock()
-    top = declared
-    if (value === '=>') next()
-    const isBlock = value === '{'
-    const from = start
-    let prologueEnd = isBlock ? end : start
-    if (isBlock) next()
-    while (isBlock && matches(/^['"]/, value)) {
-      if (peek(() => matches(CONTINUES, value) || matches(/^[.([`]/, value))) break
-      isStrict ||= matches(/^.use strict.$/, value)
-      next()
-      prologueEnd = endStatement()
-    }
-    if (isOwn) {
-      zone = ''
-      bodyStart = from
-      const gap = source[prologueEnd - 1] === '{' ? ' ' : '; '
-      // What is guarded begins behind it.
-      insert(prologueEnd, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-        () => (isBlock ? gap : '{ ') + (variables.size ? `let ${join(listOf(variables), ', ')}; ` : '') + entryPoint +
-          (isBlock ? '' : ' return ('))
-      if (isBlock) yield guardStatements()
-    }
-    if (isBlock) {
-      while (value !== '}') yield statement(true)
-      next()
-    } else {
-      yield expression(ELEMENT)
-      if (isOwn) insert(before, -BODY_EDGE, -1, ') }')
-    }
-    if (isOwn) bodyEnd = before
-    closeBlock()
-    closeBlock()
-  }
-
-  /** A class, from that word on. @param {boolean} isDeclaration @returns {Generator<any, any, any>} */
-  function* classRest(isDeclaration, isTop = false) {
-    spoil()
-    next()
-    const key = isName ? unescaped(value) : ''
-    if (isName) next()
-    if (isDeclaration) declare(key)
-    openBlock()
-    isStrict = true
-    declare(key)
-    if (value === 'extends') yield behind(ELEMENT)
-    next()
-    yield members(true, null, isTop)
-    closeBlock()
-    next()
-  }
-
-  // --------------------------------------------------------------------------------------------- statements
-
-  /** @returns {number} where the statement ends */
-  function endStatement() {
-    if (value === ';' || value === ':') next()
-    return before
-  }
-
-  /** @param {boolean} isList */
-  const isDeclaring = isList => {
-    if (value !== 'let' || !isList) return value === 'var' || value === 'const'
-    return peek(() => isName ? !matches(CONTINUES, value) : matches(/^[[{]$/, value))
-  }
-
-  /** A label, which may be called `yield`. */
-  function renameLabel() {
-    const text = unescaped(value) === 'yield' && isOurs && !isGenerator ? `${our}yield` : value
-    replace(start, end, text)
-    return text
-  }
-
-  /**
-   * @param {boolean} isList whether it stands where declarations may
-   * @param {string} [label] @param {number} [first] where that starts
-   * @returns {Generator<any, any, any>}
-   */
-  function* statement(isList, label = '', first = start) {
-    const from = start
-    let isCall = false
-    const isAsync = value === 'async' && peek(() => value === 'function' && !isOnNewLine())
-    if (isAsync) next()
-    const word = value
-    switch (word) {
-      case '{':
-        openBlock()
-        next()
-        while (value !== '}') yield statement(true)
-        closeBlock()
-        next()
-        return
-      case 'if': case 'switch': case 'with': case 'try': {
-        if (word === 'with' && zone === '') words.add(word)
-        let part
-        do {
-          part = value
-          openBlock()
-          next()
-          guarded ||= word === 'try'
-          if (value === '(' && part !== 'else') {
-            yield part === 'catch' ? patterns() : behind()
-            next()
-          }
-          within ||= word === 'with'
-          yield statement(false) // the body of a switch reads as a block with labels
-          closeBlock()
-        } while (matches(/^if else$| (?:catch|finally)$/, `${part} ${value}`))
-        return
-      }
-      case 'for': case 'while': case 'do':
-        yield loopStatement(label, first)
-        return
-      case 'function':
-        yield routine(true, isAsync)
-        return
-      case 'class':
-        yield classRest(true)
-        return
-      case 'return': {
-        /** @type {typeof pieces} */
-        const read = []
-        let first = 0
-        hasExits = true
-        do {
-          const at = end
-          next()
-          first ||= start
-          if (read.length === 0 && isOnNewLine()) break
-          yield expression(PIECE)
-          append(read, { at, to: before, hazards })
-        } while (matches(/^[?:,]$/, value))
-        if (!guarded) returned.set(first, before)
-        pieces = read
-        break
-      }
-      case 'throw':
-        hasExits = true
-      // falls through
-      case 'case': case 'default':
-        yield behind()
-        break
-      case 'break': case 'continue': case 'debugger':
-        next()
-        if (isName && !isOnNewLine()) {
-          hasExits = true
-          renameLabel()
-          next()
-        }
-        break
-      default:
-        if (isDeclaring(isList)) {
-          yield patterns()
-        } else if (isName && source[afterSpace()] === ':') {
-          label += `${renameLabel()}: `
-          next()
-          next()
-          yield statement(false, label, first)
-          return
-        } else {
-          isCall = yield expression()
-        }
-    }
-    const to = endStatement()
-    if (to <= from) next() // at last there is nothing to read
-    if (zone !== '') return
-    if (!isCall) {
-      // A line that is to begin with a parenthesis would go on with the line before it.
-      if (isList && word === 'await') insert(from, STATEMENT_EDGE, Infinity, ';')
-      else if (isList) listed.add(from)
-      return
-    }
-    spoil()
-    points++
-    isLeaf &&= from === guardsStart
-    if (isList) insert(from, STATEMENT_EDGE, to, `${point()} `)
-    else enclose(from, to, STATEMENT_EDGE, `{ ${point()} `, ' }')
-  }
-
-  /**
-   * The statements that the function begins with may end it before it needs to be a generator: `if (...) return ...`,
-   * and one that is `return ... ? ... : ...`, which becomes two.
-   *
-   * @returns {Generator<any, any, any>}
-   */
-  function* guardStatements() {
-    const count = hazards
-    guardsStart = start
-    while (value === 'if') {
-      yield statement(true)
-      if (hazards > count) return
-      append(guardEnds, before)
-    }
-    if (value !== 'return') return
-    yield statement(true)
-    if (pieces.length !== 3 || pieces[1].hazards > count || source[pieces[2].at - 1] !== ':') return
-    append(guardEnds, pieces[1].to)
-    for (let i = 0; i < 3; i++) {
-      const { at, to } = pieces[i]
-      replace(at - (i ? 1 : 6), at, ['if', 'return', '; return'][i])
-      enclose(at, to, BODY_EDGE, ' (', ')')
-    }
-  }
-
-  /** @returns {Generator<any, any, any>} */
-  function* branch() {
-    const from = start
-    yield statement(false)
-    return [from, before]
-  }
-
-  /** @param {string} label @param {number} first where that starts @returns {Generator<any, any, any>} */
-  function* loopStatement(label, first) {
-    const word = value
-    const from = start
-    const isDo = word === 'do'
-    const isFor = word === 'for'
-    spoil()
-    openBlock()
-    isPlain = hasCalls = hasMembers = hasExits = false
-    next()
-    let inner
-    if (isDo) {
-      inner = yield branch()
-      next()
-    }
-    const isAwait = value === 'await'
-    if (isAwait) next()
-    let isDeclared = false
-    /** Where those of its head start and end that semicolons, `of` or `in` part. @type {[number, number][]} */
-    const parts = []
-    do {
-      const isFirst = isFor && !parts.length
-      next()
-      const from = start
-      const declares = isDeclaring(isFirst)
-      isDeclared ||= declares
-      yield (declares ? patterns : expression)(isFirst ? HEAD : LIST)
-      append(parts, [from, start])
-    } while (value !== ')')
-    const close = end
-    next()
-    const { 0: bodyFrom, 1: bodyTo } = inner ?? (yield branch())
-    const to = endStatement()
-    const isChunked = budgeted && !within && !isPlain && parts.length !== 2
-    isPlain = true // what is around it
-    closeBlock()
-    if (zone !== '') return
-    isLeaf = false
-    if (isChunked) {
-      // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
-      // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
-      //
-      //   for (init; test; update) body  ->  for (init;;) {
-      //                                        for (; (test) && there are points left; update) body
-      //                                        if (it has ended) break
-      //                                        if (the job is to hand over) yield
-      //                                      }
-      //
-      // Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
-      // not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
-      // cut it, it is looked at. A round whose point was the yield is not counted again.
-      const count = variable('left')
-      const settle = ` if (${left} < 0) ${left} = ${count};`
-      const { 0: testFrom, 1: testTo } = parts[parts.length >> 1]
-      const isTested = testFrom < testTo
-      const check = hasCalls ? `(${count} = --${left}) > 0`
-        : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-      const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; if (${our}over()) yield; ${count} = 0;`]
-        : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-            `if (${our}over()) yield;`]
-      const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !isTested ? [check, '']
-        : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
-      insert(isFor ? testFrom : from, STATEMENT_EDGE, to, `${isFor ? '' : 'for (;'};) { ${begin}` +
-        `${isDo ? `if (${check}) ` : ''}${label}${isFor ? 'for (; ' : ''}`)
-      enclose(testFrom, testTo, BODY_EDGE, opening, closing)
-      replace(first, from, '')
-      insert(to, -STATEMENT_EDGE, from, `;${stop} if (${count} > 0) break; ${pause} ` +
-        `if (${left} < 1) ${left} = 1; ${left}++ }`)
-      return
-    }
-    if (isAwait) {
-      // Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
-      const iterator = `${our}iterator`
-      const step = `${our}step`
-      const error = `${our}error`
-      enclose(first, to, STATEMENT_EDGE,
-        [`{ const ${iterator} = ${our}iterate(`, range(parts[1][0], parts[1][1]), `); let ${step}; try { `],
-        ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
-        `finally { if (${step}) yield ${iterator}.return() } }`)
-      replace(from, close, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
-      // An object pattern at the beginning of a statement would be a block.
-      enclose(bodyFrom, bodyTo, BODY_EDGE,
-        [`{ ${isDeclared ? '' : '0, '}`, range(parts[0][0], parts[0][1]), ` = ${step}.value; `], ' }')
-    }
-    if (source[bodyFrom] === '{') insert(bodyFrom + 1, BODY_EDGE, bodyTo, ` ${point()}`)
-    else enclose(bodyFrom, bodyTo, BODY_EDGE, `{ ${point()} `, ' }')
-  }
-
-  // -------------------------------------------------------------------------------------------------- whole
-
-  /** @returns {Generator<any, any, any>} */
-  function* whole() {
-    next()
-    const first = value
-    const second = peek(() => value)
-    if (first === 'class' && second !== '(') {
-      if (!isClass) throw constructing()
-      yield classRest(false, true)
-    } else if (isClass) {
-      throw wrongType('fn', 'a class or an object with methods', fn)
-    } else if (first === 'function' || first === '(' || second === '=>' ||
-      (first === 'async' && (second === '(' || isAsyncWord()))) {
-      isOurs = true
-      yield expression(TOP)
-    } else {
-      yield members(false, null, true)
-    }
-  }
-
-  readNested(whole())
-  entryPoint = point()
-  const ownArguments = pick(mentionsOf('arguments'), ({ isHidden }) => !isHidden)
-  if (!evaluate) {
-    if (free.has('super') && !home && !isClass) {
-      throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
-    }
-    if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
-      throw refusal('this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
-        '{ evaluate: s => eval(s) }')
-    }
-  }
-
-  // What the names that it uses, and does not declare, shall mean.
-  pick(values, key => (free.has(key) || words.has('eval')) && bindings.set(key, scope[key]))
-  /** @type {any} */
-  let self = null
-  const own = () => self
-  const isNamed = ownName !== ''
-  ownName ||= fn.name
-  const quoted = stringify(fn.name)
-  /** Whether its name is one that cannot be assigned to, as that of a function expression. */
-  let isConstant = false
-  let isVisible = false
+/**
+ * Finds what the names that the source does not declare shall mean.
+ *
+ * @param {Draft} draft @param {string} ownName
+ * @param {boolean} isNamed whether the source has that name
+ * @returns {string[]} those that mean nothing
+ */
+function resolveNames(draft, ownName, isNamed) {
+  const { fn, options, label, free, bindings, links } = draft
+  const { scope = {}, evaluate, calls } = options
+  const { table, live, values, mayCome } = links
+  pick(values, key => (free[key] || draft.tree.scope.hasEval) && bindings.set(key, scope[key]))
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
     const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
     const name = /[^\s,]+/g
     for (let match; (match = exec(name, list));) {
       const key = match[0]
-      if (free.has(key) && !(key in scope) && !table.has(key) && !live.has(key)) {
-        throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
+      if (free[key] && !(key in scope) && !table.has(key) && !live.has(key)) {
+        throw refusal(label, `a variable ${key} is hidden by the parameter of evaluate; rename that`)
       }
     }
     try {
-      isVisible = free.has(ownName) && fn === evaluate(ownName)
+      draft.isVisible = !!free[ownName] && fn === evaluate(ownName)
     } catch {} // not there, or not initialized yet
   }
-  if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || isNamed) && !isClass) {
-    enlist(ownName, own)
-    isConstant = !isVisible
-    if (isConstant) bindings.set(ownName, fn)
+  if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (draft.isVisible || isNamed)) {
+    table.set(ownName, { callee: undefined, get: draft.own })
+    if (!draft.isVisible) bindings.set(ownName, fn)
   }
   /** @type {string[]} */
   const lost = []
-  if (!evaluate) {
-    free.forEach((/** @type {Mention[]} */ mentions, /** @type {string} */ key) => {
-      if (mayCome(key) && !table.has(key) && !bindings.has(key) && find(mentions, ({ isCall }) => isCall)) {
-        enlist(key, () => delegable(key, callees[key]))
-      }
-      if (bindings.has(key) || live.has(key)) return
-      const callee = table.get(key)?.callee
-      if (callee) bindings.set(key, originalOf(callee))
-      else if (isUnknown(key)) append(lost, key)
-    })
-  }
-
-  /** Optional links that are written already. @type {Set<number>} */
-  const linked = emptySet()
-  pick(calls, delegate)
-  replaceWords()
-  inOrder(edits)
-  return isClass ? linkClass() : link()
-
-  /**
-   * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the
-   * chain short before it cuts it short with it:
-   *
-   *   a.b(c)      ->  ($result = $call(($object = a).b).call($object, c), ...)
-   *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $call($object.b).call($object, c), ...).d)
-   *
-   * @param {Call} call
-   */
-  function delegate({ key, mention, start, end, open, dot, lead, links, chain, zone, inGenerator, isSuper }) {
-    const isAlone = chain.end === end
-    const way = isAlone && (lead === 'await' || (isAsync && returned.get(start) === end)) ? 'awaited' : 'call'
-    const enter = bind(way, (/** @type {any} */ callee) => wayOf(callee, way))
-    const assigning = `(${our}result = `
-    let begin = start
-    if (mention) {
-      const found = !mention.isHidden && table.get(key)
-      if (!found) return
-      const { callee, get } = found
-      const isOwn = get === own
-      if (zone !== '') {
-        if (isOwn || inGenerator) return
-        let line = 1
-        let lineStart = 0
-        const ends = new RegExp(LINE_END, 'g')
-        for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
-        throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${line}, column ${start - lineStart + 1}) ` +
-          'cannot yield; move it into the function itself')
-      }
-      const isRaw = isGenerator && isAlone && matches(/^(?:yield|\*)$/, lead)
-      if (isOwn && !isRaw && !isVisible && isAsync && way === 'call') return // the original runs beside its caller
-      if (isGenerator && isOwn && !isRaw) return // it makes an iterator
-      write(mention, isRaw ? `${bind(`generator_${key}`, get)}()`
-        : callee ? bind(`${way}_${key}`, wayOf(callee, way))
-          : !isOwn ? `${bind(`${way}_${key}`, () => wayOf(get(), way))}()`
-            : isVisible ? `${enter}(${key})` : `${our}enter`)
-      pick(links, link => replace(link[0], link[0] + 2, ''))
-      if (isRaw) return
-      insert(start, EXPRESSION_EDGE, end, assigning)
-    } else {
-      if (zone !== '' || !preemptible.has(key) || find(links, link => link[0] < dot && link[1] === '(')) return
-      const object = variable('object')
-      let callAt = -1
-      for (let i = 0; i < links.length; i++) {
-        const { 0: at, 1: next } = links[i]
-        if (at > dot) {
-          callAt = at
-          continue
-        }
-        if (!linked.has(at)) {
-          enclose(begin, chain.end, EXPRESSION_EDGE, `((${object} = `, ')')
-          insert(at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
-          replace(at, at + 2, next === '[' ? object : `${object}.`)
-        }
-        linked.add(at)
-        begin = at
-      }
-      const opening = begin === dot || isSuper ? '' : `(${object} = `
-      const calling = `), ${isSuper ? 'this' : object}, `
-      if (opening !== '') insert(dot, -EXPRESSION_EDGE, begin, ')')
-      if (callAt < 0) {
-        insert(begin, EXPRESSION_EDGE, end, `${assigning}${our}invoke(${enter}(${opening}`)
-        replace(open, open + 1, calling)
-      } else {
-        enclose(begin, chain.end, EXPRESSION_EDGE, `(${assigning}${opening}`, ')')
-        replace(callAt, open + 1, `) == null ? undefined : ${assigning}${our}invoke(${enter}(${our}result${calling}`)
-        begin = callAt
-      }
+  if (evaluate) return lost
+  const keys = keysOf(free)
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]
+    if (mayCome(key) && !table.has(key) && !bindings.has(key) && find(free[key], isCalled)) {
+      table.set(key, { callee: undefined, get: () => delegable(key, calls[key]) })
     }
-    insert(end, -EXPRESSION_EDGE, begin, `, ${our}pending.length ? yield ${our}pending.pop() : ` +
-      `${variable('result')})`)
-    if (listed.delete(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
+    if (bindings.has(key) || live.has(key)) continue
+    const callee = table.get(key)?.callee
+    if (callee) bindings.set(key, originalOf(callee))
+    else if (isUnknown(key)) append(lost, key)
   }
+  return lost
+}
 
-  /**
-   * What is preemptible is a generator function, or the original of one that is to be called instead.
-   *
-   * @param {any} callee @param {'call' | 'awaited'} way
-   */
-  function wayOf(callee, way) {
-    const found = (callee === fn ? self : callee)?.[known]?.[way]
-    if (found) return found
-    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
-    let target = callee
-    table.forEach(({ get }) => {
-      const others = valueOf(get)?.[known]
-      if (others?.original === callee) target = others[way]
-    })
-    return target
+// Planning
+
+/** Parts of the text that make it quicker, and not different: without any of them it is right. */
+const optimisations = { chunk, guard, leaf }
+
+/** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
+function isInWith(node, own) {
+  if (own.facts.hasWith) for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
+  return false
+}
+
+/**
+ * A point. In the body of a `with` no name is sure to be ours; `super` is.
+ *
+ * @param {Draft} draft @param {Node} node @param {Node} own
+ */
+const pointIn = ({ options, our }, node, own) => options.budgeted === false ? 'yield;'
+  : `if (--${isInWith(node, own) ? 'super.' : ''}${our}budget.left <= 0) yield;`
+
+/** @param {Node} node of any kind @returns {boolean} whether it is a statement, and but a chain that ends with a call */
+function isCallStatement({ type, start, expression }) {
+  if (type !== 'ExpressionStatement' || expression.start !== start) return false
+  const { type: kind } = expression.type === 'ChainExpression' ? expression.expression : expression
+  return LISTS[kind] === 'calls' && kind !== 'NewExpression'
+}
+
+/** Whether a statement stands where declarations may. @param {Node} statement */
+const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type === 'SwitchCase'
+
+/** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
+const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
+  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node) || isCallStatement(node)
+
+/**
+ * Plans the body of a function: points where the body of a loop begins and before statements that are calls, delegated
+ * calls, and what is awaited.
+ *
+ * @param {Draft} draft @param {Node} own
+ */
+function planBody(draft, own) {
+  const { source, our } = draft
+  const { facts } = own
+  const { from } = bodyOf(source, own)
+  /** Where expressions begin statements; with a parenthesis the line before would go on. @type {Set<number>} */
+  const listed = emptySet()
+  pick(facts.statements, statement => {
+    const { start, end } = statement
+    if (!isCallStatement(statement)) return isInList(statement) && listed.add(start)
+    const point = pointIn(draft, statement, own)
+    if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
+    else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
+  })
+  /** @param {number} start of what now begins with a parenthesis */
+  const part = start => listed.delete(start) && insert(draft, start, STATEMENT_EDGE, Infinity, ';')
+  const inner = [facts]
+  while (inner.length) {
+    const { calls, functions, isGenerator } = takeLast(inner)
+    pick(functions, nested => append(inner, nested))
+    if (isGenerator) continue
+    if (calls !== facts.calls) pick(calls, call => refuseToYield(draft, call, 'nested code'))
+    else pick(calls, call => call.start < from && refuseToYield(draft, call, 'its parameters'))
   }
+  for (let i = facts.calls.length; i-- > 0;) { // of a chain the first come first
+    const call = facts.calls[i]
+    if (call.start >= from && delegate(draft, call, own)) part(call.start)
+  }
+  pick(facts.awaits, ({ start, end }) => {
+    part(start)
+    replace(draft, start, start + 5, `(yield ${our}wait(`)
+    insert(draft, end, -EXPRESSION_EDGE, start, '))')
+  })
+  pick(facts.loops, loop => planLoop(draft, loop, own))
+}
 
-  /** What would mean something else in a generator, or must not be assigned to, is reached through an object. */
-  function replaceWords() {
-    if (isArrow && evaluate && !home && free.has('super')) {
-      pick(mentionsOf('super'), mention => write(mention, `${our}super`))
-      pick(superCalls, open => replace(open, open + 1, `.call(${our}super(), `))
+/** @param {Draft} draft @param {Node} loop @param {Node} own */
+function planLoop(draft, loop, own) {
+  if (optimisations.chunk(draft, loop, own)) return
+  const { start, end } = loop.body
+  const point = pointIn(draft, loop.body, own)
+  if (loop.await) planForAwait(draft, loop)
+  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, ` ${point}`)
+  else enclose(draft, start, end, BODY_EDGE, `{ ${point} `, ' }')
+}
+
+/** Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop. @param {Draft} draft @param {Node} loop */
+function planForAwait(draft, loop) {
+  const { source, our } = draft
+  const { start, end, left, right, body } = loop
+  const open = seek(source, '(', start)
+  const of = seek(source, 'of', left.end)
+  const close = pastParentheses(source, right.end) - 1
+  const iterator = `${our}iterator`
+  const step = `${our}step`
+  const error = `${our}error`
+  enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
+    [`{ const ${iterator} = ${our}iterate(`, range(draft, pastSpace(source, of + 2), close), `); let ${step}; try { `],
+    ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
+      `finally { if (${step}) yield ${iterator}.return() } }`)
+  replace(draft, start, close + 1, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
+  // An object pattern at the beginning of a statement would be a block.
+  enclose(draft, body.start, body.end, BODY_EDGE,
+    [`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`, range(draft, pastSpace(source, open + 1), of), ` = ${step}.value; `], ' }')
+}
+
+/** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
+function labelsOf(draft, statement) {
+  let text = ''
+  for (; statement.parent.type === 'LabeledStatement'; statement = statement.parent) {
+    text = `${labelOf(draft, statement.parent.label)}: ${text}`
+  }
+  return { start: statement.start, text }
+}
+
+/** A label may be called `yield`, where no generator was. @param {Draft} draft @param {Node} label */
+const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
+
+/**
+ * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds there
+ * than by the counting. So where nothing in it may yield, or keep one of its variables:
+ *
+ *   for (init; test; update) body  ->  for (init;;) {
+ *                                        for (; (test) && there are points left; update) body
+ *                                        if (it has ended) break
+ *                                        if (the job is to hand over) yield
+ *                                      }
+ *
+ * Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
+ * not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
+ * cut it, it is looked at. A round whose point was the yield is not counted again.
+ *
+ * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
+ */
+function chunk(draft, loop, own) {
+  const { source, our, options } = draft
+  const { type, start, end, init, test, body } = loop
+  if (options.budgeted === false || loop.left || isInWith(loop, own)) return false
+  let hasCalls = false
+  /** Whether it has members or iterates, which may run code that nobody sees. */
+  let hasMembers = false
+  /** Whether a statement in it may leave it. */
+  let hasExits = false
+  const stays = some(loop, node => {
+    if (node !== loop && staysInPlace(draft, node)) return true
+    const isMath = startsWith(source, 'Math.', node.start) // which leaves the budget alone
+    const { type } = node
+    hasCalls ||= (LISTS[type] === 'calls' || type === 'ImportExpression') && !isMath
+    hasMembers ||= type === 'MemberExpression' ? !node.computed && !isMath : matches(/^(?:Array|Object|TemplateL)/, type)
+    hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
+  })
+  if (stays) return false
+  const isFor = type === 'ForStatement'
+  const isDo = type === 'DoWhileStatement'
+  const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
+  const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
+  const testTo = !test ? testFrom : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
+  const left = `${our}budget.left`
+  const count = variable(draft, 'left')
+  const settle = ` if (${left} < 0) ${left} = ${count};`
+  const check = hasCalls ? `(${count} = --${left}) > 0`
+    : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
+  const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; if (${our}over()) yield; ${count} = 0;`]
+    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
+        `if (${our}over()) yield;`]
+  const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
+    : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
+  const labels = labelsOf(draft, loop)
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, `${isFor ? '' : 'for (;'};) { ${begin}` +
+    `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`)
+  enclose(draft, testFrom, testTo, BODY_EDGE, opening, closing)
+  replace(draft, labels.start, start, '')
+  insert(draft, end, -STATEMENT_EDGE, start, `;${stop} if (${count} > 0) break; ${pause} ` +
+    `if (${left} < 1) ${left} = 1; ${left}++ }`)
+  return true
+}
+
+/** Whether a call, at the end of its chain, is waited for: as `await f()` is, and what an async function returns. @param {Node} call @param {Node} own */
+function isAwaited({ parent }, own) {
+  if (parent.type === 'ChainExpression') parent = parent.parent
+  if (parent.type === 'AwaitExpression') return true
+  if (!own.async || parent.type !== 'ReturnStatement') return false
+  for (let node = parent; node !== own; node = node.parent) if (node.type === 'TryStatement') return false
+  return true
+}
+
+/** What is called. @param {Node} call @returns {Node} */
+const calledIn = ({ callee, tag }) => callee ?? tag
+
+/** @param {Node} node @returns {boolean} whether it is what is called, by no `new` */
+const isCalled = node => node.parent.type !== 'NewExpression' && calledIn(node.parent) === node
+
+/** What the name of what is called stands for, if that may be preemptible. @param {Draft} draft @param {Node} call */
+function linkOf({ links }, call) {
+  const { type, name, variable, scope } = calledIn(call)
+  const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' && !isHidden(scope)
+  return isFree ? links.table.get(name) : undefined
+}
+
+/** Calls of names have to be where they can yield. @param {Draft} draft @param {Node} call @param {string} zone */
+function refuseToYield(draft, call, zone) {
+  const found = linkOf(draft, call)
+  if (!found || found.get === draft.own) return
+  const { label, source } = draft
+  const { name, start } = calledIn(call)
+  let line = 1
+  let lineStart = 0
+  const ends = new RegExp(LINE_END, 'g')
+  for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
+  throw new SyntaxError(`${label}: ${name}() in ${zone} (line ${line}, column ${start - lineStart + 1}) cannot yield; ` +
+    'move it into the function itself')
+}
+
+/** Whether a chain goes on behind a node. @param {Node} node */
+function goesOnAfter(node) {
+  const { type, object, callee, tag } = node.parent
+  return object === node || tag === node || (callee === node && type === 'CallExpression')
+}
+
+/**
+ * The chain that a call is in: its optional links, the last first, and where it ends.
+ *
+ * @param {Node} call @returns {{ links: Node[], end: number }}
+ */
+function chainOf(call) {
+  if (call.chain) return call.chain
+  let top = call
+  while (goesOnAfter(top)) top = top.parent
+  const chain = { links: /** @type {Node[]} */ ([]), end: top.end }
+  const isOptional = top.parent.type === 'ChainExpression'
+  for (let node = top; node; node = node.object ?? calledIn(node)) {
+    node.chain = chain
+    if (isOptional && node.optional) append(chain.links, node)
+  }
+  return chain
+}
+
+/**
+ * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the
+ * chain short before it cuts it short with it:
+ *
+ *   a.b(c)      ->  ($result = $call(($object = a).b).call($object, c), ...)
+ *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $call($object.b).call($object, c), ...).d)
+ *
+ * @param {Draft} draft @param {Node} call @param {Node} own the function that it is in
+ * @returns {boolean} whether it begins with a parenthesis now
+ */
+function delegate(draft, call, own) {
+  const { source, our, links, written, isVisible } = draft
+  const { type, start, end, parent, optional } = call
+  const callee = calledIn(call)
+  const isAlone = !goesOnAfter(call)
+  const way = isAlone && isAwaited(call, own) ? 'awaited' : 'call'
+  const enter = () => bind(draft, way, (/** @type {any} */ callee) => wayOf(draft, callee, way))
+  const assigning = `(${our}result = `
+  let begin = start
+  if (callee.type === 'Identifier') {
+    const found = linkOf(draft, call)
+    if (!found) return false
+    const { name } = callee
+    const { callee: value, get } = found
+    const isOwn = get === draft.own
+    const isRaw = own.generator && isAlone && parent.type === 'YieldExpression'
+    // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the original does.
+    if (isOwn && !isRaw && (own.generator || (own.async && !isVisible && way === 'call'))) return false
+    written.add(call)
+    write(draft, callee, isRaw ? `${bind(draft, `generator_${name}`, get)}()`
+      : value ? bind(draft, `${way}_${name}`, wayOf(draft, value, way))
+        : !isOwn ? `${bind(draft, `${way}_${name}`, () => wayOf(draft, get(), way))}()`
+          : isVisible ? `${enter()}(${name})` : `${our}enter`)
+    if (optional) {
+      const at = seek(source, '?.', callee.end)
+      replace(draft, at, at + 2, '')
+    }
+    if (isRaw) return false
+    insert(draft, start, EXPRESSION_EDGE, end, assigning)
+  } else {
+    const { object, property, computed } = callee
+    const isMember = type === 'CallExpression' && callee.type === 'MemberExpression' && callee.start === start
+    if (!isMember || computed || !links.preemptible.has(nameOf(property))) return false
+    const chain = chainOf(call)
+    const optionals = pick(chain.links, link => link.end <= end)
+    if (find(optionals, link => link.callee && link !== call)) return false
+    written.add(call)
+    const isSuper = object.type === 'Super'
+    const dot = seek(source, callee.optional ? '?.' : '.', object.end)
+    const open = seek(source, '(', callee.end)
+    const receiver = isSuper ? 'this' : variable(draft, 'object')
+    for (let i = optionals.length; i-- > 0;) {
+      const link = optionals[i]
+      if (link === call) continue
+      const at = seek(source, '?.', link.object.end)
+      if (!written.has(link)) {
+        enclose(draft, begin, chain.end, EXPRESSION_EDGE, `((${receiver} = `, ')')
+        insert(draft, at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
+        replace(draft, at, at + 2, link.computed ? receiver : `${receiver}.`)
+        written.add(link)
+      }
+      begin = at
+    }
+    const opening = begin === dot || isSuper ? '' : `(${receiver} = `
+    const calling = `), ${receiver}, `
+    if (opening !== '') insert(draft, dot, -EXPRESSION_EDGE, begin, ')')
+    if (optional) {
+      const at = seek(source, '?.', callee.end)
+      enclose(draft, begin, chain.end, EXPRESSION_EDGE, `(${assigning}${opening}`, ')')
+      replace(draft, at, open + 1, `) == null ? undefined : ${assigning}${our}invoke(${enter()}(${our}result${calling}`)
+      begin = at
+    } else {
+      insert(draft, begin, EXPRESSION_EDGE, end, `${assigning}${our}invoke(${enter()}(${opening}`)
+      replace(draft, open, open + 1, calling)
+    }
+  }
+  insert(draft, end, -EXPRESSION_EDGE, begin,
+    `, ${our}pending.length ? yield ${our}pending.pop() : ${variable(draft, 'result')})`)
+  return true
+}
+
+/** @param {Node} key of a member @returns {string} with the # of a private one */
+const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : name
+
+/**
+ * What is preemptible is a generator function, or the original of one that is to be called instead.
+ *
+ * @param {Draft} draft @param {any} callee @param {'call' | 'awaited'} way
+ */
+function wayOf({ fn, self, links }, callee, way) {
+  const found = (callee === fn ? self : callee)?.[known]?.[way]
+  if (found) return found
+  if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
+  let target = callee
+  links.table.forEach(({ get }) => {
+    const others = valueOf(get)?.[known]
+    if (others?.original === callee) target = others[way]
+  })
+  return target
+}
+
+/**
+ * Has names be reached through an object that would mean something else in a generator, or must not be assigned to.
+ *
+ * @param {Draft} draft @param {Node} own @param {string} ownName
+ */
+function replaceWords(draft, own, ownName) {
+  const { fn, options, label, source, our, free, helpers, links, bindings, written, text } = draft
+  const { isArrow, isGenerator } = own.facts
+  /** @param {Node[]} nodes @param {string} key of the object @param {string} get @param {string} set */
+  const reach = (nodes, key, get, set) => {
+    for (let i = 0; i < nodes.length; i++) {
+      const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
+      write(draft, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
+    }
+    if (nodes.length) append(helpers, `const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
+  }
+  /** @param {string} key @returns {Node[]} */
+  const mentionsOf = key =>
+    pick(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && written.has(node.parent)))
+  /** @param {string} key */
+  const reachName = key => {
+    const nodes = mentionsOf(key)
+    reach(nodes, key, key, find(nodes, isTarget) ? `${key} = value` : '')
+  }
+  if (isArrow) {
+    /** Those of the arrow function, and of arrow functions in it. @type {Node[]} */
+    const words = []
+    const ours = [own.facts]
+    while (ours.length) {
+      const facts = takeLast(ours)
+      pick(facts.words, word => append(words, word))
+      pick(facts.functions, inner => inner.isArrow && append(ours, inner))
+    }
+    if (options.evaluate && !options.home && own.facts.usesSuper) {
+      pick(words, ({ type, start, end, parent }) => {
+        if (type !== 'Super') return
+        replace(draft, start, end, `${our}super`)
+        if (!isCalled(parent) || parent.parent.optional) return
+        const open = seek(source, '(', parent.end)
+        replace(draft, open, open + 1, `.call(${our}super(), `)
+      })
       append(helpers, `const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
-    const isTarget = (/** @type {Mention} */ { lead, after }) => matches(ASSIGNS, after) || matches(ASSIGNS, lead) ||
-      matches(/^(?:of|in)$/, after)
-    /** @param {string} key @returns {Mention[]} */
-    const unwritten = key => pick(mentionsOf(key), ({ isHidden, isWritten }) => !isHidden && !isWritten)
-    /** @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set */
-    const reach = (mentions, key, get, set) => {
-      for (let i = 0; i < mentions.length; i++) {
-        const mention = mentions[i]
-        const text = `${our}${key}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
-        write(mention, mention.isCall ? `(0, ${text})` : text)
-      }
-      if (mentions.length) append(helpers, `const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
-    }
-    for (let i = 0; i < OWN_WORDS.length; i++) {
-      const word = OWN_WORDS[i]
-      if (word === 'super' || (word === 'yield' ? isGenerator : !isArrow)) continue
-      const mentions = word === 'arguments' ? ownArguments : mentionsOf(word)
-      const isGiven = word === 'this' && 'this' in options
-      // Behind `this` and `new.target`, what looks like an assignment begins the next line: `--a`.
-      reach(mentions, word === 'new.target' ? 'target' : word, isGiven ? bind('given', options.this) : word,
-        matches(/^[ay]/, word) && find(mentions, isTarget) ? `${word} = value` : '')
-    }
-    live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
-      const mentions = unwritten(key)
-      const refuse = () => {
-        throw refusal(`${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
-      }
-      if (find(mentions, isTarget)) refuse()
-      reach(mentions, `variable_${key}`, `${bind(`get_${key}`, () => originalOf(get()))}()`,
-        `${bind(`set_${key}`, refuse)}()`)
+    const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'
+    reach(pick(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
+    reach(pick(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
+    reachName('arguments')
+  }
+  if (!isGenerator) reachName('yield')
+  if (holds(text, 'yield') || (isArrow && holds(text, 'arguments'))) {
+    some(own, node => {
+      const { type, name, variable, parent } = node
+      const isYield = name === 'yield' && !isGenerator
+      if (type !== 'Identifier' || !(isYield || (isArrow && name === 'arguments'))) return
+      if (parent.label === node) replace(draft, node.start, node.end, labelOf(draft, node))
+      else if (variable && isOurs(variable.scope.facts, own)) write(draft, node, our + name)
     })
-    // Assignments to the name of a function expression have no effect, or throw in strict code.
-    const mentions = unwritten(ownName)
-    if (isConstant && find(mentions, (/** @type {Mention} */ mention) => isTarget(mention) || matches(/^[,\]}]$/, mention.after))) {
-      const original = bind('original', fn)
-      const assignment = `${ownName} = value })()`
-      reach(pick(mentions, ({ isStrict }) => !isStrict), 'name', original, `(function ${ownName}() { ${assignment}`)
-      reach(pick(mentions, ({ isStrict }) => isStrict), 'strictName', original,
-        `(function ${ownName}() { 'use strict'; ${assignment}`)
-    }
   }
-
-  /**
-   * A function that begins a call, and does without a generator where it can. Statements that may end the function
-   * before it needs to be one are done there, and one more argument tells the generator so.
-   */
-  function entry() {
-    const given = cut(source, parameters, parametersEnd)
-    const isPlain = matches(/^[\w\s$(),]*$/, given) && budgeted && !isGenerator &&
-      !isAsync && !find(listOf(words), word => isArrow || word !== 'this')
-    const hasThis = words.has('this')
-    const name = /[\w$]+/g
-    // In sloppy code, some may have the same name.
-    for (let match; isPlain && (match = exec(name, given));) append(parameterNames, match[0])
-    const list = join(parameterNames, ', ')
-    /** @param {string} callee */
-    const call = (callee, more = '') => !isPlain ? `${our}apply(${our}${callee}, this, arguments)`
-      : `${our}${hasThis ? `invoke(${our}${callee}, this, ` : `${callee}(`}${list}${list && more && ', '}${more})`
-    const begin = `function (${list}) { `
-    const going = `return ${our}run(${call('self')}) }`
-    if (isPlain && isLeaf && !variables.has(`${our}result`)) {
-      return `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ` +
-        `${going})(${isArrow ? source : `function ${cut(source, parameters)}`})`
+  links.live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
+    const nodes = mentionsOf(key)
+    if (find(nodes, isTarget)) {
+      throw refusal(label, `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
     }
-    while (guardEnds.length && guardEnds[guardEnds.length - 1] > firstUse) takeLast(guardEnds)
-    const end = isPlain && takeLast(guardEnds)
-    if (!end) return begin + going
-    guardsEnd = end
-    entryPoint = `if (${our}skips !== ${our}pending) { ${entryPoint}`
-    return `${begin}if (${left} > 1) { ${left}--; ${edited(guardsStart, end)}; ` +
-      `return ${our}run(${call('self', `${our}pending`)}) } ${going}`
-  }
+    reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, () => originalOf(get()))}()`, '')
+  })
+  // Assignments to the name of a function expression have no effect, or throw in strict code.
+  const nodes = mentionsOf(ownName)
+  if (bindings.get(ownName) !== fn || !find(nodes, isTarget)) return
+  const original = bind(draft, 'original', fn)
+  const assignment = `${ownName} = value })()`
+  reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original, `(function ${ownName}() { ${assignment}`)
+  reach(pick(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
+    `(function ${ownName}() { 'use strict'; ${assignment}`)
+}
 
-  /**
-   * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
-   *
-   * @param {string} member @param {string} [begin] what begins a call of it
-   * @returns {any[]} the member and what begins a call of it
-   */
-  function compiled(member, begin) {
-    let mode = strict
-    let isOpen = false // another mode is left
-    if (strict === undefined && !evaluate) {
-      // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
-      try {
-        void fn.caller
-      } catch {
-        isOpen = mode = true
+/** @param {Node} reference @returns {boolean} */
+const isTarget = reference => reference.isWritten
+
+/** @param {Facts} facts @param {Node} own @returns {boolean} whether it is that of the function, or of an arrow function in it */
+function isOurs(facts, own) {
+  while (facts.isArrow && facts.node !== own && facts.parent) facts = facts.parent
+  return facts.node === own
+}
+
+// What begins a call
+
+/**
+ * Whether a call can do without a generator for a while: where nothing depends on what comes with a function, but `this`.
+ *
+ * @param {Draft} draft @param {Node} own
+ */
+function isSimple({ tree, options, text }, { params, facts, async, generator }) {
+  const { isArrow, usesThis, usesArguments, usesSuper, usesNewTarget, hasWith } = facts
+  return options.budgeted !== false && !async && !generator && !tree.scope.hasEval && !holds(text, 'yield') && !hasWith &&
+    !usesArguments && !usesSuper && !usesNewTarget && !(isArrow && usesThis) &&
+    !find(params, ({ type, name }) => type !== 'Identifier' || name === 'arguments')
+}
+
+/**
+ * Whether all points of a function come before all that it does: then they are passed as one, and it runs as it is.
+ *
+ * @param {Draft} draft @param {Node} own @returns {number} of points, or 0
+ */
+function leaf({ our, variables }, own) {
+  const { loops, statements } = own.facts
+  const points = pick(statements, isCallStatement)
+  const isFirst = points.length === 0 || points.length === 1 && points[0] === find(own.body.body, isNoDirective)
+  return loops.length === 0 && isFirst && !variables.has(`${our}result`) ? points.length + 1 : 0
+}
+
+/**
+ * The statements that a function begins with may end it before it needs to be a generator: `if (...) return ...`,
+ * and one that is `return ... ? ... : ...`, which becomes two. What begins the call does them, and one more argument
+ * tells the generator so.
+ *
+ * @param {Draft} draft @param {Node} own @returns {{ from: number, to: number } | null} where they stand
+ */
+function guard(draft, own) {
+  const { source } = draft
+  const { variables } = own.facts.scope
+  const statements = own.expression ? [] : pick(own.body.body, isNoDirective)
+  /** What is not to be done twice, or to another variable. @param {Node} node */
+  const isHazard = node => staysInPlace(draft, node) ||
+    matches(/^(?:(?:Assignment|Update)Expression|VariableDeclaration|CatchClause)$/, node.type)
+  // What the body declares means something else in what begins the call.
+  let beyond = Infinity
+  pick(keysOf(variables), key => {
+    const { declarations, references } = variables[key]
+    if (!find(declarations, ({ start }) => start > own.body.start)) return
+    pick(references, ({ start }) => { if (start < beyond) beyond = start })
+  })
+  let count = 0
+  let to = 0
+  for (let next; (next = statements[count])?.type === 'IfStatement' && next.end < beyond && !some(next, isHazard); count++) {
+    to = next.end
+  }
+  const { type, argument, start } = statements[count] ?? {}
+  const isChoice = type === 'ReturnStatement' && argument?.type === 'ConditionalExpression' &&
+    pastSpace(source, start + 6) === argument.start
+  if (isChoice && !some(argument.test, isHazard) && !some(argument.consequent, isHazard)) {
+    const { test, consequent, end } = argument
+    const ends = [pastParentheses(source, test.end), pastParentheses(source, consequent.end), end]
+    const begins = [start, seek(source, '?', ends[0]), seek(source, ':', ends[1])]
+    const texts = ['if', 'return', '; return']
+    if (ends[1] < beyond) {
+      to = ends[1]
+      for (let i = 0; i < 3; i++) {
+        const behind = begins[i] + (i ? 1 : 6)
+        replace(draft, begins[i], behind, texts[i])
+        enclose(draft, behind, ends[i], BODY_EDGE, ' (', ')')
       }
     }
-    // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
-    const list = `(${join(listOf(bindings), ', ')})`
-    const head = isClass || helpers.length ? `${list} =>` : `function ${list}`
-    const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${quoted}], ` +
-      `${our}enter = ${begin}; return [${our}self, ${our}enter]`
-    const url = `preemptify/${++compilations}/${encodeURIComponent(title)}.js`
-    /** @returns {any} */
-    const attempt = () => {
-      const directive = mode ? "'use strict'; " : ''
-      try {
-        return (evaluate ?? eval)(`(${head} { ${directive}${body} })\n//# sourceURL=${url}`)
-      } catch (error) {
-        const isInvalid = error instanceof SyntaxError
-        if (isInvalid && isOpen) {
-          isOpen = mode = false
-          return attempt()
-        }
-        if (!isInvalid && !(error instanceof EvalError)) throw error
-        throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
-          ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
-          : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
-            "require-trusted-types-for 'script'); write a generator with a yield"}`, { cause: error })
-      }
+  }
+  return to ? { from: statements[0].start, to } : null
+}
+
+// Linking
+
+/**
+ * Begins a body: behind its directives, with variables of ours and a point.
+ *
+ * @param {Draft} draft @param {Node} own @param {string} [condition] of the point
+ */
+function openBody(draft, own, condition = '') {
+  const { source, variables } = draft
+  const { from, to } = bodyOf(source, own)
+  const isBlock = !own.expression
+  let at = from
+  if (isBlock) {
+    at++
+    pick(own.body.body, statement => { if (!isNoDirective(statement)) at = statement.end })
+  }
+  const before = isBlock ? source[at - 1] === '{' ? ' ' : '; ' : '{ '
+  const declared = variables.size ? `let ${join(listOf(variables), ', ')}; ` : ''
+  insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
+    before + declared + condition + pointIn(draft, own.body, own) + (isBlock ? '' : ' return ('))
+  if (!isBlock) insert(draft, to, -BODY_EDGE, -1, ') }')
+}
+
+/** @param {Draft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
+function rewriteFunction(draft, own, ownName) {
+  const { fn, options, label, source, our, free, variables, edits } = draft
+  const { evaluate, home } = options
+  const { facts, params, async } = own
+  const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = facts
+  if (!evaluate) {
+    if (usesSuper && !home) throw refusal(label, 'super needs its object, { home }, or the whole, { methods: [...] }')
+    if (isArrow && (usesNewTarget || (usesThis && !('this' in options)) || free.arguments)) {
+      throw refusal(label, 'this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
+        '{ evaluate: s => eval(s) }')
     }
-    const make = attempt()
-    if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
-    /** @type {any[]} */
-    const values = []
-    bindings.forEach(value => append(values, value))
-    return apply(make, undefined, values)
   }
+  const lost = resolveNames(draft, ownName || fn.name, ownName !== '')
+  planBody(draft, own)
+  replaceWords(draft, own, ownName || fn.name)
+  const isPlain = isSimple(draft, own)
+  const points = isPlain ? optimisations.leaf(draft, own) : 0
+  const guards = isPlain && !points ? optimisations.guard(draft, own) : null
+  openBody(draft, own, guards ? `if (${our}skips !== ${our}pending) { ` : '')
+  inOrder(edits)
 
-  /** @returns {any} the generator function */
-  function link() {
-    // In the body of a `with`, and in a method, it needs an object to be a method of.
-    const isMethod = words.has('with') || (free.has('super') && home)
-    const around = bind('around', { __proto__: home && getPrototypeOf(home), [`${our}budget`]: budget })
-    const begin = entry()
-    if (guardsEnd) append(parameterNames, `${our}skips`)
-    const head = guardsEnd ? join(parameterNames, ', ') : edited(parameters, parametersEnd)
-    const rest = `${head[0] === '(' ? head : `(${head})`} ` +
-      (guardsEnd ? `${edited(bodyStart, guardsEnd)} }${edited(guardsEnd, bodyEnd)}` : edited(bodyStart, bodyEnd))
-    const member = isMethod ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
-    const { 0: inner, 1: enter } = compiled(member + rest, begin)
-    self = isAsync || lost.length ? wrapping(inner, isAsync, label, lost) : inner
-    return publish(self, fn, `function* ${rest}`, isAsync, self === inner ? enter : wayInto(self))
-  }
+  const head = headOf(source, own)
+  const { from, to } = bodyOf(source, own)
+  const list = isPlain ? join(namesOf(source, params), ', ') : ''
+  /** @param {string} callee */
+  const call = (callee, more = '') => !isPlain ? `${our}apply(${our}${callee}, this, arguments)`
+    : `${our}${usesThis ? `invoke(${our}${callee}, this, ` : `${callee}(`}${list}${list && more && ', '}${more})`
+  const left = `${our}budget.left`
+  const begin = `function (${list}) { `
+  const going = `return ${our}run(${call('self')}) }`
+  const entry = points
+    ? `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ${going})` +
+      `(${isArrow ? source : `function ${cut(source, head.from)}`})`
+    : guards
+      ? `${begin}if (${left} > 1) { ${left}--; ${edited(draft, guards.from, guards.to)}; ` +
+        `return ${our}run(${call('self', `${our}pending`)}) } ${going}`
+      : begin + going
 
-  /** @returns {any} the class, whose private names and `super` are its own */
-  function linkClass() {
-    made.forEach((parts, key) => {
-      if (!parts.length) throw refusal(`${key} is no method`)
-    })
-    const text = edited(0, source.length)
-    const result = compiled(`${quoted}: ${text}`)[0]
-    made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
-      const holder = isStatic ? result : result.prototype
-      if (!hasOwn(holder, key)) return // private
-      publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
-    }))
-    if (!hasOwn(result, 'source')) define(result, 'source', text)
-    return result
+  // In the body of a `with`, and in a method, it needs an object to be a method of.
+  const around = bind(draft, 'around', { __proto__: home && getPrototypeOf(home), [`${our}budget`]: budget })
+  const quoted = stringify(fn.name)
+  const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
+  const parameters = guards ? `${list}${list && ', '}${our}skips` : edited(draft, head.from, head.to)
+  const rest = `${parameters[0] === '(' ? parameters : `(${parameters})`} ` +
+    (guards ? `${edited(draft, from, guards.to)} }${edited(draft, guards.to, to)}` : edited(draft, from, to))
+  const { 0: inner, 1: enter } = compiled(draft, member + rest, entry)
+  draft.self = async || lost.length ? wrapping(inner, async, label, lost) : inner
+  return publish(draft.self, fn, `function* ${rest}`, async, draft.self === inner ? enter : wayInto(draft.self))
+}
+
+/**
+ * @param {Draft} draft @param {Node} target @param {string[]} methods
+ * @returns {any} the class, whose private names and `super` are its own
+ */
+function rewriteClass(draft, target, methods) {
+  const { fn, label, source, links, edits } = draft
+  /** The methods by name; static ones may have the names of others. @type {Map<string, any[]>} */
+  const made = emptyMap()
+  pick(methods, key => made.set(key, []))
+  /** @type {Node[]} */
+  const functions = []
+  pick(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
+    if (type !== 'MethodDefinition' || computed) return
+    const name = nameOf(key) ?? key.value ?? cut(source, key.start, key.end)
+    if (!made.has(name)) return
+    if (kind !== 'method') throw constructing(label)
+    const from = isStatic ? pastSpace(source, start + 6) : start
+    insert(draft, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
+    replace(draft, from, key.start, '*')
+    append(functions, drivable(value, label))
+    append(made.get(name), { isStatic, async: value.async, from, to: end })
+    if (value.generator) links.preemptible.delete(name) // stays what is iterated
+  })
+  made.forEach((parts, key) => {
+    if (!parts.length) throw refusal(label, `${key} is no method`)
+  })
+  resolveNames(draft, '', false)
+  pick(functions, own => planBody(draft, own))
+  pick(functions, own => openBody(draft, own))
+  inOrder(edits)
+  const text = edited(draft, 0, source.length)
+  const result = compiled(draft, `${stringify(fn.name)}: ${text}`)[0]
+  made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
+    const holder = isStatic ? result : result.prototype
+    if (!hasOwn(holder, key)) return // private
+    publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(draft, from, to), async, wayInto(holder[key]))
+  }))
+  if (!hasOwn(result, 'source')) define(result, 'source', text)
+  return result
+}
+
+/**
+ * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
+ *
+ * @param {Draft} draft @param {string} member @param {string} [begin] what begins a call of it; none of a class
+ * @returns {any[]} the member and what begins a call of it
+ */
+function compiled({ fn, options, label, our, bindings, helpers }, member, begin) {
+  const { strict, evaluate } = options
+  let mode = strict
+  let isOpen = false // another mode is left
+  if (strict === undefined && !evaluate) {
+    // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
+    try {
+      void fn.caller
+    } catch {
+      isOpen = mode = true
+    }
   }
+  // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
+  const list = `(${join(listOf(bindings), ', ')})`
+  const head = !begin || helpers.length ? `${list} =>` : `function ${list}`
+  const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(fn.name)}], ` +
+    `${our}enter = ${begin}; return [${our}self, ${our}enter]`
+  const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+  /** @returns {any} */
+  const attempt = () => {
+    const directive = mode ? "'use strict'; " : ''
+    try {
+      return (evaluate ?? eval)(`(${head} { ${directive}${body} })\n//# sourceURL=${url}`)
+    } catch (error) {
+      const isInvalid = error instanceof SyntaxError
+      if (isInvalid && isOpen) {
+        isOpen = mode = false
+        return attempt()
+      }
+      if (!isInvalid && !(error instanceof EvalError)) throw error
+      throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
+        ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
+        : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
+          "require-trusted-types-for 'script'); write a generator with a yield"}`, { cause: error })
+    }
+  }
+  const make = attempt()
+  if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
+  /** @type {any[]} */
+  const values = []
+  bindings.forEach(value => append(values, value))
+  return apply(make, undefined, values)
 }
 
 /** @param {any} object @param {PropertyKey} key @param {any} value */
