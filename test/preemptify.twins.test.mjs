@@ -7,7 +7,7 @@ import { Channel, Mutex, Resource, choice, nonPreemptive, par, race } from '../s
 import { drive } from './support/drive.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 
-const { awaited, construct, drive: runPlainly, enter, invoke, pending, twin, wait } = preemptify.runtime
+const { apply, awaited, construct, drive: runPlainly, enter, suspended, twin, wait } = preemptify.runtime
 
 /** A yield at every point, at every other, now and then, never. */
 const budgets = [1, 2, 7, 2 ** 30]
@@ -26,7 +26,7 @@ twin(sum, function* (n, f) {
   let total = 0
   for (let i = 0; i < n; i++) {
     if (--budget.left <= 0) yield
-    total += (result = enter(f)(i), pending.length ? yield pending.pop() : result)
+    total += ((result = enter(f)(i)) === budget ? yield suspended() : result)
   }
   return total
 })
@@ -51,8 +51,8 @@ function fib(n) {
 }
 function* fibTwin(n) {
   if (--budget.left <= 0) yield
-  return n < 2 ? n : (result = enter(fib)(n - 1), pending.length ? yield pending.pop() : result) +
-    (result = enter(fib)(n - 2), pending.length ? yield pending.pop() : result)
+  return n < 2 ? n : ((result = enter(fib)(n - 1)) === budget ? yield suspended() : result) +
+    ((result = enter(fib)(n - 2)) === budget ? yield suspended() : result)
 }
 twin(fib, fibTwin)
 
@@ -61,7 +61,7 @@ function depth(n) {
 }
 function* depthTwin(n) {
   if (--budget.left <= 0) yield
-  return n === 0 ? 0 : 1 + (result = enter(depth)(n - 1), pending.length ? yield pending.pop() : result)
+  return n === 0 ? 0 : 1 + ((result = enter(depth)(n - 1)) === budget ? yield suspended() : result)
 }
 twin(depth, depthTwin)
 
@@ -72,7 +72,7 @@ function* failTwin(n) {
   if (--budget.left <= 0) yield
   if (n === 0) throw new RangeError('at the bottom')
   try {
-    return (result = enter(fail)(n - 1), pending.length ? yield pending.pop() : result)
+    return ((result = enter(fail)(n - 1)) === budget ? yield suspended() : result)
   } catch (error) {
     error.message += n
     throw error
@@ -158,8 +158,8 @@ for (const limit of budgets) {
     const object = { count: 1 }
     assert.is(asTwin(method, [3], limit, object), object)
     assert.is(object.count, 4)
-    const step = invoke(enter(method), object, 0)
-    assert.is(pending.length ? drive(pending.pop(), { limit }) : step, object)
+    const step = apply(enter(method), object, [0])
+    assert.is(step === budget ? drive(suspended(), { limit }) : step, object)
   })
 
   calls(`recursion and errors, budget ${limit}`, () => {
@@ -182,8 +182,8 @@ calls('an async function runs beside its caller, unless that awaits it', async (
   twin(f, function* (x) { return (yield wait(x)) + 1 }, f)
   assert.is(enter(f), f)
   budget.left = 2
-  assert.is(awaited(f)(1), undefined)
-  assert.is((await run(() => pending.pop())).outcome, 2)
+  assert.is(awaited(f)(1), budget)
+  assert.is((await run(suspended)).outcome, 2)
   assert.is(awaited(square), enter(square))
 })
 
@@ -270,13 +270,13 @@ function Point(x) {
   this.target = this.constructor
 }
 twin(Point, function* (x) {
-  this.x = (result = enter(square)(x), pending.length ? yield pending.pop() : result)
+  this.x = ((result = enter(square)(x)) === budget ? yield suspended() : result)
   this.target = this.constructor
 })
 
 /** `new F(...args)` as rewritten code has it. */
 function* made(F, args, ...target) {
-  return (result = construct(F, args, ...target), pending.length ? yield pending.pop() : result)
+  return ((result = construct(F, args, ...target)) === budget ? yield suspended() : result)
 }
 
 for (const limit of budgets) {
@@ -359,7 +359,7 @@ works('of tasks, given or derived', async () => {
   }
   twin(Sum.prototype.run, function* (n) {
     assert.instance(this, Sum)
-    return result = enter(sum)(n, square), pending.length ? yield pending.pop() : result
+    return (result = enter(sum)(n, square)) === budget ? yield suspended() : result
   })
   for (const task of [new Sum(), new Task(sum)]) {
     const host = virtualHost({ read: 0.001 })
