@@ -8268,7 +8268,7 @@ function isUntouched(pattern) {
 }
 
 /** Function.prototype.bind: what is bound to a twin is one. @param {any} fn @param {any[]} args this, and the first arguments */
-function bind(fn, args) {
+function bindTwin(fn, args) {
   const bound = apply(engine.bind, fn, args)
   const twin = stamps.get(fn)
   if (twin === undefined) return bound
@@ -8313,7 +8313,7 @@ function stampEngine() {
     return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
   })
   give(engine.Function.prototype, 'bind', () => /** @this {any} @param {any[]} args */ function (...args) {
-    return bind(this, args)
+    return bindTwin(this, args)
   })
   give(Reflect, 'apply', () => (/** @type {any} */ fn, /** @type {any} */ self, /** @type {any} */ args) =>
     apply(entryOf(fn), self, args))
