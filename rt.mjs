@@ -6489,6 +6489,9 @@ let driving = 0
 /** Whether a chunk of a loop has to be followed by a yield. */
 const over = () => driving > 0 || dispatched === null || dispatched.dispatcher.isOver(dispatched)
 
+/** Valid source ends like that in no other way: a comment has its own end after it. */
+const NO_SOURCE = /\{\s*\[native code\]\s*\}\s*$/
+
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
   scope: 'an object or an array',
@@ -6824,8 +6827,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
   quick = isQuick()
   const source = sourceOf(fn)
   const label = `preemptify(${fn.name || 'anonymous'})`
-  // Valid source ends like that in no other way: a comment has its own end behind it.
-  if (matches(/\{\s*\[native code\]\s*\}\s*$/, source)) {
+  if (matches(NO_SOURCE, source)) {
     throw refusal(label, 'a native, bound or proxied function; give the one behind it')
   }
   for (let i = 0; i < OPTION_NAMES.length; i++) {
@@ -8401,14 +8403,89 @@ const runtime = {
   standIn: STAND_IN
 }
 
-/** @type {() => typeof preemptify & { readonly runtime: Record<string, any> }} */
+/** @type {() => typeof preemptify & { readonly report: typeof report, readonly runtime: Record<string, any> }} */
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)
     return twin?.generator ? generatorOf(twin) : fn
   }
   if (shared in globalThis) link()
-  return /** @type {any} */ (assign(preemptify, { runtime }))
+  return /** @type {any} */ (assign(preemptify, { report, runtime }))
 }
 const preemptifyWhole = /* @__PURE__ */ linking()
 export { preemptifyWhole as preemptify }
+
+// ---------------------------------------------------------------------------------------------- 8f report
+
+/** Where lines begin. @param {string} text */
+function linesOf(text) {
+  const starts = [0]
+  const end = /\r\n|[\n\r\u2028\u2029]/g
+  while (exec(end, text)) append(starts, end.lastIndex)
+  return starts
+}
+
+/** @param {number[]} starts of lines @param {number} place @returns {number} */
+function lineAt(starts, place) {
+  let from = 0
+  for (let to = starts.length; to - from > 1;) {
+    const middle = (from + to) >> 1
+    if (starts[middle] > place) to = middle
+    else from = middle
+  }
+  return from
+}
+
+/**
+ * What cannot be preempted in a function, a module or a script, and why: functions that a job, too, runs in one piece, if they
+ * have loops or calls. What else takes long are single calls of the engine, such as those of JSON or of a regular expression.
+ *
+ * @param {Function | string} source a function, or the text of a module or script
+ * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
+ * @returns {{ name: string, line: number, column: number, reason: string }[]} in the order of the source; name: empty where there is none
+ */
+function report(source, options = {}) {
+  const { type = 'module' } = optionsOf(options, ['type'])
+  const text = typeof source === 'string' ? source : sourceOf(callable('source', source))
+  if (typeof source !== 'string' && matches(NO_SOURCE, text)) {
+    return [{ name: source.name, line: 1, column: 1, reason: 'native, bound and proxied functions run in one piece' }]
+  }
+  const tree = read(text, typeof source === 'string' ? type : 'function')
+  names(tree)
+  const starts = linesOf(text)
+  /** @type {{ name: string, line: number, column: number, reason: string }[]} */
+  const list = []
+  const rest = [tree.facts]
+  while (rest.length) {
+    const facts = takeLast(rest)
+    const { node, functions, loops, calls } = facts
+    for (let i = functions.length; i-- > 0;) append(rest, functions[i])
+    const isInHead = (/** @type {any} */ call) => node.params && call.start < node.body.start
+    const late = pick(calls, isInHead)[0]
+    const reason = reasonOf(facts, loops.length + calls.length > 0) || (late ? 'calls in its parameters are of one piece' : '')
+    if (reason === '') continue
+    const { start } = node.parent?.value === node ? node.parent : node
+    const line = lineAt(starts, start)
+    append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
+  }
+  return list
+}
+
+/** @param {Facts} facts @param {boolean} isLong */
+function reasonOf({ node: { type }, isConstructor, isAccessor, isAsync, isGenerator, usesNewTarget, isArrow }, isLong) {
+  return !isLong ? ''
+    : isConstructor ? 'constructors of classes run in one piece'
+    : isAccessor ? 'accessors run in one piece'
+    : type === 'PropertyDefinition' ? 'values of fields are computed in one piece'
+    : type === 'StaticBlock' ? 'static blocks run in one piece'
+    : isAsync && isGenerator ? 'async generators run in one piece from await to await'
+    : isGenerator ? 'each step of a generator runs in one piece, unless rewritten code iterates it'
+    : usesNewTarget && !isArrow ? 'functions that mention new.target run in one piece'
+    : ''
+}
+
+/** @param {any} node a function @returns {string} */
+function titleOf({ type, id, key, parent }) {
+  const own = id ?? key ?? parent?.key ?? parent?.id ?? parent?.left
+  return type === 'StaticBlock' ? '' : own?.name ?? own?.value ?? ''
+}
