@@ -304,6 +304,9 @@ function pacedPost(platform, scheduler, now, hidden) {
   }
 }
 
+/** @param {string} ascii */
+const toBase64 = ascii => /** @type {any} */ (globalThis).btoa(ascii)
+
 /** @param {unknown} error */
 function reportToPlatform(error) {
   const { reportError } = /** @type {any} */ (globalThis)
@@ -8415,7 +8418,7 @@ function linking() {
 const preemptifyWhole = /* @__PURE__ */ linking()
 export { preemptifyWhole as preemptify }
 
-// ---------------------------------------------------------------------------------------------- 8f report
+// ----------------------------------------------------------------------------------------- 8f source maps
 
 /** Where lines begin. @param {string} text */
 function linesOf(text) {
@@ -8435,6 +8438,71 @@ function lineAt(starts, place) {
   }
   return from
 }
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+/** Five bits a digit, the sign last, the sixth bit where more follow. @param {number} value */
+function vlq(value) {
+  let rest = value < 0 ? -value * 2 + 1 : value * 2
+  let digits = ''
+  for (; rest > 31; rest >>>= 5) digits += DIGITS[rest & 31 | 32]
+  return digits + DIGITS[rest]
+}
+
+/**
+ * The mappings of a source map (ECMA-426), with a segment where each line begins and where each piece of the source
+ * begins that was kept. What was inserted belongs to the piece before it.
+ *
+ * @param {string} source
+ * @param {string} text
+ * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the source, and its length
+ */
+function mapOf(source, text, kept) {
+  const lines = linesOf(source)
+  const starts = linesOf(text)
+  let mappings = ''
+  let row = 0
+  let written = -1 // in this row, up to here
+  let line = 0
+  let column = 0
+  const segment = (/** @type {number} */ at, /** @type {number} */ original) => {
+    const next = lineAt(lines, original)
+    const place = original - lines[next]
+    const start = written < 0 ? starts[row] : written
+    mappings += (written < 0 ? '' : ',') + vlq(at - start) + 'A' + vlq(next - line) + vlq(place - column)
+    written = at
+    line = next
+    column = place
+  }
+  for (let i = 0; i < kept.length; i += 3) {
+    const at = kept[i]
+    const original = kept[i + 1]
+    const length = kept[i + 2]
+    const next = i + 3 < kept.length ? kept[i + 3] : text.length + 1
+    for (let here = at; here < next; here = row + 1 < starts.length ? starts[row + 1] : next) {
+      for (; starts[row + 1] <= here; row++) {
+        mappings += ';'
+        written = -1
+      }
+      const offset = here - at
+      segment(here, original + (offset < length ? offset : length))
+    }
+  }
+  return mappings
+}
+
+/**
+ * The line that leads from a rewritten text to its source. In base64, since Node takes no other.
+ *
+ * @param {string} source @param {string} text @param {number[]} kept as of mapOf @param {string} url of the source
+ */
+function mapLine(source, text, kept, url) {
+  const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })
+  const ascii = map.replace(/[^\0-\x7f]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(ascii)}`
+}
+
+// ---------------------------------------------------------------------------------------------- 8f report
 
 /**
  * What cannot be preempted in a function, a module or a script, and why: functions that a job, too, runs in one piece, if they
