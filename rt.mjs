@@ -7898,6 +7898,9 @@ function* constructed(object, call) {
   return isObject(result) ? result : object
 }
 
+/** How many plain calls may nest, ten times as many as engines allow other code: recursion without end must end. */
+const DEEPEST = 2 ** 17
+
 /** More points than code passes in a second; as many as V8 counts without allocating. */
 const MANY_POINTS = 2 ** 30 - 1
 
@@ -7951,7 +7954,7 @@ function driveToEnd(leaf) {
         leaf = value
         value = undefined
       }
-      if (callers.length > MOST_CALLS) {
+      if (callers.length > DEEPEST) {
         value = new RangeError('Maximum call stack size exceeded')
         isThrowing = true
       }

@@ -466,3 +466,119 @@ works('preemptify returns the twin, evaluates nothing, and shows its source', ()
 })
 
 works.run()
+
+// ---------------------------------------------------------------------------------------------------- scripts
+
+const scripts = suite('scripts')
+const key = Symbol.for('rt.mjs')
+let copies = 0
+
+/** A copy of rt.mjs that nobody has used. */
+const fresh = () => import(`../rt.mjs?copy=${++copies}`)
+
+/** What a rewriter makes of a script with a function of each kind. */
+const script = () => (0, eval)(`
+  var $p = ${preemptify.runtime.standIn};
+  (() => {
+    function count(n) { let i = 0; while (i < n) i++; return i }
+    $p.runtime.twin(count, function* (n) {
+      let i = 0
+      while (i < n) { if (--$p.budget.left <= 0) yield; i++ }
+      return i
+    })
+    function* twice$t(f, n) {
+      let r
+      return ((r = $p.runtime.enter(f)(n)) === $p.budget ? yield $p.runtime.suspended() : r) +
+        ((r = $p.runtime.apply($p.runtime.enter(f), this, [n])) === $p.budget ? yield $p.runtime.suspended() : r)
+    }
+    function twice(f, n) { return $p.runtime.drive(twice$t.call(this, f, n)) }
+    $p.runtime.twin(twice, twice$t)
+    function Made(n) { this.n = n }
+    $p.runtime.twin(Made, function* (n) { this.n = n })
+    const arrow = $p.runtime.twin(() => 'plain', function* () { return this.twin }, null, { twin: 'twin' })
+    function* made(n) {
+      const made = $p.runtime.construct(Made, [n])
+      return made === $p.budget ? yield $p.runtime.suspended() : made
+    }
+    return { count, twice, made: n => $p.runtime.drive(made(n)), arrow, named: $p.runtime.named(() => 1, 'given') }
+  })()`)
+
+/** The functions of the script run plainly. */
+function assertPlain({ count, twice, made, arrow, named }) {
+  assert.is(count(3), 3)
+  assert.is(twice(count, 3), 6)
+  assert.is(made(3).n, 3)
+  assert.is(arrow(), 'plain')
+  assert.is(named.name, 'given')
+}
+
+/** They run as jobs of a copy of rt.mjs, and yield. */
+async function assertPreemptible({ count, twice, arrow }, copy) {
+  const host = virtualHost({ read: 0.001 })
+  const scheduler = new copy.Scheduler({ host, budget: 1 })
+  const job = scheduler.spawn(twice, {}, count, 5)
+  const other = scheduler.spawn(arrow)
+  await host.drain()
+  assert.is(await job, 10)
+  assert.is(await other, 'twin')
+  assert.ok(scheduler.stats().yields >= 10)
+  assert.is(copy.preemptify(count), copy.preemptify(count))
+  assert.is(copy.preemptify(arrow), copy.preemptify(arrow))
+}
+
+scripts.before.each(context => {
+  context.before = globalThis[key]
+  delete globalThis[key]
+})
+scripts.after.each(context => {
+  globalThis[key] = context.before
+})
+
+scripts('run plainly without rt.mjs, and find it when it comes', async () => {
+  const functions = script()
+  assertPlain(functions)
+  assert.ok(globalThis[key].runtime.isStandIn)
+  const copy = await fresh()
+  assert.is(globalThis[key].budget, copy.budget)
+  await assertPreemptible(functions, copy)
+  assertPlain(functions)
+  const later = script()
+  assertPlain(later)
+  await assertPreemptible(later, copy)
+})
+
+scripts('find it when it is used next, if it is there but has not been used', async () => {
+  const copy = await fresh()
+  const functions = script()
+  assert.ok(globalThis[key].runtime.isStandIn)
+  assertPlain(functions)
+  await assertPreemptible(functions, copy)
+  assert.is(globalThis[key].runtime, copy.preemptify.runtime)
+})
+
+scripts('find it when it has been used', async () => {
+  const copy = await fresh()
+  copy.preemptify.runtime.twin(() => {}, function* () {})
+  const functions = script()
+  assert.is(globalThis[key].runtime, copy.preemptify.runtime)
+  assertPlain(functions)
+  await assertPreemptible(functions, copy)
+})
+
+scripts('importing rt.mjs and jobs of ordinary functions write nothing', async () => {
+  const { Scheduler, preemptify } = await fresh()
+  const host = virtualHost()
+  new Scheduler({ host }).spawn(() => {})
+  new Scheduler({ host }).spawn(preemptify(n => n))
+  await host.drain()
+  assert.not(key in globalThis)
+})
+
+scripts('another copy of rt.mjs runs twins, too', async () => {
+  const first = await fresh()
+  first.preemptify.runtime.twin(() => {}, function* () {})
+  const functions = script()
+  await assertPreemptible(functions, await fresh())
+})
+
+scripts.run()
