@@ -7747,6 +7747,831 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
   }
 }
 
+// ------------------------------------------------------------------------------------------- 8d modules
+
+// A function that can run long is printed twice: as it is, and as its twin, a generator function over the same variables.
+// Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a twin whatever is called
+// is asked for its twin (8e). What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
+// what can have no twin.
+
+/**
+ * What a module, or a script, makes of a function.
+ *
+ * @typedef {object} Plan
+ * @property {Facts} facts
+ * @property {Node} node
+ * @property {Plan | null} parent
+ * @property {Plan[]} children
+ * @property {string} reason why it can have no twin
+ * @property {boolean} isOnce whether it is called once, where it stands, while the module is evaluated
+ * @property {CallSite[]} calls that may be preempted
+ * @property {boolean} isLong whether it has a twin
+ * @property {number} price of a call, where it is not long
+ * @property {number} duals how many functions may be dual from here on inwards
+ * @property {string} twin the name of its twin
+ * @property {Edit[]} plain edits of its text in plain text
+ * @property {Edit[]} inner edits of its plain text in a twin
+ * @property {Edit[]} edits of its twin
+ */
+/** @typedef {{ node: Node, kind: string, target: Plan | null, isAwaited: boolean }} CallSite */
+
+/** Functions of the engine that neither call back nor take long, or only as one call of the engine. */
+const QUICK = /* @__PURE__ */ new RegExp('^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
+  'Map|Set|Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array|Text(?:En|De)coder|' +
+  'parse(?:Int|Float)|is(?:NaN|Finite)|(?:en|de)codeURI(?:Component)?|(?:un)?escape|' +
+  '(?:set|clear)(?:Timeout|Interval)|queueMicrotask)$')
+/** Objects whose methods are such. */
+const QUICK_OBJECT = /^(?:Math|JSON|Object|Number|String|Symbol|BigInt|Date|console|performance|Atomics|Intl)$/
+/** Methods of the engine that are such, and hardly anybody else's. */
+const QUICK_METHOD = /* @__PURE__ */ new RegExp('^(?:charAt|charCodeAt|codePointAt|substr(?:ing)?|to(?:Lower|Upper)Case|toFixed|' +
+  'toPrecision|hasOwnProperty|isPrototypeOf|localeCompare|trim(?:Start|End)?|pad(?:Start|End)|(?:starts|ends)With|' +
+  '[gs]et(?:Ui|I)nt(?:8|16|32)|[gs]etFloat(?:32|64)|isArray|subarray)$')
+/** What may stand between a callee and its arguments, or an object and its member. */
+const GAP = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|\))*/y
+/** What stands before the parameters of a function without a name. */
+const FUNCTION_HEAD = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|async|function|\*)*/y
+
+/** What a block begins with, a static one too. */
+const BRACE = /(?:static(?:\s+|\/\/.*|\/\*[^]*?\*\/)*)?\{/y
+
+/** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
+const DEAREST = 300
+/** How much longer than its source a text may become. */
+const GROWTH = 3.6
+/** How many functions, each in another, may be dual. */
+const MOST_DUALS = 4
+
+/** What rewritten text refers to. @type {Record<string, string>} */
+const HELPERS = {
+  t: 'twin',
+  u: 'twin',
+  e: 'enter',
+  w: 'awaited',
+  a: 'apply',
+  n: 'construct',
+  g: 'run',
+  q: 'suspended',
+  v: 'over',
+  y: 'wait',
+  i: 'iterate',
+  d: 'drive',
+  z: 'prototypeOf',
+  m: 'named'
+}
+
+/** @param {Node} node */
+const isFunctionNode = ({ type }) =>
+  type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || type === 'FunctionDeclaration'
+
+/** @param {Node} node */
+const isMember = node => node.type === 'MemberExpression'
+
+/** @param {Node} member @returns {string} its name, if it is written */
+const keyOf = ({ computed, property }) => computed || property.type !== 'Identifier' ? '' : property.name
+
+/** Whether a call is what is assigned to, as sloppy code may try. @param {Node} node */
+function isAssignedTo(node) {
+  const { type, left } = node.parent
+  return type === 'UpdateExpression' || (left === node && matches(/^(?:Assignment|For)/, type))
+}
+
+/**
+ * Rewrites a module or a script, so that its functions have preemptible twins.
+ *
+ * @param {string} text
+ * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options]
+ * @returns {string}
+ */
+function sourceOfModule(text, options = {}) {
+  const { type = 'module', runtime = './rt.mjs', url } = optionsOf(options, ['type', 'runtime', 'url'])
+  if (typeof text !== 'string') throw wrongType('text', 'a string', text)
+  if (type !== 'module' && type !== 'script') throw wrongType('type', "'module' or 'script'", type)
+  if (typeof runtime !== 'string') throw wrongType('runtime', 'a string', runtime)
+  if (url !== undefined && typeof url !== 'string') throw wrongType('url', 'a string', url)
+  quick = isQuick()
+  const tree = read(text, type)
+  names(tree)
+  const plans = planModule(tree, text)
+  return printModule(text, tree, plans, runtime)
+}
+
+/** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
+function planModule(tree, text) {
+  /** @type {Plan[]} */
+  const plans = [planOf(tree.facts, null)]
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { functions } = plan.facts
+    for (let k = 0; k < functions.length; k++) {
+      const child = planOf(functions[k], plan)
+      append(plan.children, child)
+      append(plans, child)
+    }
+  }
+  if (matches(/yield|callee/, text)) some(tree, refuseNames)
+  for (let i = 0; i < plans.length; i++) {
+    plans[i].isOnce = isOnce(plans[i])
+    if (plans[i].isOnce) plans[i].reason ||= 'code that is run once'
+  }
+  for (let i = 0; i < plans.length; i++) findCalls(plans[i])
+  findShort(plans)
+  for (let i = 0; i < plans.length; i++) if (plans[i].isLong) plans[i].calls = pick(plans[i].calls, isPreempted)
+  return plans
+}
+
+/** @param {CallSite} call */
+const isPreempted = ({ target }) => target === null || target.isLong
+
+/** @param {Facts} facts @param {Plan | null} parent @returns {Plan} */
+function planOf(facts, parent) {
+  const plan = facts.node.plan = {
+    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0, twin: '',
+    plain: [], inner: [], edits: []
+  }
+  plan.reason = refusalOf(plan)
+  return plan
+}
+
+/** @param {Plan} plan @returns {string} why it can have no twin */
+function refusalOf({ facts, node, parent: around }) {
+  const { parent } = node
+  if (!isFunctionNode(node)) return 'code that is run once'
+  if (facts.isGenerator) return 'a generator'
+  if (facts.isConstructor) return 'a constructor'
+  if (facts.isAccessor) return 'an accessor'
+  if (facts.usesEval) return 'a direct eval'
+  for (let outer = /** @type {Facts | null} */ (facts); outer; outer = outer.parent) if (outer.hasWith) return 'a with statement'
+  if (facts.usesNewTarget) return 'new.target'
+  const isInClass = parent.type === 'MethodDefinition'
+  if (facts.usesSuper && !(isInClass && facts.isMethod)) return 'super'
+  if (facts.isArrow) {
+    if (facts.usesArguments) return 'the arguments of the function around it'
+    let owner = around
+    while (owner && owner.facts.isArrow) owner = owner.parent
+    if (facts.usesThis && owner?.facts.isDerived) return 'the this of a constructor'
+  }
+  if (facts.isMethod && (parent.computed || parent.key.type === 'PrivateIdentifier')) return 'a computed or private name'
+  const { id } = node
+  if (node.type === 'FunctionDeclaration') {
+    if (id && pick(id.variable.declarations, (/** @type {Node} */ { parent }) => parent.type === 'FunctionDeclaration').length > 1) {
+      return 'a name that is declared twice'
+    }
+    if (!isList(parent)) return 'a declaration that is part of a statement'
+  } else if (id) {
+    if (id.variable.isAssigned) return 'its own name is assigned to'
+  } else if (inferredName(node) === null) {
+    return 'a computed name'
+  }
+  return ''
+}
+
+/** Whether statements stand in it as a list. @param {Node} node */
+const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
+  type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
+
+/** A generator function has no variable `yield`, and is not what `arguments.callee` is to be. @param {Node} node */
+function refuseNames(node) {
+  const isYield = node.type === 'Identifier' && node.name === 'yield'
+  if (!isYield && !(isMember(node) && node.object.name === 'arguments' && keyOf(node) === 'callee')) return
+  for (let around = node.parent; around; around = around.parent) {
+    if (!around.facts) continue
+    around.plan.reason ||= `the name ${isYield ? 'yield' : 'arguments.callee'}`
+    if (!around.facts.isArrow) return
+  }
+}
+
+/**
+ * The name that a function without one gets from where it stands.
+ *
+ * @param {Node} node @returns {string | null} null if it is computed
+ */
+function inferredName(node) {
+  const { parent } = node
+  const isNamed = (/** @type {Node} */ id, /** @type {Node} */ value) =>
+    value === node && id.type === 'Identifier' && id.start === parent.start
+  switch (parent.type) {
+    case 'VariableDeclarator': return isNamed(parent.id, parent.init) ? parent.id.name : ''
+    case 'AssignmentPattern': return isNamed(parent.left, parent.right) ? parent.left.name : ''
+    case 'AssignmentExpression':
+      return matches(/^(?:\|\||&&|\?\?)?=$/, parent.operator) && isNamed(parent.left, parent.right) ? parent.left.name : ''
+    case 'Property': case 'PropertyDefinition': {
+      if (parent.value !== node || parent.method) return ''
+      const { key, computed } = parent
+      if (computed) return null
+      if (key.type === 'PrivateIdentifier') return `#${key.name}`
+      if (key.type === 'Identifier') return key.name === '__proto__' && parent.type === 'Property' ? '' : key.name
+      if (typeof key.value === 'string') return key.value === '__proto__' && parent.type === 'Property' ? '' : key.value
+      return null
+    }
+    case 'ExportDefaultDeclaration': return 'default'
+    default: return ''
+  }
+}
+
+/** @param {Plan} plan @returns {boolean} */
+function isOnce({ node, facts, parent }) {
+  if (parent === null) return true
+  if (!parent.isOnce || !isFunctionNode(node) || facts.isGenerator || facts.isAsync || facts.usesArguments) return false
+  let called = node
+  if (isMember(node.parent) && node.parent.object === node && matches(/^(?:call|apply)$/, keyOf(node.parent))) called = node.parent
+  const call = called.parent
+  if (call.type !== 'CallExpression') return false
+  const isFactory = called === node && call.callee !== node && isFunctionNode(call.callee) && call.callee.plan.isOnce
+  if (call.callee !== called && !isFactory) return false
+  for (let around = call; around !== parent.node; around = around.parent) if (matches(/^(?:For|While|Do)/, around.type)) return false
+  return true
+}
+
+/** @param {Plan} plan */
+function findCalls(plan) {
+  const { facts, node } = plan
+  if (plan.reason) return
+  const { calls } = facts
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls[i]
+    if (call.start < node.body.start) continue // parameters are no place for a yield
+    const kind = kindOf(call)
+    if (kind === '') continue
+    const { callee = call.tag } = call
+    append(plan.calls, call.call = /** @type {CallSite} */ ({
+      node: call,
+      kind,
+      target: kind === 'new' ? null : targetOf(callee),
+      isAwaited: facts.isAsync && isAwaited(call, node)
+    }))
+  }
+}
+
+/** How a call is made in a twin; empty: as it is. @param {Node} call */
+function kindOf(call) {
+  const { type, callee, tag } = call
+  if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isQuick_(tag, QUICK) ? 'tag' : ''
+  if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'Import' || isAssignedTo(call)) return ''
+  if (callee.type === 'Identifier' && isQuick_(callee, QUICK)) return ''
+  if (type === 'NewExpression') return isClass(callee.variable) ? '' : 'new'
+  let top = call
+  while (isMember(top.parent) && top.parent.object === top || top.parent.callee === top) top = top.parent
+  if (top.parent.type === 'ChainExpression' && top.parent.parent.operator === 'delete') return ''
+  if (!isMember(callee)) return 'call'
+  const { object } = callee
+  if (matches(QUICK_METHOD, keyOf(callee)) || (object.type === 'Identifier' && keyOf(callee) && isQuick_(object, QUICK_OBJECT))) return ''
+  return 'member'
+}
+
+/** @param {Variable | null | undefined} variable @returns {boolean} whether it is a class of the module, and stays it */
+const isClass = variable => !!variable && !variable.isAssigned && !variable.isDynamic &&
+  matches(/^Class/, variable.declarations[0]?.parent?.type ?? '')
+
+/** @param {Node} id @param {RegExp} names @returns {boolean} whether it is one of the engine's */
+const isQuick_ = (id, names) => id.variable === null && matches(names, id.name)
+
+/** The function of the module that is called. @param {Node} callee @returns {Plan | null} */
+function targetOf(callee) {
+  if (isFunctionNode(callee)) return callee.plan
+  const variable = callee.type === 'Identifier' && callee.variable
+  if (!variable || variable.isAssigned || variable.isDynamic || variable.kind === 'import' || variable.declarations.length !== 1) return null
+  const { parent } = variable.declarations[0]
+  if (isFunctionNode(parent) && parent.id === variable.declarations[0]) return parent.plan
+  if (parent.type === 'VariableDeclarator' && parent.id === variable.declarations[0] && parent.init && isFunctionNode(parent.init)) {
+    return parent.init.plan
+  }
+  return null
+}
+
+/** Finds the functions that cannot run long: whose calls are all of such. @param {Plan[]} plans */
+function findShort(plans) {
+  /** Callers of each. @type {Map<Plan, Plan[]>} */
+  const callers = emptyMap()
+  /** How many of its calls are not known to be short. @type {Map<Plan, number>} */
+  const open = emptyMap()
+  /** @type {Plan[]} */
+  const short = []
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { facts, calls } = plan
+    plan.isLong = plan.reason === ''
+    if (!plan.isLong) {
+      append(short, plan)
+      continue
+    }
+    if (facts.loops.length || facts.awaits.length || find(calls, ({ target }) => target === null)) continue
+    open.set(plan, calls.length)
+    if (!calls.length) append(short, plan)
+    for (let k = 0; k < calls.length; k++) {
+      const target = /** @type {Plan} */ (calls[k].target)
+      const list = callers.get(target)
+      if (list) append(list, plan)
+      else callers.set(target, [plan])
+    }
+  }
+  while (short.length) {
+    const plan = takeLast(short)
+    plan.isLong = false
+    const list = callers.get(plan) ?? []
+    for (let i = 0; i < list.length; i++) {
+      const caller = list[i]
+      const left = /** @type {number} */ (open.get(caller)) - 1
+      caller.price += plan.price
+      open.set(caller, left)
+      if (left === 0 && caller.price <= DEAREST) append(short, caller)
+    }
+  }
+}
+
+/**
+ * Prints a module whose functions are planned.
+ *
+ * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
+ * @returns {string}
+ */
+function printModule(source, tree, plans, runtime) {
+  /** What our names begin with, and none in the source. */
+  const isScript = tree.sourceType === 'script'
+  const our = prefixFor(source) + (isScript ? 'rt_' : '')
+  /** Which helpers it refers to. */
+  const used = emptySet()
+  /** @param {string} key */
+  const helper = key => {
+    used.add(key)
+    return our + key
+  }
+  const left = `${our}b.left`
+  const point = `if(--${left}<=0)yield;`
+
+  for (let i = 0; i < plans.length; i++) plans[i].twin = `${our}${i}`
+  chooseForms(plans)
+  for (let i = plans.length; i-- > 0;) {
+    const plan = plans[i]
+    plan.plain = inOrder(childEdits(plan, false))
+    if (i === 0) continue
+    plan.inner = inOrder(childEdits(plan, true))
+    if (plan.isLong) plan.edits = inOrder(twinEdits(plan, childEdits(plan, true)))
+  }
+  const head = headOf()
+  const { plain } = plans[0]
+  const at = placeOfHead()
+  insert(plain, at, BODY_EDGE / 2, Infinity, head)
+  return print(source, { edits: inOrder(plain), from: 0, to: source.length })
+
+  function placeOfHead() {
+    const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
+    return isScript ? afterDirectives(tree.body, hashbang) : hashbang
+  }
+
+  function headOf() {
+    let result = isScript ? `var ${our}p=${STAND_IN};`
+      : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
+    for (const key in HELPERS) {
+      if (!used.has(key)) continue
+      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidz]/, key) ? 1 : matches(/[nm]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
+      result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
+    }
+    return used.size ? result : ''
+  }
+
+  // ------------------------------------------------------------------------------------------------ edits
+
+  /** @param {Edit[]} edits @param {number} at @param {number} rank @param {number} other @param {any} text */
+  function insert(edits, at, rank, other, text, to = at) {
+    append(edits, [at, rank, other, text, to])
+  }
+
+  /** @param {Edit[]} edits @param {number} at @param {number} to @param {any} text */
+  function replace(edits, at, to, text) {
+    append(edits, [at, REPLACES, to, text, to])
+  }
+
+  /** @param {RegExp} pattern @param {number} at */
+  function skip(pattern, at) {
+    pattern.lastIndex = at
+    matches(pattern, source)
+    return pattern.lastIndex
+  }
+
+  /** @param {number} at @returns {number} */
+  function gap(at) {
+    return skip(GAP, at)
+  }
+
+  /** Behind the directives of a list of statements. @param {Node[]} body @param {number} start */
+  function afterDirectives(body, start) {
+    for (let i = 0; i < body.length && body[i].directive !== undefined; i++) start = body[i].end
+    return start
+  }
+
+  // ---------------------------------------------------------------------------------------------- functions
+
+  /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
+  function childEdits(plan, isInner) {
+    /** @type {Edit[]} */
+    const edits = []
+    for (let i = 0; i < plan.children.length; i++) printChild(edits, plan.children[i], isInner)
+    return edits
+  }
+
+  /** @param {Edit[]} edits @param {Plan} plan @param {boolean} isInner */
+  function printChild(edits, plan, isInner) {
+    const { node, facts, isLong, twin } = plan
+    const { parent } = node
+    const own = isInner ? plan.inner : plan.plain
+    const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
+    const isObjectMethod = facts.isMethod && !isInClass
+    const { start, end } = isObjectMethod ? parent : node
+    const asItIs = { edits: own, from: start, to: end }
+    if (!isLong) {
+      if (own.length) replace(edits, start, end, [asItIs])
+      return
+    }
+    const isDual = facts.isAsync || isInClass || (!isInner && plan.duals > 0)
+    const hasSelf = facts.isArrow && facts.usesThis
+    const register = helper(hasSelf ? 'u' : 't')
+    const self = `${facts.isAsync ? `,${our}f` : hasSelf ? ',null' : ''}${hasSelf ? ',this' : ''}`
+    if (node.type === 'FunctionDeclaration') {
+      const isAnonymous = node.id === null
+      const name = isAnonymous ? `${twin}f` : node.id.name
+      if (isAnonymous) {
+        // export default function () {}
+        const open = paramsOf(node)
+        insert(own, open, REPLACES, open, ` ${name}`)
+        inOrder(own)
+        replace(edits, parent.start, start, `export{${name} as default};`)
+      }
+      const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
+      replace(edits, start, end, list(plain, ['function*', twin], twinOf(plan)))
+      const { body } = parent.type === 'Program' || parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : parent.parent
+      const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
+      const at = block ? afterDirectives(body, skip(BRACE, block.start))
+        : placeOfHead()
+      const entry = facts.isAsync ? `,${name}` : ''
+      insert(edits, at, BODY_EDGE, Infinity, `;${isAnonymous ? `${helper('m')}(${name},"default");` : ''}${register}(${name},${twin}${entry});`)
+      return
+    }
+    if (isInClass) {
+      if (own.length) replace(edits, start, end, [asItIs])
+      const { key, static: isStatic } = parent
+      const at = parent.parent.start + 1
+      const elements = parent.parent.body
+      for (let i = elements.length; elements[--i] !== parent;) {
+        const other = elements[i]
+        const isSame = other.type === 'MethodDefinition' && !other.computed && other.static === isStatic && !isPrivate(other.key)
+        if (isSame && (other.key.name ?? other.key.value) === (key.name ?? key.value)) return
+      }
+      const member = key.type === 'Identifier' ? `.${key.name}` : `[${cut(source, key.start, key.end)}]`
+      const fn = `this${isStatic ? '' : '.prototype'}${member}`
+      const made = facts.usesSuper
+        ? list([`{__proto__:${helper('z')}(this${isStatic ? '' : '.prototype'}),*m`], twinOf(plan), ['}.m'])
+        : list(['function*'], twinOf(plan))
+      insert(edits, at, BODY_EDGE, Infinity, list([`static{${register}(${fn},`], made, [`${facts.isAsync ? `,${fn}` : ''})}`]))
+      return
+    }
+    const { id } = node
+    const name = isObjectMethod || id ? '' : /** @type {string} */ (inferredName(node))
+    const ownName = id ? id.name : ''
+    /** The function, with the name that it would have where it stands. @param {any[]} fn */
+    const named = fn => {
+      if (isObjectMethod) {
+        const key = cut(source, parent.key.start, parent.key.end)
+        return list(['{'], fn, [parent.key.type === 'Identifier' ? `}.${key}` : `}[${key}]`])
+      }
+      if (name === '') return fn
+      return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`]) : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
+    }
+    let result
+    if (isDual) {
+      const made = list(['function*'], twinOf(plan))
+      const async = facts.isAsync
+      if (ownName) result = list([`(${ownName}=>${register}(${ownName},`], made, [`${async ? `,${ownName}` : self}))(`, asItIs, ')'])
+      else if (async) {
+        result = list([`(${our}f=>${register}(${our}f,`], made, [`${self}))(`], named([asItIs]), [')'])
+      } else result = list([`${register}(`], named([asItIs]), [','], made, [`${self})`])
+    } else if (ownName) {
+      result = list([`(()=>{`], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan), [`return ${register}(${ownName},${twin})})()`])
+    } else {
+      const head = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : facts.isArrow ? '' : 'function'
+      result = list([`(${twin}=>${register}(`], named(stub(plan, head)), [`,${twin}${self}))(function*`], twinOf(plan), [')'])
+    }
+    if (isObjectMethod) {
+      const key = cut(source, parent.key.start, parent.key.end)
+      result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
+    }
+    replace(edits, start, end, result)
+  }
+
+  /** @param {any[][]} lists @returns {any[]} */
+  function list(...lists) {
+    /** @type {any[]} */
+    const all = []
+    for (let i = 0; i < lists.length; i++) for (let k = 0; k < lists[i].length; k++) append(all, lists[i][k])
+    return all
+  }
+
+  /** Where its parameters begin. @param {Node} node no arrow function */
+  function paramsOf(node) {
+    return skip(FUNCTION_HEAD, node.id ? node.id.end : node.start)
+  }
+
+  /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
+  function twinOf({ node, edits }) {
+    const { params, body } = node
+    const pieces = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+    if (body.type === 'BlockStatement') return list(pieces, [{ edits, from: body.start, to: body.end }])
+    return list(pieces, ['{', { edits, from: body.start, to: body.end }, '}'])
+  }
+
+  /** A function that drives its twin. @param {Plan} plan @param {string} head @returns {string[]} */
+  function stub({ node, facts, twin }, head) {
+    const { params, body } = node
+    const { isArrow, usesThis, usesArguments } = facts
+    /** @type {string[]} */
+    const names = []
+    let isSimple = !usesArguments
+    for (let i = 0; i < params.length; i++) {
+      isSimple &&= params[i].type === 'Identifier'
+      if (params[i].type === 'AssignmentPattern' || params[i].type === 'RestElement') break
+      append(names, params[i].type === 'Identifier' && isSimple ? params[i].name : `${our}a${i}`)
+    }
+    if (!isSimple) for (let i = 0; i < names.length; i++) names[i] = `${our}a${i}`
+    const given = join(names, ',')
+    const rest = `${given && `${given},`}...${our}r`
+    const call = isSimple ? usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`
+      : `${helper('a')}(${twin},${usesThis ? 'this' : 'void 0'},${isArrow ? `[${rest}]` : 'arguments'})`
+    const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
+    const list = isArrow && !isSimple ? rest : given
+    return [`${head}(${list})${isArrow ? '=>' : ''}{${directive}return ${helper('d')}(${call})}`]
+  }
+
+  // ------------------------------------------------------------------------------------------------- twins
+
+  /** @param {Plan} plan @param {Edit[]} edits of the functions in it */
+  function twinEdits({ node, facts, calls }, edits) {
+    const { body } = node
+    /** Variables of its own. */
+    const variables = emptySet()
+    /** @param {string} key */
+    const variable = key => {
+      variables.add(our + key)
+      return our + key
+    }
+    /** Chains that are rewritten already. */
+    const chains = emptySet()
+    const suffix = () => `)===${our}b?yield ${helper('q')}():${variable('r')})`
+    const prefix = () => `((${variable('r')}=`
+    for (let i = 0; i < calls.length; i++) printCall(calls[i])
+    for (let i = 0; i < facts.awaits.length; i++) {
+      const { start, end } = facts.awaits[i]
+      if (start < body.start) continue
+      insert(edits, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
+      insert(edits, end, -EXPRESSION_EDGE, start, '))')
+      guardStatement(facts.awaits[i])
+    }
+    for (let i = 0; i < facts.loops.length; i++) {
+      if (facts.loops[i].start > body.start) printLoop(facts.loops[i], i)
+    }
+    const begin = body.type === 'BlockStatement' ? afterDirectives(body.body, body.start + 1) : body.start
+    const list = listOf(variables)
+    const isBlock = body.type === 'BlockStatement'
+    insert(edits, begin, BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
+      (list.length ? `let ${join(list, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
+      point + (isBlock ? '' : 'return '))
+    return edits
+
+    /** @param {CallSite} call */
+    function printCall({ node, kind, isAwaited }) {
+      const { callee = node.tag, start, end } = node
+      const enter = helper(isAwaited ? 'w' : 'e')
+      guardStatement(node)
+      if (kind === 'new') {
+        const open = gap(callee.end)
+        insert(edits, start, EXPRESSION_EDGE, end, `${prefix()}${helper('n')}(`, start + 3)
+        if (open < end && source[open] === '(') {
+          replace(edits, open, open + 1, ',[')
+          replace(edits, end - 1, end, '])')
+        } else insert(edits, end, -REPLACES, start, ',[])')
+        insert(edits, end, -EXPRESSION_EDGE, start, suffix())
+        return
+      }
+      if (kind === 'tag') {
+        insert(edits, start, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        insert(edits, node.quasi.start, -EXPRESSION_EDGE, start, ')')
+        insert(edits, end, -EXPRESSION_EDGE, start, suffix())
+        return
+      }
+      const chain = chainOf(node)
+      if (chain) {
+        if (!chains.has(chain)) printChain(chain)
+        return
+      }
+      printLink(node.call, -1)
+    }
+
+    /** The optional chain that a call is part of. @param {Node} node */
+    function chainOf(node) {
+      let top = node
+      while ((isMember(top.parent) && top.parent.object === top) || (top.parent.type === 'CallExpression' && top.parent.callee === top)) top = top.parent
+      return top.parent.type === 'ChainExpression' ? top.parent : null
+    }
+
+    /** @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
+    function printLink({ node, kind, isAwaited }, begin) {
+      const { callee, start, end } = node
+      const enter = helper(isAwaited ? 'w' : 'e')
+      const open = gap(callee.end)
+      const from = begin < 0 ? start : begin
+      if (kind === 'call') {
+        insert(edits, from, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        replace(edits, open, open + 1, ')(')
+      } else {
+        const receiver = printReceiver(callee, begin)
+        insert(edits, from, EXPRESSION_EDGE, end, `${prefix()}${helper('a')}(${enter}(`)
+        replace(edits, open, open + 1, `),${receiver},[`)
+        replace(edits, end - 1, end, '])')
+      }
+      insert(edits, end, -EXPRESSION_EDGE, from, suffix())
+    }
+
+    /** @param {Node} member @param {number} begin @returns {string} what is `this` */
+    function printReceiver(member, begin) {
+      const { object, property, computed } = member
+      if (object.type === 'Super' || object.type === 'ThisExpression') return 'this'
+      const isSteady = object.type === 'Identifier' && object.variable && !object.variable.isAssigned && !object.variable.isDynamic &&
+        !(object.variable.kind === 'parameter' && facts.usesArguments)
+      if (isSteady && begin < 0) return object.name
+      const receiver = objectOf(member)
+      const dot = gap(object.end)
+      if (begin === dot) return receiver // an optional link has put it there
+      insert(edits, begin < 0 ? member.start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
+      insert(edits, dot, -STATEMENT_EDGE, member.start, ')')
+      return receiver
+    }
+
+    /** What holds the object of a member, until that is called: another call in its brackets may need one, too. @param {Node} member */
+    function objectOf({ property, computed, start }) {
+      return variable(!computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
+    }
+
+    /** @param {Node} chain */
+    function printChain(chain) {
+      chains.add(chain)
+      /** @type {Node[]} */
+      const links = []
+      for (let link = chain.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) append(links, link)
+      let begin = -1
+      const { start, end } = chain
+      while (links.length) {
+        const link = takeLast(links)
+        const inner = link.object ?? link.callee
+        const call = link.call
+        if (!link.optional) {
+          if (call) printLink(call, begin)
+          continue
+        }
+        const at = gap(inner.end)
+        const from = begin < 0 ? start : begin
+        if (isMember(link)) {
+          const object = objectOf(link)
+          insert(edits, from, EXPRESSION_EDGE, end, `((${object}=`)
+          insert(edits, at, STATEMENT_EDGE, end, `)==null?void 0:`)
+          replace(edits, at, at + 2, source[gap(at + 2)] === '[' ? object : `${object}.`)
+        } else {
+          const open = gap(at + 2)
+          const isMethod = isMember(inner)
+          const callee = variable('f')
+          insert(edits, from, EXPRESSION_EDGE, end, `((${callee}=`)
+          const receiver = isMethod ? printReceiver(inner, begin) : ''
+          const enter = helper(call?.isAwaited ? 'w' : 'e')
+          insert(edits, at, STATEMENT_EDGE, end, ')==null?void 0:')
+          insert(edits, at, EXPRESSION_EDGE, link.end, `${prefix()}${isMethod ? `${helper('a')}(${enter}(${callee}),${receiver},[` : `${enter}(${callee})(`}`)
+          replace(edits, at, open + 1, '')
+          if (isMethod) replace(edits, link.end - 1, link.end, '])')
+          insert(edits, link.end, -EXPRESSION_EDGE, at, suffix())
+        }
+        insert(edits, end, -STATEMENT_EDGE, from, ')')
+        begin = at
+      }
+    }
+
+    /** A statement that now begins with a parenthesis would go on with the line before it. @param {Node} node */
+    function guardStatement(node) {
+      let top = node
+      while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
+      const statement = top.parent
+      if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.isGuarded === edits) return
+      statement.isGuarded = edits
+      const { type } = statement.parent
+      if (type === 'BlockStatement' || type === 'SwitchCase') insert(edits, statement.start, STATEMENT_EDGE, Infinity, ';')
+    }
+
+    /** @param {Node} loop @param {number} index */
+    function printLoop(loop, index) {
+      const { type, body } = loop
+      if (loop.await) return printForAwait(loop)
+      if (isChunkable(loop, index)) return printChunks(loop)
+      if (body.type === 'BlockStatement') insert(edits, body.start + 1, BODY_EDGE, body.end, point)
+      else {
+        insert(edits, body.start, BODY_EDGE, body.end, `{${point}`)
+        insert(edits, body.end, -BODY_EDGE, body.start, '}')
+      }
+    }
+
+    /** Whether nothing in a loop may yield, or keep one of its variables. @param {Node} loop @param {number} index */
+    function isChunkable(loop, index) {
+      const { type, start, end } = loop
+      if (type === 'ForOfStatement' || type === 'ForInStatement') return false
+      const isInside = (/** @type {Node} */ other) => other.start > start && other.end <= end
+      const { loops, awaits, functions } = facts
+      if (index + 1 < loops.length && isInside(loops[index + 1])) return false
+      return !find(calls, (/** @type {CallSite} */ { node }) => isInside(node)) && !find(awaits, isInside) && !find(functions, ({ node }) => isInside(node))
+    }
+
+    /** As in 8c. @param {Node} loop */
+    function printChunks(loop) {
+      const { type, start, end, test, update, body } = loop
+      let hasCalls = false
+      let hasMembers = false
+      let hasExits = false
+      some(loop, node => {
+        switch (node.type) {
+          case 'CallExpression': case 'NewExpression': case 'TaggedTemplateExpression':
+            if (kindOf(node) !== '' || node.type === 'TaggedTemplateExpression') hasCalls = true
+            break
+          case 'MemberExpression':
+            if (!node.computed && !(node.object.name === 'Math' && node.object.variable === null)) hasMembers = true
+            break
+          case 'SpreadElement': case 'ArrayPattern': case 'ObjectPattern': case 'TemplateLiteral':
+            hasMembers = true
+            break
+          case 'ReturnStatement': case 'ThrowStatement':
+            hasExits = true
+            break
+          case 'BreakStatement': case 'ContinueStatement':
+            if (node.label) hasExits = true
+        }
+        return false
+      })
+      const count = variable('l')
+      const settle = `if(${left}<0)${left}=${count};`
+      const check = hasCalls ? `(${count}=--${left})>0` : hasMembers ? `(${count}=${left}<0?${count}-1:0)>0` : `--${count}>0`
+      const begin = hasCalls ? '' : `${count}=${left};${left}=-1;${hasExits ? 'try{' : ''}`
+      const stop = hasCalls ? '' : hasExits ? `}finally{${settle}}` : settle
+      const pause = hasCalls ? `${count}=1;if(${helper('v')}())yield;${count}=0;` : `if(${helper('v')}())yield;`
+      const isDo = type === 'DoWhileStatement'
+      const isFor = type === 'ForStatement'
+      let label = ''
+      let first = loop
+      while (first.parent.type === 'LabeledStatement') {
+        first = first.parent
+        label = `${first.label.name}:${label}`
+      }
+      // for (init; test; update) body -> init is outside
+      const testFrom = test ? test.start : isFor ? secondPart(loop) : 0
+      const testTo = test ? test.end : testFrom
+      const opening = isDo ? '(' : !test ? check : hasCalls ? `(${count}<1||(` : `${check}&&(`
+      const closing = isDo ? `)&&${check}` : !test ? '' : hasCalls ? `)||!(${count}=1))&&${check}` : ')'
+      const from = isFor ? secondPart(loop) : start
+      insert(edits, from, STATEMENT_EDGE, end, `${isFor ? '' : 'for(;'};){${begin}${isDo ? `if(${check})` : ''}${label}${isFor ? 'for(;' : ''}`)
+      insert(edits, testFrom, BODY_EDGE, testTo, opening)
+      insert(edits, testTo, -BODY_EDGE, testFrom, closing)
+      replace(edits, first.start, start, '')
+      insert(edits, end, -STATEMENT_EDGE, start, `;${stop}if(${count}>0)break;${pause}if(${left}<1)${left}=1;${left}++}`)
+    }
+
+    /** Where the test of a `for` loop begins. @param {Node} loop */
+    function secondPart({ start, init }) {
+      if (init) return gap(init.end) + (init.type === 'VariableDeclaration' && source[init.end - 1] === ';' ? 0 : 1)
+      return skip(/(?:\s+|\/\/.*|\/\*[^]*?\*\/|for|\()*;/y, start)
+    }
+
+    /** @param {Node} loop */
+    function printForAwait({ left: target, right, body, start, end, parent }) {
+      const iterator = `${our}k`
+      const step = `${our}s`
+      const error = `${our}x`
+      let first = start
+      for (let around = parent; around.type === 'LabeledStatement'; around = around.parent) first = around.start
+      const isDeclared = target.type === 'VariableDeclaration'
+      insert(edits, first, STATEMENT_EDGE, end, [`{const ${iterator}=${helper('i')}(`, { edits, from: right.start, to: right.end }, `);let ${step};try{`])
+      insert(edits, end, -STATEMENT_EDGE, first,
+        `}catch(${error}){if(${step})yield ${iterator}.throw(${error});throw ${error}}finally{if(${step})yield ${iterator}.return()}}`)
+      replace(edits, start, body.start, `for(;${step}=(yield ${iterator}.next()).value;${step}=null)`)
+      insert(edits, body.start, BODY_EDGE, body.end,
+        [`{${isDeclared ? '' : '0,'}`, { edits, from: target.start, to: target.end }, `=${step}.value;${point}`])
+      insert(edits, body.end, -BODY_EDGE, body.start, '}')
+    }
+  }
+}
+
+/** @param {Node} key */
+const isPrivate = key => key.type === 'PrivateIdentifier'
+
+/** Decides how many functions, each in another, are printed twice. @param {Plan[]} plans */
+function chooseForms(plans) {
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { parent } = plan
+    plan.duals = parent === null ? MOST_DUALS : parent.isLong ? Math.max(parent.duals - 1, 0) : parent.duals
+  }
+}
+
 // --------------------------------------------------------------------------------------------- 8e running
 
 // A function of rewritten code is what it was. Beside it stands its twin, a generator function over the same variables,
@@ -8368,6 +9193,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `twin(f,generator,entry=null,...self){set(f,{generator,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
+  `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`
 
 let isLinked = false
@@ -8424,6 +9250,8 @@ const runtime = {
   named: (fn, name) => define(fn, 'name', name),
   /** @param {any} fn */
   get: fn => stamps.get(fn),
+  /** @param {any} value */
+  prototypeOf: value => getPrototypeOf(value),
   standIn: STAND_IN
 }
 
@@ -8434,7 +9262,7 @@ function linking() {
     return twin?.generator ? generatorOf(twin) : fn
   }
   if (shared in globalThis) link()
-  return /** @type {any} */ (assign(preemptify, { report, runtime }))
+  return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, report, runtime }))
 }
 const preemptifyWhole = /* @__PURE__ */ linking()
 export { preemptifyWhole as preemptify }
