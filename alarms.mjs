@@ -188,11 +188,13 @@ const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction'
  * @returns {{ scheduler: Scheduler, activate: (time: number) => void }}
  */
 function activationOf(work, options) {
-  if (typeof work === 'function' && !RELEASED.includes(work[Symbol.toStringTag])) {
+  const body = seam.preemptible(work)
+  if (typeof work === 'function' && !RELEASED.includes(body[Symbol.toStringTag])) {
     return { scheduler: here(options), activate: work }
   }
   const source = new Source('work', work, options)
-  return { scheduler: source.scheduler, activate: time => { source.release({ release: time }) } }
+  const isCallback = body !== work && !RELEASED.includes(work[Symbol.toStringTag]) // with a twin: it is given what callbacks are
+  return { scheduler: source.scheduler, activate: time => { source.release({ release: time }, isCallback ? [time] : []) } }
 }
 
 /**

@@ -299,6 +299,9 @@ function pacedPost(platform, scheduler, now, hidden) {
   }
 }
 
+/** @param {string} ascii */
+const toBase64 = ascii => /** @type {any} */ (globalThis).btoa(ascii)
+
 /** @param {unknown} error */
 function reportToPlatform(error) {
   const { reportError } = /** @type {any} */ (globalThis)
@@ -1942,6 +1945,7 @@ function drive(a) {
   let spared = 0
   /** Calls that have ended one after the other. */
   let ended = 0
+  room = ROOM
   a.input = undefined
   a.throwing = a.kept = false
   if (a.leaf === UNSTARTED) {
@@ -2003,6 +2007,12 @@ function drive(a) {
   }
 }
 
+/** @param {any} fn */
+const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
+
+/** What a job runs of a function: its preemptible twin, once there are any (8e). @type {(fn: any) => any} */
+let preemptible = fn => fn
+
 /** Calls a job's function. What it returns decides. @param {Activation} a @returns {number} */
 function start(a) {
   const { work, args } = a
@@ -2013,10 +2023,10 @@ function start(a) {
     const isFunction = typeof work === 'function'
     const run = isFunction ? work : work.run
     const self = isFunction ? undefined : work
-    const isAsync = run[Symbol.toStringTag] === 'AsyncFunction'
-    const given = isAsync && !a.posted ? [a.job, ...args] : args
+    const given = isAsync(run) && !a.posted ? [a.job, ...args] : args
+    const body = preemptible(run)
     const context = contextual === undefined ? contextual = engineContext() : contextual
-    const result = context !== null ? context.run(a, () => Reflect.apply(run, self, given)) : Reflect.apply(run, self, given)
+    const result = context !== null ? context.run(a, () => Reflect.apply(body, self, given)) : Reflect.apply(body, self, given)
     // A generator is work; other iterators that a task returns are results, as the platform has it.
     const isResult = a.posted && isIterator(result) && !generatorPrototype.isPrototypeOf(result)
     const callee = isResult || isJob(result) ? null : calleeOf(a, result)
@@ -3931,6 +3941,7 @@ class Fifo {
  * - `Heap` a stable priority queue; `Fifo` a plain one
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
  * - `here(options)` the scheduler that acts
+ * - `preemptible(fn)` what a job runs of a function: its twin, if it has one
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
  * - `pool(scheduler)` the ready jobs of a reservation, as its `pool` (see ReservationHook): told when its standings change
@@ -3958,6 +3969,8 @@ export const seam = /* @__PURE__ */ Object.freeze({
   here,
   frame: FRAME,
   intervalAfter,
+  /** @param {any} fn @returns {any} */
+  preemptible: fn => preemptible(fn),
 
   /**
    * @param {Scheduler} scheduler @param {number} time
@@ -4547,6 +4560,8 @@ function yieldIn(a) {
   const { dispatcher } = a
   const isRunning = dispatcher.current === a && a.leaf === null
   if (!isRunning && !a.extras.driver) {
+    const { work } = a
+    if (isAsync(typeof work === 'function' ? work : work.run)) return Promise.resolve() // which its twin yields
     throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
   }
   const driver = driverOf(a)
@@ -4777,20 +4792,26 @@ const invoke = /* @__PURE__ */ kept(Function, 'call')
 const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
 const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
 const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
+const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
 const exec = /* @__PURE__ */ kept(RegExp, 'exec')
 const testOf = /* @__PURE__ */ kept(RegExp, 'test')
 const cut = /* @__PURE__ */ kept(String, 'slice')
 const holds = /* @__PURE__ */ kept(String, 'includes')
 const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
+const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
 const append = /* @__PURE__ */ kept(Array, 'push')
 const takeLast = /* @__PURE__ */ kept(Array, 'pop')
 const join = /* @__PURE__ */ kept(Array, 'join')
+const slice = /* @__PURE__ */ kept(Array, 'slice')
+const concat = /* @__PURE__ */ kept(Array, 'concat')
 const sort = /* @__PURE__ */ kept(Array, 'sort')
 const apply = Reflect.apply
+const reflectConstruct = Reflect.construct
 const ownKeys = Reflect.ownKeys
 const getPrototypeOf = Reflect.getPrototypeOf
 const getOwnPropertyDescriptor = Reflect.getOwnPropertyDescriptor
 const create = Object.create
+const assign = Object.assign
 const keysOf = Object.keys
 const defineProperty = Object.defineProperty
 const defineProperties = Object.defineProperties
@@ -4798,6 +4819,8 @@ const getOwnPropertyDescriptors = Object.getOwnPropertyDescriptors
 const setPrototypeOf = Object.setPrototypeOf
 const isArray = /* @__PURE__ */ its(Array, 'isArray')
 const sign = Math.sign
+const floor = Math.floor
+const min = Math.min
 const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 const stringify = JSON.stringify
 const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
@@ -4834,59 +4857,1487 @@ function pick(list, isWanted) {
   return picked
 }
 
-/** As much of it as is no member or operator: 1.5 of 1.5e-3, 017 of 017.x. */
-const NUMBER = /\.?\d\w*(?:\.(?:\d\w*|(?![^\s!-#%-/:-@[\]^`{-~])))?/
-/** A name or a string. */
-const WORD = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+|(["'])(?:\\?[^])*?\1/
 /** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
 /** @param {RegExp[]} patterns */
 const anyOf = (...patterns) => new RegExp(patterns.map(({ source }) => source).join('|'), 'y')
-const TOKEN = /* @__PURE__ */ anyOf(NUMBER, WORD, SIGN)
-const NAME = /^(?!(?:null|true|false|import|extends)$)[^\s!-#%-@[\]^`{-~]/
+const IDENTIFIER = /^(?!\d)[^\s!-#%-/:-@[\]^`{-~]+$/
 const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
 const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
 const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
 
-/** What goes on with an expression, behind an operand. */
-const CONTINUES = /^(?:[*/%&|^<>=?,]|[-+]=?$|!=|in(?:stanceof)?$)/
-const ASSIGNS = /^(?:.*[^=!<>]|<<|>>+)?=$|^([-+])\1/
-/** What stands before an operand. */
-const PREFIX = /^(?:[-+]{1,2}|[!~,*]|\.{3}|new|typeof|void|delete)$/
-/** A modifier and what follows: else it is the name of a member. */
-const MODIFIES = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
+// ---------------------------------------------------------------------------------------------- 8a reading
+
+// The tree is ESTree's, of source that is valid: whether a slash divides, a brace opens a block, or a line ends a
+// statement follows from where it stands, and nothing is guessed. The grammar is read by generators that yield those of
+// its parts, and what an expression has begun and not ended stands on a stack, so that nesting is bounded by memory.
+// Each begins at the first token of its part and ends at the first after it. A node is written in the order of the
+// source: a field is read where it stands.
+
+const NUMERAL = /0(?:[xXoObB]\w+|[0-7]+(?!\d))|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?[\d_]+|n)?/
+const NAME_OR_KEY = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/
+const STRING = /"(?:\\?[^])*?"|'(?:\\?[^])*?'/
+const ATOM = /* @__PURE__ */ anyOf(NUMERAL, NAME_OR_KEY, STRING, SIGN)
+const SPACE_OF_MODULE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/)*/y
+const ESCAPES = /\\(?:u\{0*([\da-fA-F]+)\}|u([\da-fA-F]{4})|x([\da-fA-F]{2})|([0-3]?[0-7]{1,2})|(\r\n|[^]))/g
+/** @type {any} */
+const CONTROLS = { __proto__: null, b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
+/** What follows a modifier of a member; otherwise that is its name. */
+const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
+
+// How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all in it.
+const BRACKET = 0
+const SEQUENCE = 1
+const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
+const CONDITIONAL = 4
+const COALESCENCE = 5
+const CONJUNCTION = 6
+const POWER = 15 // the stack's: it associates to the right, too
+const UNARY = 17
+const NEW = 18
+const SUFFIX = 19
+const TAG = 20
+
+/** Of all tokens, the end among them, but literals and what may be the name of a variable. @type {Map<string, number>} */
+const LEVELS = /* @__PURE__ */ levelsOf([
+  ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
+    'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
+  ',',
+  '= += -= *= /= %= **= <<= >>= >>>= &= ^= |= &&= ||= ??=',
+  '?', '?? ||', '&&', '|', '^', '&',
+  '== != === !==',
+  '< > <= >= in instanceof',
+  '<< >> >>>',
+  '+ -',
+  '* / %', '', '**', '', '',
+  '( [ ` . ?. ++ --'
+])
+
+/** @param {string[]} rows */
+function levelsOf(rows) {
+  const levels = emptyMap()
+  for (let level = rows.length; level--;) for (const token of rows[level].split(' ')) levels.set(token, level)
+  return levels
+}
 
 // What an expression ends at, besides what cannot go on with it.
-const LIST = ''
-const ELEMENT = ','
-const PIECE = ',?' // of a conditional
-const HEAD = 'in' // of a for loop
-const TOP = '=>' // the function itself
+const COMMA = 1
+const IN = 2
+const OPERAND = 4 // its first operand, without what follows
 
-/** @param {string} text of a name @returns {string} without escapes */
-function unescaped(text) {
+// What operators there are.
+const AWAITS = 1
+const YIELDS = 2
+
+/** Has its generator yield the generators of its parts, and sends it what they return. @param {any} whole */
+function nested(whole) {
+  const stack = [whole]
+  let value
+  for (let depth = 0; depth >= 0;) {
+    const step = resume(stack[depth], value) // one that begins takes no notice of the value
+    value = step.value
+    if (step.done) depth--
+    else stack[++depth] = value
+  }
+  return value
+}
+
+/** @param {string} text @returns {string} what it stands for, in a string or a name */
+function withoutEscapes(text) {
   if (!holds(text, '\\')) return text
   let result = ''
   let from = 0
-  const escape = /\\u(?:\{0*([\da-f]{1,5})\}|([\da-f]{4}))/gi
-  for (let match; (match = exec(escape, text)); from = escape.lastIndex) {
-    result += cut(text, from, match.index) + fromCodePoint(+`0x${match[1] ?? match[2]}`)
+  ESCAPES.lastIndex = 0
+  for (let match; (match = exec(ESCAPES, text)); from = ESCAPES.lastIndex) {
+    const { 1: point, 2: unit, 3: byte, 4: octal, 5: other } = match
+    const hex = point ?? unit ?? byte
+    result += cut(text, from, match.index) + (hex ? fromCodePoint(+`0x${hex}`) : octal ? fromCodePoint(+`0o${octal}`)
+      : matches(LINE_END, other) ? '' : CONTROLS[other] ?? other)
   }
   return result + cut(text, from)
 }
 
-/** Runs a generator that yields the generators of its parts, and is sent what they return. @param {any} whole */
-function readNested(whole) {
-  const stack = [whole]
-  for (let value, done; stack.length;) {
-    ;({ done, value } = resume(stack[stack.length - 1], value)) // one that begins takes no notice of it
-    if (done) stack.length--
-    else stack[stack.length] = value
+/** Behind white space and comments. @param {string} source @param {number} from @param {string} [type] */
+function pastSpace(source, from, type) {
+  const space = type === 'module' ? SPACE_OF_MODULE : SPACE
+  /** @param {RegExp} pattern @param {number} at */
+  const past = (pattern, at) => {
+    pattern.lastIndex = at
+    matches(pattern, source)
+    return pattern.lastIndex
+  }
+  let at = past(space, from)
+  while (space === SPACE && startsWith(source, '-->', at) && (from === 0 || matches(LINE_END, cut(source, from, at)))) {
+    at = past(SPACE, past(/.*/y, at))
+  }
+  return at
+}
+
+/** Makes a pattern of what has been read as an expression. @param {any} target */
+function patternOf(target) {
+  const left = [target]
+  while (left.length) {
+    const node = takeLast(left)
+    switch (node?.type) {
+      case 'ArrayExpression':
+        node.type = 'ArrayPattern'
+        for (let i = 0; i < node.elements.length; i++) append(left, node.elements[i])
+        break
+      case 'ObjectExpression':
+        node.type = 'ObjectPattern'
+        for (let i = 0; i < node.properties.length; i++) append(left, node.properties[i])
+        break
+      case 'Property':
+        append(left, node.value)
+        break
+      case 'AssignmentExpression': // what it assigns to is a pattern already
+        node.type = 'AssignmentPattern'
+        break
+      case 'SpreadElement':
+        node.type = 'RestElement'
+        append(left, node.argument)
+    }
+  }
+  return target
+}
+
+/**
+ * @param {string} source
+ * @param {'module' | 'script' | 'function'} type `function`: what Function.prototype.toString returns
+ * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a Property
+ * @throws {SyntaxError} at what cannot be read; but that source is valid is taken for granted
+ */
+function read(source, type) {
+  quick = isQuick()
+  const parent = null // until names are resolved
+
+  // The token that the reading has come to.
+  let value = /** @type {any} */ ('')
+  let start = 0
+  let end = 0
+  /** @type {number | undefined} */
+  let level = 0
+  let isName = false
+  /** Where the token before it ended. */
+  let before = 0
+
+  /** Whether `await` and `yield` are operators. */
+  let mode = type === 'module' ? AWAITS : 0
+
+  /** What expressions have begun and not ended, the innermost on top. @type {any} */
+  let top = null
+  /** What ends an expression, besides what cannot go on with it. */
+  let extent = 0
+  /** The operand that the reading has come to. @type {any} */
+  let operand
+  /** Where it starts, with its parentheses. */
+  let from = 0
+  let isChain = false // has `?.`
+  let isClosed = false // takes no operators
+
+  /** @param {RegExp} pattern @param {number} at @returns {number} */
+  function skip(pattern, at) {
+    pattern.lastIndex = at
+    matches(pattern, source)
+    return pattern.lastIndex
+  }
+
+  function afterSpace() {
+    const at = source[end] === ' ' ? end + 1 : end
+    const first = source[at]
+    return first > '/' && first < '\x7f' && first !== '<' ? at : pastSpace(source, end, type)
+  }
+
+  function next() {
+    before = end
+    start = afterSpace()
+    end = skip(ATOM, start)
+    value = cut(source, start, end)
+    level = LEVELS.get(value)
+    isName = level === undefined && !matches(/^[\d.'"#]/, value)
+  }
+
+  const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
+
+  /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
+  function peek(look) {
+    const here = before
+    next()
+    const seen = look()
+    end = here
+    next()
+    return seen
+  }
+
+  function unexpected() {
+    let line = 1
+    let lineStart = 0
+    const ends = new RegExp(LINE_END, 'g')
+    for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
+    return new SyntaxError(`unexpected ${value || 'end'} (line ${line}, column ${start - lineStart + 1})`)
+  }
+
+  /** @param {string} token */
+  function expect(token) {
+    if (value !== token) throw unexpected()
+    next()
+  }
+
+  /** @param {string} token @returns {boolean} whether it was there */
+  function skips(token) {
+    if (value !== token) return false
+    next()
+    return true
+  }
+
+  /** A name, a literal, or a key. */
+  function leaf() {
+    const first = start
+    const text = value
+    next()
+    switch (text[0]) {
+      case '#':
+        return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
+      case '"': case "'":
+        return { type: 'Literal', start: first, end: before, parent, value: withoutEscapes(cut(text, 1, -1)) }
+      case '.': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
+        return { type: 'Literal', start: first, end: before, parent, value: undefined }
+    }
+    return { type: 'Identifier', start: first, end: before, parent, name: withoutEscapes(text) }
+  }
+
+  // -------------------------------------------------------------------------------------------- expressions
+
+  /** @param {number} level @param {any} node @param {string} field what its last part is, or what closes its bracket */
+  function open(level, node, field) {
+    top = { level, node, field, mode, extent, isChain, outer: top }
+    if (level === BRACKET) {
+      extent = 0
+      isChain = false
+    }
+  }
+
+  /** Ends what is on top of the stack. */
+  function close() {
+    ;({ mode, extent, isChain, outer: top } = top)
+  }
+
+  /** The operand is the last part of what is on top of the stack. */
+  function complete() {
+    const { node, field } = top
+    close()
+    node[field] = operand
+    node.end = before
+    operand = node
+    from = node.start
+  }
+
+  /** @returns {any[]} what commas part in a bracket */
+  function items() {
+    if (top.level !== SEQUENCE) return operand ? [operand] : []
+    const { expressions } = top.node
+    if (operand) append(expressions, operand)
+    close()
+    return expressions
+  }
+
+  /** What is in a bracket. */
+  function whole() {
+    if (top.level !== SEQUENCE) return operand
+    const { node } = top
+    node.end = before
+    items()
+    return node
+  }
+
+  /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
+  function quasi(node) {
+    const from = end
+    end = skip(TEMPLATE, from)
+    if (end === from) throw unexpected()
+    const tail = source[end - 1] === '`'
+    append(node.quasis, { type: 'TemplateElement', start: from, end: end - (tail ? 1 : 2), parent, tail })
+    next()
+    node.end = before
+    if (!tail) open(BRACKET, node, '}')
+    return tail
+  }
+
+  /** Parameters, read as an expression. @param {any} list */
+  function parametersOf(list) {
+    const params = !list ? [] : list.expressions ?? list.arguments ?? [list]
+    for (let i = 0; i < params.length; i++) patternOf(params[i])
+    return params
+  }
+
+  /**
+   * Reads an operand, or the beginning of what an operand is to end: an operator before it, or a bracket.
+   *
+   * @returns {Generator<any, any, any> | null | undefined | void} what is to read the operand; null if it has been read;
+   *   undefined if it is yet to come
+   */
+  function begin() {
+    from = start
+    isClosed = false
+    const word = value
+    if (level === undefined) {
+      if (word === 'await' && mode & AWAITS) {
+        open(UNARY, { type: 'AwaitExpression', start, end, parent, argument: null }, 'argument')
+        return next()
+      }
+      if (word === 'yield' && mode & YIELDS) {
+        operand = { type: 'YieldExpression', start, end, parent, delegate: false, argument: null }
+        next()
+        isClosed = isOnNewLine() || matches(/^(?:[)\]},;:]|in)?$/, value)
+        if (isClosed) return null
+        operand.delegate = skips('*')
+        return open(ASSIGNMENT, operand, 'argument')
+      }
+      operand = leaf()
+      if (word !== 'async' || isOnNewLine()) return null
+      if (value === 'function') return routine('FunctionExpression', from, true)
+      // `async x =>` is read as `async(x) =>`.
+      if (isName && startsWith(source, '=>', afterSpace())) operand = { type: 'CallExpression', arguments: [leaf()] }
+      return null
+    }
+    switch (word) {
+      case '(':
+        open(BRACKET, { type: '', start }, ')')
+        return next()
+      case '[':
+        open(BRACKET, { type: 'ArrayExpression', start, end, parent, elements: null }, ']')
+        return next()
+      case '...':
+        open(ASSIGNMENT, { type: 'SpreadElement', start, end, parent, argument: null }, 'argument')
+        return next()
+      case '++': case '--':
+        open(UNARY, { type: 'UpdateExpression', start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
+        return next()
+      case '+': case '-': case '!': case '~': case 'typeof': case 'void': case 'delete':
+        open(UNARY, { type: 'UnaryExpression', start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
+        return next()
+      case 'new': case 'import': {
+        const meta = leaf()
+        if (skips('.')) {
+          operand = { type: 'MetaProperty', start: from, meta, property: leaf(), end: before, parent }
+          return null
+        }
+        if (word === 'new') {
+          return open(NEW, { type: 'NewExpression', start: from, end, parent, callee: null, arguments: [] }, 'callee')
+        }
+        open(BRACKET, { type: 'ImportExpression', start: from, end, parent, source: null, options: null }, ')')
+        return expect('(')
+      }
+      case '`':
+        operand = { type: 'TemplateLiteral', start, end, parent, expressions: [], quasis: [] }
+        return quasi(operand) ? null : undefined
+      case '{':
+        return top.node?.type === 'ArrowFunctionExpression' ? block(true) : object()
+      case 'function':
+        return routine('FunctionExpression', start, false)
+      case 'class':
+        return classOf('ClassExpression')
+      case 'this':
+        operand = { type: 'ThisExpression', start, end, parent }
+        break
+      case 'super':
+        operand = { type: 'Super', start, end, parent }
+        break
+      case '/': case '/=':
+        end = skip(REGULAR_EXPRESSION, start)
+      // falls through
+      case 'null': case 'true': case 'false':
+        operand = { type: 'Literal', start, end, parent, value: undefined }
+        break
+      default:
+        if (!matches(/^[,)\]]$/, word) || top.level > SEQUENCE || top.node === null) throw unexpected()
+        operand = null
+        return null
+    }
+    next()
+    return null
+  }
+
+  /** Reads a member, a call or the like of the operand. @returns {boolean} whether an operand is to come in it */
+  function suffix() {
+    const optional = value === '?.'
+    if (optional) {
+      isChain = true
+      next()
+    }
+    switch (value) {
+      case '(': {
+        let node
+        if (top.level === NEW) {
+          node = top.node
+          complete()
+        } else {
+          node = { type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional }
+        }
+        open(BRACKET, node, ')')
+        next()
+        return true
+      }
+      case '[':
+        open(BRACKET, {
+          type: 'MemberExpression', start: from, end, parent, object: operand, property: null, computed: true, optional
+        }, ']')
+        next()
+        return true
+      case '`':
+        open(TAG, { type: 'TaggedTemplateExpression', start: from, end, parent, tag: operand, quasi: null }, 'quasi')
+        return true
+      case '++': case '--':
+        operand = { type: 'UpdateExpression', start: from, end, parent, operator: value, prefix: false, argument: operand }
+        next()
+        return false
+    }
+    if (!optional) next()
+    operand = {
+      type: 'MemberExpression', start: from, object: operand, property: leaf(), end: before, parent, computed: false, optional
+    }
+    return false
+  }
+
+  /** Completes what binds as tight as what comes, and begins that, if it is an operator. @returns {boolean} whether it is */
+  function operate() {
+    const operator = value
+    const rank = isClosed || level === undefined || level === SUFFIX || (extent & IN && operator === 'in') ? 0 : level
+    while (top.level >= (rank || ASSIGNMENT)) complete()
+    if (rank <= ASSIGNMENT) return false
+    if (rank < CONDITIONAL) {
+      const left = operator === '=' ? patternOf(operand) : operand
+      open(ASSIGNMENT, { type: 'AssignmentExpression', start: from, end, parent, operator, left, right: null }, 'right')
+    } else if (rank === CONDITIONAL) {
+      open(BRACKET, {
+        type: 'ConditionalExpression', start: from, end, parent, test: operand, consequent: null, alternate: null
+      }, ':')
+    } else {
+      const type = rank > CONJUNCTION ? 'BinaryExpression' : 'LogicalExpression'
+      open(rank > POWER ? POWER : rank, { type, start: from, end, parent, left: operand, operator, right: null }, 'right')
+    }
+    next()
+    return true
+  }
+
+  /** Closes a bracket. @returns {boolean} whether an operand is to come in what it was opened for */
+  function closes() {
+    const { node, field } = top.level === SEQUENCE ? top.outer : top
+    if (value !== field) throw unexpected()
+    switch (node.type) {
+      case 'ArrayExpression':
+        node.elements = items()
+        break
+      case 'ImportExpression': {
+        const { 0: source, 1: options = null } = items()
+        node.source = source
+        node.options = options
+        break
+      }
+      case 'MemberExpression':
+        node.property = whole()
+        break
+      case 'TemplateLiteral':
+        append(node.expressions, whole())
+        close()
+        operand = node
+        from = node.start
+        return !quasi(node)
+      case 'ConditionalExpression':
+        node.consequent = operand
+        close()
+        next()
+        open(ASSIGNMENT, node, 'alternate')
+        return true
+      case '':
+        operand = whole()
+        break
+      default:
+        node.arguments = items()
+    }
+    close()
+    next()
+    node.end = before
+    if (node.type !== '') operand = node
+    from = node.start
+    isClosed = false
+    return false
+  }
+
+  /** Goes on after an operand. @returns {boolean} whether another is to come */
+  function goesOn() {
+    for (;;) {
+      while (top.level === TAG) complete()
+      if (top.node === null && extent === OPERAND) return false
+      if (value === '=>') {
+        const async = operand?.type === 'CallExpression'
+        const params = parametersOf(operand)
+        open(ASSIGNMENT, {
+          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, expression: true, generator: false, async,
+          params, body: null
+        }, 'body')
+        mode = async ? AWAITS : 0
+        next()
+        return true
+      }
+      if (level === SUFFIX && !isClosed && !((value === '++' || value === '--') && isOnNewLine())) {
+        if (suffix()) return true
+        continue
+      }
+      if (isChain) {
+        operand = { type: 'ChainExpression', start: from, end: before, parent, expression: operand }
+        isChain = false
+      }
+      if (operate()) return true
+      if (value === ',' && !(extent & COMMA)) {
+        if (top.level !== SEQUENCE) open(SEQUENCE, { type: 'SequenceExpression', start: from, end, parent, expressions: [] }, '')
+        append(top.node.expressions, operand)
+        next()
+        return true
+      }
+      if (top.node === null || (top.level === SEQUENCE && top.outer.node === null)) return false
+      if (closes()) return true
+    }
+  }
+
+  /** @param {number} [until] what ends it @returns {Generator<any, any, any>} null for empty parentheses */
+  function* expression(until = 0) {
+    open(BRACKET, null, '')
+    extent = until
+    do {
+      let part
+      do part = begin()
+      while (part === undefined)
+      if (part) {
+        const at = from
+        operand = yield part
+        from = at
+        isClosed = false
+        if (operand.type === 'BlockStatement') {
+          top.node.expression = false
+          complete()
+          isClosed = true
+        }
+      }
+    } while (goesOn())
+    const result = whole()
+    close()
+    return result
+  }
+
+  // ------------------------------------------------------------------------------------ functions and classes
+
+  /** @returns {Generator<any, any, any>} */
+  function* object() {
+    return { type: 'ObjectExpression', start, properties: yield members(false), end: before, parent }
+  }
+
+  /** A function, from that word on. @param {string} type @param {number} first @param {boolean} async */
+  function routine(type, first, async) {
+    next()
+    const generator = skips('*')
+    return method(type, first, isName ? leaf() : null, async, generator)
+  }
+
+  /**
+   * A function, from its parameters on.
+   *
+   * @param {string} type @param {number} first where it starts @param {any} id @param {boolean} async
+   * @param {boolean} generator @returns {Generator<any, any, any>}
+   */
+  function* method(type, first, id, async, generator) {
+    const outer = mode
+    mode = (async ? AWAITS : 0) | (generator ? YIELDS : 0)
+    const params = parametersOf(yield expression(OPERAND))
+    const body = yield block(true)
+    mode = outer
+    return { type, start: first, end: before, parent, id, expression: false, generator, async, params, body }
+  }
+
+  /** A class, from that word on. @param {string} type @returns {Generator<any, any, any>} */
+  function* classOf(type) {
+    const first = start
+    next()
+    const id = isName ? leaf() : null
+    const superClass = skips('extends') ? yield expression(COMMA) : null
+    const body = { type: 'ClassBody', start, body: yield members(true), end: before, parent }
+    return { type, start: first, end: before, parent, id, superClass, body }
+  }
+
+  /**
+   * The members of an object or a class, from its brace on.
+   *
+   * @param {boolean} isInClass @param {boolean} [isSingle] without braces @returns {Generator<any, any, any>}
+   */
+  function* members(isInClass, isSingle = false) {
+    /** @type {any[]} */
+    const list = []
+    if (!isSingle) next()
+    while (value !== '}' && !(isSingle && list.length)) {
+      if (value === ',' || value === ';') {
+        next()
+        continue
+      }
+      const first = start
+      let isStatic = false
+      let async = false
+      let generator = false
+      let kind = isInClass ? 'method' : 'init'
+      if (value === '...') {
+        next()
+        append(list, { type: 'SpreadElement', start: first, argument: yield expression(COMMA), end: before, parent })
+        continue
+      }
+      // V8 left out the name of a static method that is called static.
+      /** @type {any} */
+      let key = null
+      let computed = false
+      while (value !== '(' && !(value === '{' && isStatic)) {
+        const word = value
+        computed = skips('[')
+        key = computed ? yield expression(COMMA) : leaf()
+        if (computed) expect(']')
+        if (!matches(MODIFIED, `${word} ${value}`) || (word === 'async' && isOnNewLine())) break
+        isStatic ||= word === 'static'
+        async ||= word === 'async'
+        generator ||= word === '*'
+        if (word === 'get' || word === 'set') kind = word
+      }
+      if (value === '{') {
+        append(list, { type: 'StaticBlock', start: first, body: (yield block(false)).body, end: before, parent })
+        continue
+      }
+      const isMethod = value === '('
+      let part = isMethod ? yield method('FunctionExpression', start, null, async, generator)
+        : skips(isInClass ? '=' : ':') ? yield expression(COMMA) : null
+      if (isInClass) {
+        if (isMethod) {
+          const isConstructor = !isStatic && !computed && key.type !== 'PrivateIdentifier' &&
+            (key.name ?? key.value) === 'constructor'
+          if (isConstructor) kind = 'constructor'
+        } else skips(';')
+        append(list, isMethod
+          ? { type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind, value: part }
+          : { type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key, value: part })
+        continue
+      }
+      const shorthand = part === null
+      if (shorthand) {
+        part = { type: 'Identifier', start: first, end: before, parent, name: key.name }
+        if (skips('=')) {
+          part = { type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA), end: before, parent }
+        }
+      }
+      append(list, {
+        type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand, computed, key,
+        kind, value: part
+      })
+    }
+    if (!isSingle) next()
+    return list
+  }
+
+  // --------------------------------------------------------------------------------------------- statements
+
+  /** @returns {number} where the statement ends */
+  function endOf() {
+    skips(';')
+    return before
+  }
+
+  /** @param {boolean} isList */
+  const isDeclaring = isList => value === 'var' || value === 'const' || (value === 'let' &&
+    peek(() => value === '[' || (isList && (isName || value === '{'))))
+
+  /** @param {boolean} isList whether declarations may stand there @returns {Generator<any, any, any>} */
+  const statement = isList => value === '{' ? block(false) : otherStatement(isList)
+
+  /**
+   * Statements in braces, or all of them.
+   *
+   * @param {boolean} isBody whether they may begin with directives
+   * @returns {Generator<any, any, any>}
+   */
+  function* block(isBody) {
+    const first = start
+    /** @type {any[]} */
+    const body = []
+    expect('{')
+    while (value !== '}') append(body, yield statement(true))
+    next()
+    if (isBody) markDirectives(body)
+    return { type: 'BlockStatement', start: first, end: before, parent, body }
+  }
+
+  /** @param {any[]} body */
+  function markDirectives(body) {
+    for (let i = 0; i < body.length && matches(/["']/, source[body[i].start]); i++) {
+      const { expression } = body[i]
+      if (expression.type !== 'Literal') return
+      body[i].directive = cut(source, expression.start + 1, expression.end - 1)
+    }
+  }
+
+  /** A declaration of variables, without what ends it. @param {number} [until] @returns {Generator<any, any, any>} */
+  function* declaration(until = 0) {
+    const first = start
+    const kind = value
+    /** @type {any[]} */
+    const declarations = []
+    do {
+      next()
+      const at = start
+      const id = isName ? leaf() : patternOf(yield expression(OPERAND))
+      const init = skips('=') ? yield expression(COMMA | until) : null
+      append(declarations, { type: 'VariableDeclarator', start: at, end: before, parent, id, init })
+    } while (value === ',')
+    return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations }
+  }
+
+  /** @param {boolean} isList @returns {Generator<any, any, any>} */
+  function* otherStatement(isList) {
+    const first = start
+    const word = value
+    switch (level === 0 ? word : '') {
+      case ';':
+        next()
+        return { type: 'EmptyStatement', start: first, end: before, parent }
+      case 'if':
+        next()
+        return {
+          type: 'IfStatement', start: first, test: yield expression(OPERAND), consequent: yield statement(false),
+          alternate: skips('else') ? yield statement(false) : null, end: before, parent
+        }
+      case 'for':
+        return yield forStatement()
+      case 'while':
+        next()
+        return {
+          type: 'WhileStatement', start: first, test: yield expression(OPERAND), body: yield statement(false), end: before,
+          parent
+        }
+      case 'do':
+        next()
+        return {
+          type: 'DoWhileStatement', start: first, body: yield statement(false),
+          test: (expect('while'), yield expression(OPERAND)), end: endOf(), parent
+        }
+      case 'switch':
+        return yield switchStatement()
+      case 'with':
+        next()
+        return {
+          type: 'WithStatement', start: first, object: yield expression(OPERAND), body: yield statement(false), end: before,
+          parent
+        }
+      case 'try':
+        next()
+        return {
+          type: 'TryStatement', start: first, block: yield block(false),
+          handler: value === 'catch' ? yield catchClause() : null,
+          finalizer: skips('finally') ? yield block(false) : null, end: before, parent
+        }
+      case 'return':
+        next()
+        return {
+          type: 'ReturnStatement', start: first,
+          argument: matches(/^[;}]?$/, value) || isOnNewLine() ? null : yield expression(), end: endOf(), parent
+        }
+      case 'throw':
+        next()
+        return { type: 'ThrowStatement', start: first, argument: yield expression(), end: endOf(), parent }
+      case 'break': case 'continue': {
+        next()
+        const label = isName && !isOnNewLine() ? leaf() : null
+        return { type: word === 'break' ? 'BreakStatement' : 'ContinueStatement', start: first, end: endOf(), parent, label }
+      }
+      case 'debugger':
+        next()
+        return { type: 'DebuggerStatement', start: first, end: endOf(), parent }
+      case 'function':
+        return yield routine('FunctionDeclaration', first, false)
+      case 'class':
+        return yield classOf('ClassDeclaration')
+      case 'import':
+        if (peek(() => value === '(' || value === '.')) break
+        return importDeclaration()
+      case 'export':
+        return yield exportDeclaration()
+    }
+    if (isDeclaring(isList)) {
+      const node = yield declaration()
+      node.end = endOf()
+      return node
+    }
+    if (isAsyncFunction()) {
+      next()
+      return yield routine('FunctionDeclaration', first, true)
+    }
+    if (isName && source[afterSpace()] === ':') {
+      const label = leaf()
+      next()
+      return { type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent }
+    }
+    const expr = yield expression()
+    return { type: 'ExpressionStatement', start: first, end: endOf(), parent, expression: expr, directive: undefined }
+  }
+
+  const isAsyncFunction = () => value === 'async' && peek(() => value === 'function' && !isOnNewLine())
+
+  /** @returns {Generator<any, any, any>} */
+  function* catchClause() {
+    const first = start
+    next()
+    const param = value === '(' ? patternOf(yield expression(OPERAND)) : null
+    return { type: 'CatchClause', start: first, param, body: yield block(false), end: before, parent }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* forStatement() {
+    const first = start
+    next()
+    const isAwait = skips('await')
+    expect('(')
+    let left = value === ';' ? null : yield isDeclaring(true) ? declaration(IN) : expression(IN)
+    if (value !== ';') {
+      const type = value === 'of' ? 'ForOfStatement' : 'ForInStatement'
+      next()
+      return {
+        type, start: first, await: isAwait, left: patternOf(left), right: yield expression(),
+        body: (expect(')'), yield statement(false)), end: before, parent
+      }
+    }
+    next()
+    const test = value === ';' ? null : yield expression()
+    expect(';')
+    const update = value === ')' ? null : yield expression()
+    expect(')')
+    return { type: 'ForStatement', start: first, init: left, test, update, body: yield statement(false), end: before, parent }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* switchStatement() {
+    const first = start
+    next()
+    const discriminant = yield expression(OPERAND)
+    /** @type {any[]} */
+    const cases = []
+    expect('{')
+    while (value !== '}') {
+      const at = start
+      const test = skips('default') ? null : (expect('case'), yield expression())
+      /** @type {any[]} */
+      const consequent = []
+      expect(':')
+      while (!matches(/^(?:case|default|\})$/, value)) append(consequent, yield statement(true))
+      append(cases, { type: 'SwitchCase', start: at, end: before, parent, consequent, test })
+    }
+    next()
+    return { type: 'SwitchStatement', start: first, end: before, parent, discriminant, cases }
+  }
+
+  // ------------------------------------------------------------------------------------------------ modules
+
+  /** @returns {any[]} of `with { type: 'json' }` */
+  function attributes() {
+    /** @type {any[]} */
+    const list = []
+    if (!skips('with')) return list
+    expect('{')
+    while (!skips('}')) {
+      const key = leaf()
+      expect(':')
+      append(list, { type: 'ImportAttribute', start: key.start, key, value: leaf(), end: before, parent })
+      skips(',')
+    }
+    return list
+  }
+
+  /** What is in braces. @param {any[]} list @param {(start: number, name: any, other: any) => any} node */
+  function specifiers(list, node) {
+    expect('{')
+    while (!skips('}')) {
+      const first = start
+      const name = leaf()
+      append(list, node(first, name, skips('as') ? leaf() : name))
+      skips(',')
+    }
+  }
+
+  function importDeclaration() {
+    const first = start
+    /** @type {any[]} */
+    let list = []
+    next()
+    const isBare = matches(/^["']/, value)
+    if (isName) {
+      append(list, { type: 'ImportDefaultSpecifier', start, end, parent, local: leaf() })
+      skips(',')
+    }
+    const at = start
+    if (skips('*')) {
+      expect('as')
+      append(list, { type: 'ImportNamespaceSpecifier', start: at, local: leaf(), end: before, parent })
+    } else if (value === '{') {
+      specifiers(list, (start, imported, local) =>
+        ({ type: 'ImportSpecifier', start, end: before, parent, imported, local }))
+    }
+    if (!isBare) expect('from')
+    return {
+      type: 'ImportDeclaration', start: first, specifiers: list, source: leaf(), attributes: attributes(), end: endOf(), parent
+    }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* exportDeclaration() {
+    const first = start
+    next()
+    if (skips('*')) {
+      const exported = skips('as') ? leaf() : null
+      expect('from')
+      return {
+        type: 'ExportAllDeclaration', start: first, exported, source: leaf(), attributes: attributes(), end: endOf(), parent
+      }
+    }
+    if (skips('default')) {
+      const isFunction = isAsyncFunction()
+      const at = start
+      if (isFunction) next()
+      const isDeclared = value === 'function' || value === 'class'
+      const declaration = yield value === 'function' ? routine('FunctionDeclaration', at, isFunction)
+        : value === 'class' ? classOf('ClassDeclaration') : expression(COMMA)
+      return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
+    }
+    /** @type {any[]} */
+    const list = []
+    if (value !== '{') {
+      const declaration = yield statement(true)
+      return {
+        type: 'ExportNamedDeclaration', start: first, end: before, parent, declaration, specifiers: list, source: null,
+        attributes: []
+      }
+    }
+    specifiers(list, (start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
+    const isFrom = skips('from')
+    return {
+      type: 'ExportNamedDeclaration', start: first, declaration: null, specifiers: list, source: isFrom ? leaf() : null,
+      attributes: isFrom ? attributes() : [], end: endOf(), parent
+    }
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* program() {
+    /** @type {any[]} */
+    let body = []
+    if (type === 'function') {
+      const isExpression = matches(/^(?:function|\()$/, value) || isAsyncFunction() ||
+        (value === 'class' && peek(() => value !== '(')) ||
+        peek(() => value === '=>') || (value === 'async' && peek(() => value === '(' || peek(() => value === '=>')))
+      if (isExpression) body = [yield expression(COMMA)]
+      if (value !== '') { // it was the name of a method, or nothing
+        end = 0
+        next()
+        body = yield members(false, true)
+      }
+      if (value !== '') throw unexpected()
+    } else {
+      while (value !== '') append(body, yield statement(true))
+      markDirectives(body)
+    }
+    return { type: 'Program', start: 0, end: source.length, parent, body, sourceType: type }
+  }
+
+  if (startsWith(source, '#!')) end = skip(/.*/y, 0)
+  next()
+  return nested(program())
+}
+
+// --------------------------------------------------------------------------------------------- 8b names
+
+/** @typedef {any} Node as ESTree has it, with `parent`; an identifier also has `scope`, `variable` and `isDynamic` */
+/**
+ * A function, or other code that is run as one: Program, StaticBlock, and PropertyDefinition for its value.
+ *
+ * The lists are in the order of the source. What the head of a function holds, its parameters, is among them.
+ * Arrow functions use the `this`, `arguments`, `super`, `new.target` and direct eval of the function around them: then
+ * that uses them, too.
+ *
+ * @typedef {object} Facts
+ * @property {Node} node
+ * @property {Facts | null} parent
+ * @property {boolean} isArrow
+ * @property {boolean} isAsync
+ * @property {boolean} isGenerator
+ * @property {boolean} isStrict by what the source says
+ * @property {boolean} isMethod of an object or a class, constructors and accessors too
+ * @property {boolean} isConstructor
+ * @property {boolean} isAccessor
+ * @property {boolean} isDerived a constructor of a class that extends
+ * @property {boolean} usesThis
+ * @property {boolean} usesArguments
+ * @property {boolean} usesSuper
+ * @property {boolean} usesNewTarget
+ * @property {boolean} usesEval direct
+ * @property {boolean} hasWith
+ * @property {Facts[]} functions those directly in it
+ * @property {Node[]} loops
+ * @property {Node[]} calls, `new` and tagged templates too
+ * @property {Node[]} awaits
+ * @property {Node[]} yields
+ * @property {Node[]} returns
+ * @property {Node[]} statements that are expressions
+ * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
+ * @property {Scope} scope where its `var`s are
+ */
+/**
+ * What is declared between two braces, or between a parenthesis and a brace. Parameters and body share one, unless
+ * parameters hold expressions.
+ *
+ * @typedef {object} Scope
+ * @property {Node} node
+ * @property {Scope | null} parent
+ * @property {number} depth
+ * @property {Facts} facts of the function that it is in
+ * @property {boolean} isStrict
+ * @property {boolean} isDynamic it may get variables while it runs: that of a `with`, or where a sloppy eval is
+ * @property {boolean} hasEval whether a direct eval is in it, or in what it holds
+ * @property {boolean} isSplit whether there are expressions among its parameters
+ * @property {Record<string, Variable>} variables
+ * @property {Scope | null} barrier the innermost that is dynamic, from this one outwards
+ */
+/**
+ * @typedef {object} Variable
+ * @property {string} name
+ * @property {string} kind 'var', 'let', 'const', 'using', 'await using', 'function', 'class', 'parameter', 'catch',
+ *   'import', 'name' of a function expression or, in the class, of a class, 'arguments' of a function
+ * @property {Scope} scope
+ * @property {Node[]} declarations identifiers
+ * @property {Node[]} references identifiers
+ * @property {boolean} isAssigned elsewhere than where it is declared
+ * @property {boolean} isDynamic whether an eval may use it, or a reference may mean another one
+ * @property {Variable | undefined} outer the one that it hides
+ */
+
+/** Fields that are read, although what has them is assigned to or declares. */
+const READ = /* @__PURE__ */ marks('key', 'property', 'object', 'right', 'init', 'body')
+/** Fields whose identifiers are no references, unless they are computed. */
+const LABELS = /* @__PURE__ */ marks('key', 'property', 'label', 'exported')
+/** The lists of Facts by what they hold. @type {any} */
+const LISTS = {
+  __proto__: null,
+  ForStatement: 'loops',
+  ForInStatement: 'loops',
+  ForOfStatement: 'loops',
+  WhileStatement: 'loops',
+  DoWhileStatement: 'loops',
+  CallExpression: 'calls',
+  NewExpression: 'calls',
+  TaggedTemplateExpression: 'calls',
+  AwaitExpression: 'awaits',
+  YieldExpression: 'yields',
+  ReturnStatement: 'returns',
+  ExpressionStatement: 'statements',
+  ThisExpression: 'words',
+  Super: 'words',
+  MetaProperty: 'words'
+}
+
+/** @param {Node} node */
+const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
+
+/** @param {string[]} keys @returns {Record<string, boolean>} */
+function marks(...keys) {
+  const set = Object.create(null)
+  for (const key of keys) set[key] = true
+  return set
+}
+
+/** Whether one of the directives that it begins with says so. @param {any} body */
+function isStrictBody(body) {
+  for (let i = 0; body?.[i]?.directive !== undefined; i++) if (body[i].directive === 'use strict') return true
+  return false
+}
+
+/** @param {string} name @param {string} kind @param {Scope} scope @returns {Variable} */
+function variableOf(name, kind, scope) {
+  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, outer: undefined }
+}
+
+/** @param {Node} id @param {string} kind @param {Scope} scope where it is @param {Scope} target whose variable it is */
+function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : scope) {
+  const { name } = id
+  const variable = target.variables[name] ??= variableOf(name, kind, target)
+  append(variable.declarations, id)
+  id.scope ??= scope
+  id.variable ??= variable // that of a class is declared outside and inside of it
+  return variable
+}
+
+/**
+ * Finds what each name means and what each function holds. The tree is walked once, with a stack of its own. On the way
+ * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
+ * is known.
+ *
+ * @param {Node} tree gets `facts`, `scope` and `variable`
+ * @returns {Record<string, Node[]>} the references to what it does not declare, by name
+ */
+function names(tree) {
+  /** A scope where it begins, null where it ends, and the identifiers between. @type {any[]} */
+  const order = []
+  let hoists = false
+  let scope = /** @type {Scope} */ (/** @type {any} */ (null))
+  let facts = /** @type {Facts} */ (/** @type {any} */ (null))
+  /**
+   * What comes next, and what its identifiers are: references '', targets 'write', or a kind of variables. A scope,
+   * which has null instead, is there to be entered, and once more to be left.
+   *
+   * @type {any[]}
+   */
+  const stack = [tree, '']
+  let size = 2
+
+  /** @param {Node} part @param {Node} parent */
+  function push(part, parent, role = '') {
+    part.parent = parent
+    stack[size++] = part
+    stack[size++] = role
+  }
+
+  /** @param {Scope} scope */
+  function pushEdge(scope) {
+    stack[size++] = scope
+    stack[size++] = null
+  }
+
+  /** @param {Node} node */
+  function pushParts(node, role = '') {
+    const keys = node.type === 'SwitchCase' ? ['test', 'consequent'] : keysOf(node)
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k]
+      const part = node[key]
+      if (part === null || typeof part !== 'object' || key === 'parent') continue
+      if (LABELS[key] && !node.computed) {
+        part.parent = node
+        continue
+      }
+      const partRole = READ[key] ? '' : role
+      if (isArray(part)) {
+        for (let i = 0; i < part.length; i++) if (part[i]) push(part[i], node, partRole)
+      } else if (part.type) {
+        push(part, node, partRole)
+      }
+    }
+  }
+
+  /** @param {Scope} entered */
+  function enter(entered) {
+    scope = entered
+    facts = scope.facts
+    append(order, scope)
+  }
+
+  function leave() {
+    const { parent, variables } = scope
+    append(order, null)
+    if (parent) {
+      const outer = parent.facts
+      parent.hasEval ||= scope.hasEval
+      if (outer !== facts && facts.isArrow) {
+        outer.usesThis ||= facts.usesThis
+        outer.usesArguments ||= facts.usesArguments
+        outer.usesSuper ||= facts.usesSuper
+        outer.usesNewTarget ||= facts.usesNewTarget
+        outer.usesEval ||= facts.usesEval
+      } else if (outer !== facts && facts.usesArguments) {
+        const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', scope)
+        facts.usesArguments = kind === 'arguments' || kind === 'var'
+      }
+      facts = outer
+    }
+    scope = /** @type {any} */ (parent)
+  }
+
+  /** @param {Node} node @param {Facts} [owner] @returns {Scope} */
+  function scopeOf(node, owner = facts, isStrict = scope.isStrict, isDynamic = false) {
+    return node.scope = {
+      node,
+      parent: scope,
+      depth: scope ? scope.depth + 1 : 0,
+      facts: owner,
+      isStrict,
+      isDynamic,
+      hasEval: false,
+      isSplit: false,
+      variables: create(null),
+      barrier: null
+    }
+  }
+
+  /** @param {Node} node @returns {Scope} */
+  function functionOf(node, isStrict = scope.isStrict) {
+    const { parent, type } = node
+    const isInClass = parent?.type === 'MethodDefinition'
+    const isMethod = (isInClass || parent?.type === 'Property') && parent.value === node &&
+      (isInClass || parent.method || parent.kind !== 'init')
+    const isConstructor = isInClass && parent.kind === 'constructor'
+    /** @type {Facts} */
+    const made = node.facts = {
+      node,
+      parent: facts,
+      isArrow: type === 'ArrowFunctionExpression',
+      isAsync: node.async === true,
+      isGenerator: node.generator === true,
+      isStrict,
+      isMethod,
+      isConstructor,
+      isAccessor: isMethod && (parent.kind === 'get' || parent.kind === 'set'),
+      isDerived: isConstructor && !!parent.parent.parent.superClass,
+      usesThis: false,
+      usesArguments: false,
+      usesSuper: false,
+      usesNewTarget: false,
+      usesEval: false,
+      hasWith: false,
+      functions: [],
+      loops: [],
+      calls: [],
+      awaits: [],
+      yields: [],
+      returns: [],
+      statements: [],
+      words: [],
+      scope: /** @type {any} */ (null)
+    }
+    if (facts) append(facts.functions, made)
+    return made.scope = scopeOf(node, made, isStrict)
+  }
+
+  /** @param {Node} node @param {string} role */
+  function visit(node, role) {
+    const { type } = node
+    const outer = scope
+    const list = LISTS[type]
+    if (list) append(/** @type {any} */ (facts)[list], node)
+    switch (type) {
+      case 'Identifier':
+        if (role !== '' && role !== 'write') declare(node, role, scope)
+        else if (node.name === 'arguments') facts.usesArguments = true
+        if (role === '' || role === 'write' || role === 'var') {
+          node.scope = scope
+          node.isWritten = role !== ''
+          append(order, node)
+        }
+        return
+      case 'ThisExpression':
+        facts.usesThis = true
+        return
+      case 'Super':
+        facts.usesSuper = true
+        return
+      case 'MetaProperty':
+        facts.usesNewTarget ||= node.meta.name === 'new'
+        return
+      case 'ImportSpecifier': case 'ImportDefaultSpecifier': case 'ImportNamespaceSpecifier':
+        declare(node.local, 'import', scope)
+        return
+      case 'ExportAllDeclaration':
+        return
+      case 'ExportNamedDeclaration':
+        if (node.source) return
+        break
+      case 'VariableDeclaration':
+        role = node.kind
+        break
+      case 'AssignmentPattern':
+        if (role === 'parameter') scope.isSplit = true
+        break
+      case 'Property':
+        if (role === 'parameter' && node.computed) scope.isSplit = true
+        break
+      case 'AssignmentExpression': case 'UpdateExpression':
+        role = 'write'
+        break
+      case 'CallExpression':
+        if (!isDirectEval(node)) break
+        facts.usesEval = scope.hasEval = true
+        if (!scope.isStrict) facts.scope.isDynamic = true
+        break
+      case 'ForInStatement': case 'ForOfStatement':
+        role = 'write'
+      // falls through
+      case 'ForStatement':
+        enter(scopeOf(node))
+        break
+      case 'CatchClause':
+        role = 'catch'
+        enter(scopeOf(node))
+        break
+      case 'BlockStatement': {
+        const isBody = facts.node.body === node
+        if (isBody && !scope.isSplit) break
+        enter(scopeOf(node))
+        if (isBody) facts.scope = scope
+        break
+      }
+      case 'SwitchStatement': {
+        const inner = scopeOf(node)
+        push(node.discriminant, node)
+        pushEdge(inner)
+        for (let i = 0; i < node.cases.length; i++) push(node.cases[i], node)
+        pushEdge(inner)
+        return
+      }
+      case 'WithStatement': {
+        const inner = scopeOf(node, facts, false, true)
+        facts.hasWith = true
+        push(node.object, node)
+        pushEdge(inner)
+        push(node.body, node)
+        pushEdge(inner)
+        return
+      }
+      case 'Program':
+        enter(functionOf(node, node.sourceType === 'module' || isStrictBody(node.body)))
+        break
+      case 'ClassDeclaration':
+        if (node.id) declare(node.id, 'class', scope)
+      // falls through
+      case 'ClassExpression':
+        enter(scopeOf(node, facts, true))
+        if (node.id) declare(node.id, 'name', scope)
+        if (node.superClass) push(node.superClass, node)
+        push(node.body, node)
+        pushEdge(scope)
+        return
+      case 'PropertyDefinition': {
+        if (node.computed) push(node.key, node)
+        if (!node.value) return
+        const inner = functionOf(node)
+        pushEdge(inner)
+        push(node.value, node)
+        pushEdge(inner)
+        return
+      }
+      case 'StaticBlock':
+        enter(functionOf(node))
+        break
+      case 'FunctionDeclaration': case 'FunctionExpression': case 'ArrowFunctionExpression': {
+        const { id, params, body, parent } = node
+        const isDeclaration = type === 'FunctionDeclaration'
+        if (id) id.parent = node
+        if (id && (!isDeclaration || parent.type === 'IfStatement')) enter(scopeOf(node))
+        const around = scope
+        if (id) declare(id, isDeclaration ? 'function' : 'name', scope)
+        if (id && isDeclaration && scope !== facts.scope && !scope.isStrict && !node.async && !node.generator) {
+          hoists = true // Annex B.3.3
+          append(order, id)
+        }
+        enter(functionOf(node, scope.isStrict || isStrictBody(body.body)))
+        for (let i = 0; i < params.length; i++) push(params[i], node, 'parameter')
+        push(body, node)
+        pushEdge(scope)
+        if (around !== outer) pushEdge(around)
+        return
+      }
+    }
+    pushParts(node, role)
+    if (scope !== outer) pushEdge(scope)
+  }
+
+  while (size) {
+    const role = stack[--size]
+    const next = stack[--size]
+    const from = size
+    if (next === scope) leave()
+    else if (role === null) enter(next)
+    else visit(next, role)
+    // What was put there last would come first.
+    for (let low = from, high = size - 2; low < high; low += 2, high -= 2) {
+      const part = stack[low]
+      const role = stack[low + 1]
+      stack[low] = stack[high]
+      stack[low + 1] = stack[high + 1]
+      stack[high] = part
+      stack[high + 1] = role
+    }
+  }
+  if (hoists) resolve(order, true)
+  return resolve(order, false)
+}
+
+/**
+ * Looks up the names along the list. Functions in blocks of sloppy code go first, since they may be variables of the
+ * function around them, too: where a `var` in their place would be no error, and no parameter has the name.
+ *
+ * @param {any[]} order @param {boolean} isHoisting
+ * @returns {Record<string, Node[]>}
+ */
+function resolve(order, isHoisting) {
+  /** @type {Record<string, Node[]>} */
+  const free = create(null)
+  /** What each name means here. @type {Record<string, Variable | undefined>} */
+  const current = create(null)
+  let scope = /** @type {Scope} */ (/** @type {any} */ (null))
+  for (let i = 0; i < order.length; i++) {
+    const item = order[i]
+    if (item === null) {
+      const keys = keysOf(scope.variables)
+      for (let k = 0; k < keys.length; k++) {
+        const variable = scope.variables[keys[k]]
+        current[keys[k]] = variable.outer
+        variable.isDynamic ||= scope.hasEval
+      }
+      scope = /** @type {any} */ (scope.parent)
+      continue
+    }
+    if (item.variables) {
+      scope = item
+      scope.barrier = scope.isDynamic ? scope : scope.parent && scope.parent.barrier
+      const keys = keysOf(scope.variables)
+      for (let k = 0; k < keys.length; k++) {
+        scope.variables[keys[k]].outer = current[keys[k]]
+        current[keys[k]] = scope.variables[keys[k]]
+      }
+      continue
+    }
+    const { name } = item
+    const isFunction = item.parent.type === 'FunctionDeclaration'
+    if (isFunction && isHoisting) hoist(item)
+    if (isFunction || isHoisting) continue
+    const variable = current[name]
+    item.isDynamic = scope.barrier !== null && (!variable || variable.scope.depth < scope.barrier.depth)
+    if (variable) {
+      variable.isDynamic ||= item.isDynamic
+      variable.isAssigned ||= item.isWritten && item.variable !== variable
+    }
+    if (item.variable) { // a `var`, which may mean the parameter of a `catch`
+      item.variable.isDynamic ||= item.isDynamic
+      item.variable = variable
+    } else {
+      item.variable = variable ?? null
+      append(variable ? variable.references : free[name] ??= [], item)
+    }
+  }
+  return free
+}
+
+/** @param {Node} id of a function in a block */
+function hoist(id) {
+  const { variable, scope: block } = id
+  const { scope } = block.facts
+  let other = variable.outer
+  while (other?.kind === 'catch' && other.scope.node.param.type === 'Identifier') other = other.outer
+  const isFree = other?.scope.facts !== scope.facts
+  if (isFree || (other.scope === scope && (other.kind === 'var' || other.kind === 'function'))) {
+    declare(id, 'var', block, scope).isAssigned = true
   }
 }
 
-/** @typedef {string | (() => string)} Text */
+// ------------------------------------------------------------------------------------- 8c a function
+
+/** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
+/** @typedef {string | (string | Range)[]} Text */
 /**
  * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends
  * what it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is
@@ -4900,8 +6351,54 @@ const STATEMENT_EDGE = 2
 const EXPRESSION_EDGE = 3
 const REPLACES = 4
 
-/** How many more delegated calls may nest on the engine's own stack. */
-let room = 150
+/** Sorts edits, as `print` needs them. @param {Edit[]} edits */
+const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
+  a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
+
+/** @param {string} source @param {Range} range @returns {string} the edited text, however deep ranges stand in edits */
+function print(source, range) {
+  let result = ''
+  /** What comes next is last. @type {(string | Range)[]} */
+  const stack = [range]
+  while (stack.length) {
+    const piece = takeLast(stack)
+    if (typeof piece === 'string') {
+      result += piece
+      continue
+    }
+    const pieces = piecesOf(source, piece)
+    for (let i = pieces.length; i-- > 0;) append(stack, pieces[i])
+  }
+  return result
+}
+
+/** @param {string} source @param {Range} range @returns {(string | Range)[]} */
+function piecesOf(source, { edits, from, to }) {
+  /** @type {(string | Range)[]} */
+  const pieces = []
+  const begin = from
+  let first = 0
+  for (let beyond = edits.length; first < beyond;) {
+    const middle = (first + beyond) >> 1
+    if (edits[middle][0] < from) first = middle + 1
+    else beyond = middle
+  }
+  for (; first < edits.length; first++) {
+    const { 0: at, 1: rank, 3: text, 4: next } = edits[first]
+    if (at > to || (at === to && rank > 0)) break
+    if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
+    append(pieces, cut(source, from, at))
+    if (isArray(text)) for (let i = 0; i < text.length; i++) append(pieces, text[i])
+    else append(pieces, text)
+    from = next
+  }
+  append(pieces, cut(source, from, to))
+  return pieces
+}
+
+/** How many delegated calls may nest on the engine's own stack, and how many more may. */
+const ROOM = 150
+let room = ROOM
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
@@ -4911,27 +6408,33 @@ const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
  * Otherwise the caller yields what is pending, and from there on the scheduler resumes the callee itself: calls stand
  * on the engine's stack only while they run, and a yield costs the same at any depth.
  *
+ * An error leaves less room, until somebody resumes the job: a `finally` would take half of the time in Firefox.
+ *
  * @param {any} generator
+ * @returns {any} the result; `budget` where something is pending
  */
 function run(generator) {
-  if (room && budget.left > 1) {
-    let step
+  if (room > 0 && budget.left > 1) {
     room--
-    try {
-      step = resume(generator)
-    } finally {
-      room++
-    }
+    const step = apply(next, generator, NO_ARGUMENTS)
+    room++
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
   append(pending, generator)
+  return budget
 }
 
-/** Whether a chunk of a loop has to be followed by a yield. */
-const over = () => dispatched === null || dispatched.dispatcher.isOver(dispatched)
+const suspended = () => pending.pop()
 
-const PARAMETERS = 'its parameters'
+/** How many generators are driven to their end on the engine's stack. */
+let driving = 0
+
+/** Whether a chunk of a loop has to be followed by a yield. */
+const over = () => driving > 0 || dispatched === null || dispatched.dispatcher.isOver(dispatched)
+
+/** Valid source ends like that in no other way: a comment has its own end after it. */
+const NO_SOURCE = /\{\s*\[native code\]\s*\}\s*$/
 
 /** What the options are. @type {Record<string, string>} */
 const OPTIONS = {
@@ -4971,6 +6474,12 @@ const access = (get, set) => ({
   }
 })
 
+/** What `await` waits for. @param {any} value */
+const wait = value => adopt(value)
+
+/** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
+const iterate = iterable => defineProperties(boxed(iterable), asyncSteps)
+
 /**
  * What rewritten code refers to by these names.
  *
@@ -4985,10 +6494,8 @@ const provided = {
   access,
   apply,
   invoke,
-  /** What `await` waits for. @param {any} value */
-  wait: value => adopt(value),
-  /** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
-  iterate: iterable => defineProperties(boxed(iterable), asyncSteps)
+  wait,
+  iterate
 }
 
 /** @param {any} iterable */
@@ -5043,7 +6550,7 @@ function variablesOf(option, given) {
     const source = typeof get === 'function' ? sourceOf(get) : ''
     const text = exec(/^\(\)\s*=>\s*([^]+)$/, source)?.[1] ?? ''
     if (matches(/^(?:void |[-!]*[\d.'"`])/, text)) continue // a minifier wrote a constant for it, here and there
-    if (!matches(/^[^\s!-#%-/:-@[\]^`{-~]+$/, text)) {
+    if (!matches(IDENTIFIER, text)) {
       const wanted = 'an arrow function that returns a variable, such as () => name'
       throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`)
         : wrongType(`${option}[${i}]`, wanted, get)
@@ -5136,11 +6643,13 @@ function delegable(key, value) {
  * @throws {SyntaxError} when a preemptible function is called where no yield can stand
  * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
  */
-export function preemptify(fn, options = {}) {
+function preemptify(fn, options = {}) {
   const { methods, ...others } = knownOptions(options, KNOWN_OPTIONS)
   if (methods === undefined) {
     callable('fn', fn)
     if (fn[known]) return fn
+    const twin = twinOf(fn)
+    if (twin?.generator) return published(twin, fn)
     const isDefault = keysOf(others).length === 0
     const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
     if (isDefault) rewritten.set(fn, result)
@@ -5162,82 +6671,56 @@ export function preemptify(fn, options = {}) {
 }
 
 /**
- * A use of a name.
+ * What becomes of one function, or of the methods of a class.
  *
- * @typedef {object} Mention
- * @property {number} start
- * @property {number} end
- * @property {string} lead the token before it, or a brace if it is a key too: `{ name }`
- * @property {string} after the token behind it
- * @property {boolean} isHidden whether something inside of the source, or of a `with`, may answer for it
- * @property {boolean} isStrict whether it stands in code that calls itself strict
- * @property {boolean} [isWritten] whether another text stands for it
- * @property {boolean} [isCall]
+ * @typedef {object} Draft
+ * @property {any} fn
+ * @property {any} options as of preemptify
+ * @property {string} label what its errors begin with
+ * @property {string} source
+ * @property {string} text the source without escapes
+ * @property {Node} tree
+ * @property {Record<string, Node[]>} free the names that the source does not declare, and where they are used
+ * @property {string} our what our names begin with, and none in the source
+ * @property {Edit[]} edits
+ * @property {Set<string>} variables those of ours that it declares
+ * @property {Map<string, any>} bindings parameters of the function that it is compiled in
+ * @property {string[]} helpers declarations around it
+ * @property {Links} links
+ * @property {boolean} isVisible whether `evaluate` sees the function by its name
+ * @property {any} self the generator function, once it is made
+ * @property {() => any} own what gives it
+ * @property {Set<Node>} written calls that may yield, and optional links that have other texts
  */
 
 /**
- * A call of a name that may be preemptible, or of such a member.
+ * What the names of preemptible functions stand for.
  *
- * @typedef {object} Call
- * @property {string} key the name
- * @property {Mention} [mention] none for a member
- * @property {number} start of the chain that the call is part of
- * @property {{ end: number }} chain
- * @property {Link[]} links where the chain has `?.`, as far as the call, and what follows
- * @property {number} dot before the member
- * @property {number} open
- * @property {number} end
- * @property {string} zone
- * @property {string} lead what stands before the chain: yield, await, the star of yield*
- * @property {boolean} inGenerator
- * @property {boolean} isSuper
+ * @typedef {object} Links
+ * @property {Map<string, { callee: any, get: () => any }>} table the callee, if it stays
+ * @property {Map<string, () => any>} live variables that are read when the function reads them
+ * @property {string[]} values names that are in scope by value
+ * @property {Set<string>} preemptible members that may be preemptible
+ * @property {(key: string) => boolean} mayCome whether a call of it may find a preemptible function later
  */
 
-/** @typedef {[at: number, next: string]} Link */
+/** @param {string} key */
+const isUnknown = key => !(key in globalThis) && !isOwnWord(key)
 
-/**
- * One function on its way from its source to a generator function; or the methods of a class.
- *
- * @param {any} fn @param {any} options as of preemptify
- * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
- * @returns {any} the generator function, or the class
- */
-function rewriting(fn, options, methods = [], isClass = false) {
-  quick = isQuick()
-  const { scope = {}, evaluate, calls: callees, strict, budgeted = true, home } = options
-  const title = fn.name || 'anonymous'
-  const label = `preemptify(${title})`
-  const refusal = (/** @type {string} */ reason) => new TypeError(`${label}: ${reason}`)
-  const source = sourceOf(fn)
-  // Valid source ends like that in no other way: a comment has its own end behind it.
-  if (matches(/\{\s*\[native code\]\s*\}\s*$/, source)) {
-    throw refusal('a native, bound or proxied function; give the one behind it')
-  }
-  for (let i = 0; i < OPTION_NAMES.length; i++) {
-    const key = OPTION_NAMES[i]
-    const type = OPTIONS[key]
-    const value = options[key]
-    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
-  }
-
-  /**
-   * What the names of preemptible functions stand for.
-   *
-   * @type {Map<string, { callee: any, get: () => any }>}
-   */
+/** @param {any} options as of preemptify @param {string[]} methods @returns {Links} */
+function linksOf(options, methods) {
+  const { scope = {}, evaluate, calls } = options
+  /** @type {Links['table']} */
   const table = emptyMap()
-  /** Variables that are read when the function reads them. @type {Map<string, () => any>} */
+  /** @type {Links['live']} */
   const live = emptyMap()
-  /** @param {string} option @param {string} key */
-  const refuseKey = (option, key) => {
-    if (matches(NAME, key) && skip(TOKEN, 0, key) === key.length) return
-    throw wrongType(`a key of ${option}`, 'a name', key)
-  }
-  /** @param {string} key @param {() => any} get @param {any} [callee] if that stays */
-  const enlist = (key, get, callee) => table.set(key, { callee, get })
-  /** Members that may be preemptible. */
+  /** @type {Links['preemptible']} */
   const preemptible = emptySet()
   pick(methods, key => preemptible.add(key))
+  /** @param {string} option @param {string} key */
+  const refuseKey = (option, key) => {
+    if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
+  }
   /** @param {any} value in scope */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
@@ -5246,1263 +6729,923 @@ function rewriting(fn, options, methods = [], isClass = false) {
       })
     }
   }
-  /** Names that are in scope by value. */
   const values = isArray(scope) ? [] : keysOf(scope)
   for (let i = 0; i < values.length; i++) {
     const key = values[i]
     const value = scope[key]
     refuseKey('scope', key)
-    if (isGeneratorFunction(value)) enlist(key, () => value, value)
+    if (isGeneratorFunction(value)) table.set(key, { callee: value, get: () => value })
     enlistMembers(value)
   }
-  const variablesInScope = isArray(scope) ? variablesOf('scope', scope) : []
-  for (let i = 0; i < variablesInScope.length; i++) {
-    const { 0: key, 1: get } = variablesInScope[i]
+  const variables = isArray(scope) ? variablesOf('scope', scope) : []
+  for (let i = 0; i < variables.length; i++) {
+    const { 0: key, 1: get } = variables[i]
     const value = valueOf(get)
     live.set(key, get)
-    if (isGeneratorFunction(value)) enlist(key, get)
+    if (isGeneratorFunction(value)) table.set(key, { callee: undefined, get })
     enlistMembers(value)
   }
-  const isByName = callees !== undefined && !isArray(callees)
-  const named = /** @type {any[]} */ (isByName ? keysOf(callees) : variablesOf('calls', callees ?? []))
+  const isByName = calls !== undefined && !isArray(calls)
+  const named = /** @type {any[]} */ (isByName ? keysOf(calls) : variablesOf('calls', calls ?? []))
   for (let i = 0; i < named.length; i++) {
     const key = isByName ? named[i] : named[i][0]
-    const get = isByName ? () => callees[key] : named[i][1]
+    const get = isByName ? () => calls[key] : named[i][1]
     refuseKey('calls', key)
-    const value = isByName ? getOwnPropertyDescriptor(callees, key)?.value : valueOf(get)
+    const value = isByName ? getOwnPropertyDescriptor(calls, key)?.value : valueOf(get)
     if (value !== undefined) delegable(key, value)
     if (!isByName) live.set(key, get)
-    enlist(key, () => delegable(key, get()), isByName ? value : undefined)
+    table.set(key, { callee: isByName ? value : undefined, get: () => delegable(key, get()) })
     preemptible.add(key)
   }
-  const isUnknown = (/** @type {string} */ key) => !(key in globalThis) && !isOwnWord(key)
-  const mayCome = (/** @type {string} */ key) => !evaluate && isByName && isUnknown(key)
-  const watches = (/** @type {string} */ key) => key === fn.name || table.has(key) || mayCome(key)
+  return { table, live, values, preemptible, mayCome: key => !evaluate && isByName && isUnknown(key) }
+}
 
-  // what the text refers to
-  /** Parameters of the function that it is compiled in. @type {Map<string, any>} */
-  const bindings = emptyMap()
-  /** Declarations around it. @type {string[]} */
-  const helpers = []
-  /** What our names begin with, and none in the source. */
-  let our = '$'
-  const text = unescaped(`${source} ${join(values, ' ')}`)
+/**
+ * Rewrites one function into a generator function, or the methods of a class.
+ *
+ * @param {any} fn @param {any} options as of preemptify
+ * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
+ * @returns {any} the generator function, or the class
+ */
+function rewriting(fn, options, methods = [], isClass = false) {
+  quick = isQuick()
+  const source = sourceOf(fn)
+  const label = `preemptify(${fn.name || 'anonymous'})`
+  if (matches(NO_SOURCE, source)) {
+    throw refusal(label, 'a native, bound or proxied function; give the one behind it')
+  }
+  for (let i = 0; i < OPTION_NAMES.length; i++) {
+    const key = OPTION_NAMES[i]
+    const type = OPTIONS[key]
+    const value = options[key]
+    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
+  }
+  const links = linksOf(options, methods)
+  const tree = read(source, 'function')
+  const target = tree.body[0]
+  if (isClass && target.type !== 'ClassExpression') throw wrongType('fn', 'a class or an object with methods', fn)
+  const own = isClass ? null : functionIn(target, label)
+  // What it is called inside is looked up as if it were around it.
+  const ownName = own?.id ? own.id.name : ''
+  if (own) own.id = null
+  const free = names(tree)
+  const text = withoutEscapes(`${source} ${join(links.values, ' ')}`)
+  /** @type {Draft} */
+  const draft = {
+    fn,
+    options,
+    label,
+    source,
+    text,
+    tree,
+    free,
+    our: prefixFor(text),
+    edits: [],
+    variables: emptySet(),
+    bindings: emptyMap(),
+    helpers: [],
+    links,
+    isVisible: false,
+    self: null,
+    own: () => draft.self,
+    written: emptySet()
+  }
+  for (const key in provided) bind(draft, key, provided[key])
+  return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
+}
+
+/** @param {string} label @param {string} reason */
+const refusal = (label, reason) => new TypeError(`${label}: ${reason}`)
+
+/** @param {string} label */
+const constructing = label =>
+  refusal(label, 'a constructor or an accessor cannot be a generator; give a method, or { methods: [...] }')
+
+/** @param {Node} node a function @param {string} label @returns {Node} the same, if it can be a generator */
+function drivable(node, label) {
+  if (!node.async || !node.generator) return node
+  throw refusal(label, 'an async generator cannot be driven; write one that yields promises')
+}
+
+/** @param {Node} target what the source is @param {string} label @returns {Node} the function that it is */
+function functionIn(target, label) {
+  const { type, kind, value } = target
+  const isMethod = type === 'Property'
+  if (type === 'ClassExpression' || (isMethod && kind !== 'init')) throw constructing(label)
+  return drivable(isMethod ? value : target, label)
+}
+
+/** What no name of a text begins with. @param {string} text */
+function prefixFor(text) {
   const runs = /\$_*/g
+  let our = '$'
   for (let match; (match = exec(runs, text));) if (match[0].length >= our.length) our = `${match[0]}_`
-  /** Names a value. @param {string} key @param {any} value */
-  const bind = (key, value) => {
-    bindings.set(our + key, value)
-    return our + key
-  }
-  for (const key in provided) bind(key, provided[key])
-  const left = `${our}budget.left`
-  // In the body of a `with` no name is sure to be ours; `super` is.
-  const point = () => budgeted ? `if (--${within ? 'super.' : ''}${left} <= 0) yield;` : 'yield;'
-  /** Those that what is rewritten declares. @type {Set<string>} */
-  const variables = emptySet()
-  const variable = (/** @type {string} */ key) => {
-    variables.add(our + key)
-    return our + key
-  }
+  return our
+}
 
-  /** @type {Edit[]} */
-  const edits = []
-  /** @param {number} at @param {number} rank @param {number} other @param {Text} text */
-  const insert = (at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
-  /** @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
-  const enclose = (from, to, rank, before, after) => {
-    insert(from, rank, to, before)
-    insert(to, -rank, from, after)
-  }
-  /** @param {number} at @param {number} to @param {string} text */
-  const replace = (at, to, text) => insert(at, REPLACES, to, text, to)
-  /** @param {Mention} mention @param {string} text */
-  const write = (mention, text) => {
-    const { start, end, lead } = mention
-    replace(start, end, lead === '{' ? `${cut(source, start, end)}: ${text}` : text)
-    mention.isWritten = true
-  }
+/** Names a value. @param {Draft} draft @param {string} key @param {any} value */
+function bind({ our, bindings }, key, value) {
+  bindings.set(our + key, value)
+  return our + key
+}
 
-  // the function itself
-  let isArrow = true
-  let isAsync = false
-  let isGenerator = false
-  let ownName = ''
-  let parameters = 0
-  let parametersEnd = 0
-  /** Of what begins a call. */
-  let parameterNames = /** @type {string[]} */ ([])
-  let bodyStart = 0
-  let bodyEnd = 0
-  let entryPoint = ''
-  /** What may stand in the way of a shorter entry: eval, with, and what comes with a function. @type {Set<string>} */
-  const words = emptySet()
-  /** Where calls of members of super have their arguments. @type {number[]} */
-  const superCalls = []
-  /** @type {Call[]} */
-  const calls = []
-  /** Where what is returned starts and ends. @type {Map<number, number>} */
-  const returned = emptyMap()
-  /** Where expression statements begin that stand in a list. @type {Set<number>} */
-  const listed = emptySet()
-  let points = 1
-  /** Whether its points come before all that it does, so that they can be passed as one. */
-  let isLeaf = true
-  /** The methods of a class; static ones may have the names of others. @type {Map<string, any[]>} */
-  const made = emptyMap()
-  pick(methods, key => made.set(key, []))
-  /** The names that are not declared inside. @type {Map<string, Mention[]>} */
-  const free = emptyMap()
-  const mentionsOf = (/** @type {string} */ key) => /** @type {any[]} */ (free.get(key) ?? [])
+/** Names a variable. @param {Draft} draft @param {string} key */
+function variable({ our, variables }, key) {
+  variables.add(our + key)
+  return our + key
+}
 
-  const constructing = () =>
-    refusal('a constructor or an accessor cannot be a generator; give a method, or { methods: [...] }')
+// Edits
 
-  // guards
-  let hazards = 0
-  /** Where a name is first used that only the body declares. */
-  let firstUse = Infinity
-  let guardsStart = 0
-  let guardsEnd = 0
-  /** @type {number[]} */
-  const guardEnds = []
-  /** Of the last return: what its question marks, colons and commas part. @type {any[]} */
-  let pieces = []
+/** @param {Draft} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
+const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
+/** @param {Draft} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
+const enclose = (draft, from, to, rank, before, after) => {
+  insert(draft, from, rank, to, before)
+  insert(draft, to, -rank, from, after)
+}
+/** @param {Draft} draft @param {number} from @param {number} to @param {string} text */
+const replace = (draft, from, to, text) => insert(draft, from, REPLACES, to, text, to)
+/** @param {Draft} draft @param {number} from @param {number} to @returns {Range} */
+const range = ({ edits }, from, to) => ({ edits, from, to })
+/** @param {Draft} draft @param {number} from @param {number} to */
+const edited = (draft, from, to) => print(draft.source, range(draft, from, to))
 
-  // where the reading stands
-  /** Empty where a yield of the function itself may stand, otherwise the name of what this is inside of. */
-  let zone = 'its head'
-  // the innermost loop, as long as it is one that may be cut into chunks
-  /** Whether its point must stand in its body: something inside may yield, or keep a variable. */
-  let isPlain = true
-  let hasCalls = false
-  /** Whether it has members or iterates, which may run code that nobody sees. */
-  let hasMembers = false
-  /** Whether a statement in it may leave it. */
-  let hasExits = false
-  let within = false // the body of a `with`, where any name may be a property
-  let guarded = false // by a `try`
-  let inAsync = false
-  let inGenerator = false
-  let isInside = !isClass // of the function itself, or of a method
-  let isStrict = false // by what the source says
-  /** Whether `this` is the function's. */
-  let isOurs = false
-  /** What is declared in the innermost block. @type {Set<string>} */
-  let declared = emptySet()
-  let blockStart = 0
-  /** What is declared in the innermost function. */
-  let top = declared
-  /** What held before each block that has not ended. @type {any[]} */
-  const outer = []
+/** Puts another text in the place of a name. @param {Draft} draft @param {Node} name @param {string} text */
+function write(draft, { start, end, parent }, text) {
+  const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
+  const isKey = property.shorthand && property.key.start === start
+  replace(draft, start, end, isKey ? `${cut(draft.source, start, end)}: ${text}` : text)
+}
 
-  // -------------------------------------------------------------------------------------------------- tokens
+// Places
 
-  // The token that the reading has come to.
-  let value = /** @type {any} */ ('')
-  let start = 0
-  let end = 0
-  let isName = false
-  /** Where the token before it ended. */
-  let before = 0
+/** Where a token stands, the first behind a place that no comment holds. @param {string} source @param {string} token @param {number} at */
+function seek(source, token, at) {
+  while (!startsWith(source, token, at = pastSpace(source, at))) at++
+  return at
+}
 
-  /** @param {RegExp} pattern @param {number} at @returns {number} */
-  function skip(pattern, at, text = source) {
-    pattern.lastIndex = at
-    matches(pattern, text)
-    return pattern.lastIndex
-  }
+/** Behind the parentheses that close at a place. @param {string} source @param {number} at */
+function pastParentheses(source, at) {
+  for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
+  return at
+}
 
-  function afterSpace() {
-    const at = source[end] === ' ' ? end + 1 : end
-    const first = source[at]
-    return first > '/' && first < '\x7f' && first !== '<' ? at : afterComments()
-  }
+/** @param {string} source @param {Node[]} nodes @returns {string[]} their texts */
+function namesOf(source, nodes) {
+  /** @type {string[]} */
+  const names = []
+  pick(nodes, ({ start, end }) => append(names, cut(source, start, end)))
+  return names
+}
 
-  function afterComments() {
-    let at = skip(SPACE, end)
-    while (startsWith(source, '-->', at) && matches(LINE_END, cut(source, end, at))) {
-      at = skip(SPACE, skip(/.*/y, at))
-    }
-    return at
-  }
+/** @param {Node} statement */
+const isNoDirective = ({ directive }) => directive === undefined
 
-  function next() {
-    before = end
-    start = afterSpace()
-    const last = value
-    TOKEN.lastIndex = start
-    value = exec(TOKEN, source)[0]
-    end = TOKEN.lastIndex
-    if (last === '' && value === '') throw refusal('cannot read the source')
-    isName = matches(NAME, value)
-  }
+/** Where the parameters of a function start and end. @param {string} source @param {Node} node */
+function headOf(source, { type, start, async, params, parent, id }) {
+  const last = params[params.length - 1]
+  const open = type === 'ArrowFunctionExpression' ? pastSpace(source, async ? start + 5 : start)
+    : parent.value ? start : seek(source, '(', id ? id.end : start)
+  return { from: open, to: source[open] === '(' ? seek(source, ')', last ? last.end : open + 1) + 1 : last.end }
+}
 
-  /** Whether a line ended before the token. */
-  const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
+/** Where the body of a function starts and ends. @param {string} source @param {Node} node */
+function bodyOf(source, node) {
+  const { body, end } = node
+  if (body.type === 'BlockStatement') return { from: body.start, to: end }
+  return { from: pastSpace(source, seek(source, '=>', headOf(source, node).to) + 2), to: end }
+}
 
-  /** Looks at the token ahead. @template T @param {() => T} look @returns {T} */
-  function peek(look) {
-    const here = before
-    next()
-    const seen = look()
-    end = here
-    next()
-    return seen
-  }
-
-  // -------------------------------------------------------------------------------------------------- names
-
-  /** @param {number} [from] */
-  function openBlock(from = start) {
-    append(outer, { declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict })
-    declared = emptySet()
-    blockStart = from
-  }
-
-  /** What was declared in it is not what is meant by that name outside. */
-  function closeBlock() {
-    declared.forEach((/** @type {string} */ key) => {
-      const mentions = mentionsOf(key)
-      while (mentions[mentions.length - 1]?.start >= blockStart) {
-        const mention = takeLast(mentions)
-        mention.isHidden = true
-        if (zone === '' && top === declared && mention.start < firstUse) firstUse = mention.start
-        if (isOurs && (key === 'yield' || (isArrow && key === 'arguments'))) {
-          write(mention, our + key)
-        }
-      }
-      if (!mentions.length) free.delete(key)
-    })
-    ;({ declared, blockStart, top, zone, within, guarded, inAsync, inGenerator, isOurs, isInside, isStrict } = takeLast(outer))
-  }
-
-  /** @param {string} key */
-  const declare = (key, where = declared) => where.add(key)
-
-  /**
-   * Notes the use of a name.
-   *
-   * @param {string} key of the last token @param {number} at where it starts
-   * @param {string} [lead] @returns {Mention | undefined}
-   */
-  function use(key, at, lead = '') {
-    if (isOwnWord(key)) {
-      if (!isOurs && key !== 'yield') return
-      words.add(key)
-      if (key !== 'this') hazards++
-    }
-    const mention = { start: at, end: before, lead, after: value, isHidden: within, isStrict }
-    const others = free.get(key)
-    if (others) append(others, mention)
-    else free.set(key, [mention])
-    return mention
-  }
-
-  /** Neither a chunk nor a guard may hold what stands here. */
-  function spoil() {
-    hazards++
-    isPlain = true
-  }
-
-  // -------------------------------------------------------------------------------------------- expressions
-
-  /** The expression behind a token. @param {string} [extent] @param {string[] | null} [names] */
-  function behind(extent, names) {
-    next()
-    return expression(extent, names)
-  }
-
-  /** From its backtick to the last of its parts. @returns {Generator<any, any, any>} */
-  function* template() {
-    for (;;) {
-      end = skip(TEMPLATE, end)
-      if (source[end - 1] === '`') return
-      yield behind()
+/** @param {Node} node @param {(node: Node) => any} isWanted @returns {boolean} whether it, or one of those it is made of, is wanted */
+function some(node, isWanted) {
+  const stack = [node]
+  while (stack.length) {
+    const next = takeLast(stack)
+    if (isWanted(next)) return true
+    const keys = keysOf(next)
+    for (let k = 0; k < keys.length; k++) {
+      const part = next[keys[k]]
+      if (part === null || typeof part !== 'object' || keys[k] === 'parent') continue
+      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
+      else if (part.type) append(stack, part)
     }
   }
+  return false
+}
 
-  /** From a bracket, or a backtick, to what closes it. @param {string[] | null} names */
-  const inBrackets = names => value === '`' ? template() : behind(LIST, names)
+// Names
 
-  /** Whether `async` is that of a function, or of an arrow function with a single name. */
-  const isAsyncWord = () => value === 'async' &&
-    peek(() => !isOnNewLine() && (value === 'function' || (isName && peek(() => value === '=>'))))
+/** Whether a `with` may answer for a reference. @param {Scope} scope that it is in */
+function isHidden({ barrier }) {
+  while (barrier && barrier.node.type !== 'WithStatement') barrier = barrier.parent && barrier.parent.barrier
+  return !!barrier
+}
 
-  /**
-   * @param {string} [extent] @param {string[] | null} [names] takes what is declared, if this is a pattern or a list of
-   *   them
-   * @returns {Generator<any, any, any>} whether it is but a chain of members and calls that ends with a call
-   */
-  function* expression(extent = LIST, names = null) {
-    const first = start
-    const isTop = extent === TOP
-    /** Takes what is declared at the beginning of an element. */
-    let target = names
-    for (;;) {
-      let lead = '' // what stands before the operand
-      let awaits = '' // what closes those before it
-      let news = 0
-      let isClosed = false // takes no operators
-      let from = start
-      while (!isClosed) {
-        const isYield = value === 'yield' && inGenerator
-        if (isYield || (value === 'await' && inAsync)) spoil()
-        else if (!matches(PREFIX, value) && !isAsyncWord()) break
-        if (value === 'await' && zone === '') {
-          replace(start, end, `(yield ${our}wait(`)
-          awaits += '))'
-        }
-        if (value === 'new') {
-          if (!news++) from = start
-          hasCalls = true
-        }
-        if (matches(ASSIGNS, value)) hazards++
-        if (value === ',') target = names
-        else if (value !== '...') target = null
-        lead = value
-        next()
-        isClosed = isYield && (isOnNewLine() || matches(/^(?:,|in)$/, value))
-      }
-
-      if (!news) from = start
-      let open = start
-      let list = target // what is declared, if it is one of parameters
-      let isCall = false
-      /** @type {Mention | undefined} */
-      let callee
-      let key = '' // the name, or the last member
-      let dot = 0
-      let isSuper = false // a member of it
-      /** Where it has `?.`, and what follows. @type {Link[]} */
-      let links = []
-      const chain = { end: 0 }
-      const isMath = () => startsWith(source, 'Math.', from) // which leaves the budget alone
-      if (isClosed) {
-        // there is no operand
-      } else if (matches(/^[)\]};:]?$/, value)) {
-        return false
-      } else if (value === 'function') {
-        yield routine(false, lead === 'async', isTop)
-      } else if (value === 'class') {
-        yield classRest(false)
-      } else {
-        switch (value) {
-          case '(':
-            list = []
-          // falls through
-          case '[': case '`':
-            hasMembers ||= value !== '('
-            yield inBrackets(list)
-            break
-          case '{':
-            hasMembers = true
-            next()
-            yield members(false, target)
-            break
-          case '.': // of new.target
-            news--
-            open = before - 3
-            key = 'new.target'
-            next()
-            break
-          default:
-            if (isName) {
-              key = unescaped(value)
-              list = [key]
-              if (target) append(target, key)
-            } else if (matches(/^\//, value)) { // nothing can be divided here
-              end = skip(REGULAR_EXPRESSION, start)
-            }
-        }
-        next()
-        if (key) callee = use(key, open, lead)
-      }
-
-      while (!isClosed) {
-        if (value === '=>' || (value === '{' && isTop)) {
-          if (isCall) { // `async` was no name
-            openBlock(from)
-            declare('async')
-            closeBlock()
-          }
-          yield arrow(isTop, open, list, isCall || lead === 'async')
-          isClosed = true
-          break
-        }
-        const at = start
-        const isOptional = value === '?.'
-        if (isOptional) {
-          next()
-          const before = links
-          links = []
-          for (let i = 0; i < before.length; i++) append(links, before[i])
-          append(links, [at, value])
-        }
-        if (value === '(' || value === '`') {
-          open = start
-          list = []
-          hasCalls ||= !isMath()
-          isCall = !news
-          const call = /** @type {Call} */ ({
-            key, mention: callee, start: from, dot, open, links, lead, zone, isSuper, inGenerator, end, chain
-          })
-          if (!isCall) {
-            if (value === '(') news--
-          } else {
-            if (isSuper && isOurs && !isOptional) append(superCalls, open)
-            if (callee) callee.isCall = true
-            if (callee && key === 'eval') {
-              words.add(key)
-              spoil()
-            }
-            if (isInside && (callee ? watches(key) : value === '(' && preemptible.has(key))) {
-              spoil()
-              append(calls, call)
-            }
-          }
-          callee = undefined
-          key = ''
-          isSuper = false
-          yield inBrackets(list)
-          call.end = end
-        } else if (isOptional || value === '.' || value === '[') {
-          isSuper = key === 'super' && dot === 0
-          callee = undefined
-          isCall = false
-          dot = at
-          hasMembers ||= value !== '[' && !isMath()
-          if (value === '[') yield behind()
-          else if (!isOptional) next()
-          key = unescaped(value) // a bracket is no name
-        } else {
-          break
-        }
-        next()
-      }
-      if (matches(/^([-+])\1/, value) && !isOnNewLine()) {
-        hazards++
-        isCall = false
-        next()
-      }
-
-      chain.end = before
-      if (awaits) insert(before, -EXPRESSION_EDGE, from - 1, awaits)
-      if ((isClosed ? value !== ',' : !matches(CONTINUES, value)) || holds(extent, value)) {
-        return isCall && from === first
-      }
-      if (matches(ASSIGNS, value)) hazards++
-      if (value === '?') yield behind()
-      target = null
-      if (value !== ',') next()
-    }
-  }
-
-  /**
-   * The members of an object literal, a pattern or a class.
-   *
-   * @param {boolean} isInClass @param {string[] | null} names takes what is declared, if this is a pattern
-   * @param {boolean} [isTop] whether one is, or may be, a function to rewrite
-   * @returns {Generator<any, any, any>}
-   */
-  function* members(isInClass, names, isTop = false) {
-    while (!matches(/^}?$/, value)) {
-      if (matches(/^[,;]$/, value)) {
-        next()
-        continue
-      }
-      const first = start
-      let codeStart = start
-      let from = start
-      let key = ''
-      let modifiers = ''
-      for (;;) {
-        const word = value
-        from = start
-        key = unescaped(matches(/^['"]/, word) ? cut(word, 1, -1) : word)
-        if (word === '[') yield behind()
-        // V8 leaves out the name of a static method that is called static.
-        if (!matches(/^(?:[({]|\.{3})$/, word)) next()
-        if (!matches(MODIFIES, `${word} ${value}`) || (word === 'async' && isOnNewLine())) break
-        modifiers += word
-        if (word === 'static') codeStart = start
-      }
-      const async = matches(/async/, modifiers)
-      const generator = matches(/\*/, modifiers)
-      if (value === '{') {
-        enter(false)
-        yield body()
-      } else if (value === '(') {
-        const isOwn = isTop && (!isClass || made.has(key))
-        const isPart = isOwn && isClass
-        if (isOwn && (matches(/et/, modifiers) || (isClass && key === 'constructor'))) throw constructing()
-        if (isPart) {
-          insert(first, -BODY_EDGE, 0, ';') // after a field without a semicolon
-          replace(codeStart, from, '*')
-        }
-        enter(isOwn, async, generator)
-        yield patterns()
-        next()
-        yield body()
-        if (isPart) {
-          if (made.has(key)) append(made.get(key), { isStatic: codeStart > first, async, from: codeStart, to: before })
-          if (generator) preemptible.delete(key) // stays what is iterated
-        }
-      } else {
-        if (isInClass) {
-          enter(false)
-        } else if (!matches(/^[:.]/, value)) { // the key is the name of a variable too
-          use(key, from, '{')
-          if (names) append(names, key)
-        }
-        if (matches(/^(?:[:=]|\.{3})$/, value)) yield behind(ELEMENT, value === '=' ? null : names)
-        if (isInClass) closeBlock()
-      }
-    }
-  }
-
-  // -------------------------------------------------------------------------------------- functions, classes
-
-  /**
-   * Enters code that is not run where it stands, or the function itself.
-   *
-   * @param {boolean} isOwn @param {any} [async] @param {any} [generator] @param {any} [arrow] @param {number} [from]
-   */
-  function enter(isOwn, async, generator, arrow, from) {
-    spoil()
-    openBlock(from)
-    zone = isOwn ? PARAMETERS : 'nested code'
-    within = guarded = false
-    inAsync = async
-    inGenerator = generator
-    isOurs &&= arrow
-    if (isOwn) {
-      if (async && generator) throw refusal('an async generator cannot be driven; write one that yields promises')
-      parameters = blockStart
-      isOurs = true
-      isArrow = arrow
-      isAsync = async
-      isGenerator = generator
-      isInside = true
-    }
-  }
-
-  /**
-   * A function, from that word on.
-   *
-   * @param {boolean} isDeclaration @param {boolean} async @param {boolean} [isTop]
-   * @returns {Generator<any, any, any>}
-   */
-  function* routine(isDeclaration, async, isTop = false) {
-    next()
-    const generator = value === '*'
-    if (generator) next()
-    const at = start
-    const key = isName ? unescaped(value) : ''
-    if (isName) next()
-    if (isDeclaration) {
-      use(key, at)
-      declare(key)
-      declare(key, top) // of sloppy code (Annex B.3.3)
-    }
-    enter(isTop, async, generator)
-    if (isTop) ownName = key
-    else if (!isDeclaration) declare(key)
-    yield patterns()
-    next()
-    yield body()
-  }
-
-  /**
-   * What is declared behind a word or a parenthesis.
-   *
-   * @param {string} [extent] @returns {Generator<any, any, any>}
-   */
-  function* patterns(extent) {
-    const where = value === 'var' ? top : declared
-    /** @type {string[]} */
-    const names = []
-    hazards++
-    yield behind(extent, names)
-    for (let i = 0; i < names.length; i++) where.add(names[i])
-  }
-
-  /**
-   * From its arrow on, or from the brace of a method that looked like one.
-   *
-   * @param {boolean} isTop @param {number} open where its parameters start @param {any} names @param {boolean} async
-   */
-  function arrow(isTop, open, names, async) {
-    const hasArrow = value === '=>' // or it is a method
-    enter(isTop, hasArrow && async, false, hasArrow, open)
-    for (let i = 0; i < names.length; i++) declare(names[i])
-    for (let i = calls.length; calls[--i]?.start >= open;) calls[i].zone = zone
-    return body()
-  }
-
-  /** From its arrow or brace on, to the end of what was entered. @returns {Generator<any, any, any>} */
-  function* body() {
-    const isOwn = zone === PARAMETERS
-    if (isOwn) {
-      parametersEnd = before
-    }
-    openBlock()
-    top = declared
-    if (value === '=>') next()
-    const isBlock = value === '{'
-    const from = start
-    let prologueEnd = isBlock ? end : start
-    if (isBlock) next()
-    while (isBlock && matches(/^['"]/, value)) {
-      if (peek(() => matches(CONTINUES, value) || matches(/^[.([`]/, value))) break
-      isStrict ||= matches(/^.use strict.$/, value)
-      next()
-      prologueEnd = endStatement()
-    }
-    if (isOwn) {
-      zone = ''
-      bodyStart = from
-      const gap = source[prologueEnd - 1] === '{' ? ' ' : '; '
-      // What is guarded begins behind it.
-      insert(prologueEnd, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-        () => (isBlock ? gap : '{ ') + (variables.size ? `let ${join(listOf(variables), ', ')}; ` : '') + entryPoint +
-          (isBlock ? '' : ' return ('))
-      if (isBlock) yield guardStatements()
-    }
-    if (isBlock) {
-      while (value !== '}') yield statement(true)
-      next()
-    } else {
-      yield expression(ELEMENT)
-      if (isOwn) insert(before, -BODY_EDGE, -1, ') }')
-    }
-    if (isOwn) bodyEnd = before
-    closeBlock()
-    closeBlock()
-  }
-
-  /** A class, from that word on. @param {boolean} isDeclaration @returns {Generator<any, any, any>} */
-  function* classRest(isDeclaration, isTop = false) {
-    spoil()
-    next()
-    const key = isName ? unescaped(value) : ''
-    if (isName) next()
-    if (isDeclaration) declare(key)
-    openBlock()
-    isStrict = true
-    declare(key)
-    if (value === 'extends') yield behind(ELEMENT)
-    next()
-    yield members(true, null, isTop)
-    closeBlock()
-    next()
-  }
-
-  // --------------------------------------------------------------------------------------------- statements
-
-  /** @returns {number} where the statement ends */
-  function endStatement() {
-    if (value === ';' || value === ':') next()
-    return before
-  }
-
-  /** @param {boolean} isList */
-  const isDeclaring = isList => {
-    if (value !== 'let' || !isList) return value === 'var' || value === 'const'
-    return peek(() => isName ? !matches(CONTINUES, value) : matches(/^[[{]$/, value))
-  }
-
-  /** A label, which may be called `yield`. */
-  function renameLabel() {
-    const text = unescaped(value) === 'yield' && isOurs && !isGenerator ? `${our}yield` : value
-    replace(start, end, text)
-    return text
-  }
-
-  /**
-   * @param {boolean} isList whether it stands where declarations may
-   * @param {string} [label] @param {number} [first] where that starts
-   * @returns {Generator<any, any, any>}
-   */
-  function* statement(isList, label = '', first = start) {
-    const from = start
-    let isCall = false
-    const isAsync = value === 'async' && peek(() => value === 'function' && !isOnNewLine())
-    if (isAsync) next()
-    const word = value
-    switch (word) {
-      case '{':
-        openBlock()
-        next()
-        while (value !== '}') yield statement(true)
-        closeBlock()
-        next()
-        return
-      case 'if': case 'switch': case 'with': case 'try': {
-        if (word === 'with' && zone === '') words.add(word)
-        let part
-        do {
-          part = value
-          openBlock()
-          next()
-          guarded ||= word === 'try'
-          if (value === '(' && part !== 'else') {
-            yield part === 'catch' ? patterns() : behind()
-            next()
-          }
-          within ||= word === 'with'
-          yield statement(false) // the body of a switch reads as a block with labels
-          closeBlock()
-        } while (matches(/^if else$| (?:catch|finally)$/, `${part} ${value}`))
-        return
-      }
-      case 'for': case 'while': case 'do':
-        yield loopStatement(label, first)
-        return
-      case 'function':
-        yield routine(true, isAsync)
-        return
-      case 'class':
-        yield classRest(true)
-        return
-      case 'return': {
-        /** @type {typeof pieces} */
-        const read = []
-        let first = 0
-        hasExits = true
-        do {
-          const at = end
-          next()
-          first ||= start
-          if (read.length === 0 && isOnNewLine()) break
-          yield expression(PIECE)
-          append(read, { at, to: before, hazards })
-        } while (matches(/^[?:,]$/, value))
-        if (!guarded) returned.set(first, before)
-        pieces = read
-        break
-      }
-      case 'throw':
-        hasExits = true
-      // falls through
-      case 'case': case 'default':
-        yield behind()
-        break
-      case 'break': case 'continue': case 'debugger':
-        next()
-        if (isName && !isOnNewLine()) {
-          hasExits = true
-          renameLabel()
-          next()
-        }
-        break
-      default:
-        if (isDeclaring(isList)) {
-          yield patterns()
-        } else if (isName && source[afterSpace()] === ':') {
-          label += `${renameLabel()}: `
-          next()
-          next()
-          yield statement(false, label, first)
-          return
-        } else {
-          isCall = yield expression()
-        }
-    }
-    const to = endStatement()
-    if (to <= from) next() // at last there is nothing to read
-    if (zone !== '') return
-    if (!isCall) {
-      // A line that is to begin with a parenthesis would go on with the line before it.
-      if (isList && word === 'await') insert(from, STATEMENT_EDGE, Infinity, ';')
-      else if (isList) listed.add(from)
-      return
-    }
-    spoil()
-    points++
-    isLeaf &&= from === guardsStart
-    if (isList) insert(from, STATEMENT_EDGE, to, `${point()} `)
-    else enclose(from, to, STATEMENT_EDGE, `{ ${point()} `, ' }')
-  }
-
-  /**
-   * The statements that the function begins with may end it before it needs to be a generator: `if (...) return ...`,
-   * and one that is `return ... ? ... : ...`, which becomes two.
-   *
-   * @returns {Generator<any, any, any>}
-   */
-  function* guardStatements() {
-    const count = hazards
-    guardsStart = start
-    while (value === 'if') {
-      yield statement(true)
-      if (hazards > count) return
-      append(guardEnds, before)
-    }
-    if (value !== 'return') return
-    yield statement(true)
-    if (pieces.length !== 3 || pieces[1].hazards > count || source[pieces[2].at - 1] !== ':') return
-    append(guardEnds, pieces[1].to)
-    for (let i = 0; i < 3; i++) {
-      const { at, to } = pieces[i]
-      replace(at - (i ? 1 : 6), at, ['if', 'return', '; return'][i])
-      enclose(at, to, BODY_EDGE, ' (', ')')
-    }
-  }
-
-  /** @returns {Generator<any, any, any>} */
-  function* branch() {
-    const from = start
-    yield statement(false)
-    return [from, before]
-  }
-
-  /** @param {string} label @param {number} first where that starts @returns {Generator<any, any, any>} */
-  function* loopStatement(label, first) {
-    const word = value
-    const from = start
-    const isDo = word === 'do'
-    const isFor = word === 'for'
-    spoil()
-    openBlock()
-    isPlain = hasCalls = hasMembers = hasExits = false
-    next()
-    let inner
-    if (isDo) {
-      inner = yield branch()
-      next()
-    }
-    const isAwait = value === 'await'
-    if (isAwait) next()
-    let isDeclared = false
-    /** Where those of its head start and end that semicolons, `of` or `in` part. @type {[number, number][]} */
-    const parts = []
-    do {
-      const isFirst = isFor && !parts.length
-      next()
-      const from = start
-      const declares = isDeclaring(isFirst)
-      isDeclared ||= declares
-      yield (declares ? patterns : expression)(isFirst ? HEAD : LIST)
-      append(parts, [from, start])
-    } while (value !== ')')
-    const close = end
-    next()
-    const { 0: bodyFrom, 1: bodyTo } = inner ?? (yield branch())
-    const to = endStatement()
-    const isChunked = budgeted && !within && !isPlain && parts.length !== 2
-    isPlain = true // what is around it
-    closeBlock()
-    if (zone !== '') return
-    isLeaf = false
-    if (isChunked) {
-      // A counted point in a loop costs more by the yield that the compiler finds there than by the counting. So where
-      // nothing in it may yield, or keep one of its variables, the loop is cut into chunks of a budget:
-      //
-      //   for (init; test; update) body  ->  for (init;;) {
-      //                                        for (; (test) && there are points left; update) body
-      //                                        if (it has ended) break
-      //                                        if (the job is to hand over) yield
-      //                                      }
-      //
-      // Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
-      // not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
-      // cut it, it is looked at. A round whose point was the yield is not counted again.
-      const count = variable('left')
-      const settle = ` if (${left} < 0) ${left} = ${count};`
-      const { 0: testFrom, 1: testTo } = parts[parts.length >> 1]
-      const isTested = testFrom < testTo
-      const check = hasCalls ? `(${count} = --${left}) > 0`
-        : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-      const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; if (${our}over()) yield; ${count} = 0;`]
-        : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-            `if (${our}over()) yield;`]
-      const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !isTested ? [check, '']
-        : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
-      insert(isFor ? testFrom : from, STATEMENT_EDGE, to, `${isFor ? '' : 'for (;'};) { ${begin}` +
-        `${isDo ? `if (${check}) ` : ''}${label}${isFor ? 'for (; ' : ''}`)
-      enclose(testFrom, testTo, BODY_EDGE, opening, closing)
-      replace(first, from, '')
-      insert(to, -STATEMENT_EDGE, from, `;${stop} if (${count} > 0) break; ${pause} ` +
-        `if (${left} < 1) ${left} = 1; ${left}++ }`)
-      return
-    }
-    if (isAwait) {
-      // Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop.
-      const iterator = `${our}iterator`
-      const step = `${our}step`
-      const error = `${our}error`
-      enclose(first, to, STATEMENT_EDGE,
-        () => `{ const ${iterator} = ${our}iterate(${edited(parts[1][0], parts[1][1])}); let ${step}; try { `,
-        ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
-        `finally { if (${step}) yield ${iterator}.return() } }`)
-      replace(from, close, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
-      // An object pattern at the beginning of a statement would be a block.
-      enclose(bodyFrom, bodyTo, BODY_EDGE,
-        () => `{ ${isDeclared ? '' : '0, '}${edited(parts[0][0], parts[0][1])} = ${step}.value; `, ' }')
-    }
-    if (source[bodyFrom] === '{') insert(bodyFrom + 1, BODY_EDGE, bodyTo, ` ${point()}`)
-    else enclose(bodyFrom, bodyTo, BODY_EDGE, `{ ${point()} `, ' }')
-  }
-
-  // -------------------------------------------------------------------------------------------------- whole
-
-  /** @returns {Generator<any, any, any>} */
-  function* whole() {
-    next()
-    const first = value
-    const second = peek(() => value)
-    if (first === 'class' && second !== '(') {
-      if (!isClass) throw constructing()
-      yield classRest(false, true)
-    } else if (isClass) {
-      throw wrongType('fn', 'a class or an object with methods', fn)
-    } else if (first === 'function' || first === '(' || second === '=>' ||
-      (first === 'async' && (second === '(' || isAsyncWord()))) {
-      isOurs = true
-      yield expression(TOP)
-    } else {
-      yield members(false, null, true)
-    }
-  }
-
-  readNested(whole())
-  entryPoint = point()
-  const ownArguments = pick(mentionsOf('arguments'), ({ isHidden }) => !isHidden)
-  if (!evaluate) {
-    if (free.has('super') && !home && !isClass) {
-      throw refusal('super needs its object, { home }, or the whole, { methods: [...] }')
-    }
-    if (isArrow && (ownArguments.length || free.has('new.target') || (free.has('this') && !('this' in options)))) {
-      throw refusal('this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
-        '{ evaluate: s => eval(s) }')
-    }
-  }
-
-  // What the names that it uses, and does not declare, shall mean.
-  pick(values, key => (free.has(key) || words.has('eval')) && bindings.set(key, scope[key]))
-  /** @type {any} */
-  let self = null
-  const own = () => self
-  const isNamed = ownName !== ''
-  ownName ||= fn.name
-  const quoted = stringify(fn.name)
-  /** Whether its name is one that cannot be assigned to, as that of a function expression. */
-  let isConstant = false
-  let isVisible = false
+/**
+ * Finds what the names that the source does not declare shall mean.
+ *
+ * @param {Draft} draft @param {string} ownName
+ * @param {boolean} isNamed whether the source has that name
+ * @returns {string[]} those that mean nothing
+ */
+function resolveNames(draft, ownName, isNamed) {
+  const { fn, options, label, free, bindings, links } = draft
+  const { scope = {}, evaluate, calls } = options
+  const { table, live, values, mayCome } = links
+  pick(values, key => (free[key] || draft.tree.scope.hasEval) && bindings.set(key, scope[key]))
   if (evaluate) {
     // `s => eval(s)` hides a variable called s.
     const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
     const name = /[^\s,]+/g
     for (let match; (match = exec(name, list));) {
       const key = match[0]
-      if (free.has(key) && !(key in scope) && !table.has(key) && !live.has(key)) {
-        throw refusal(`a variable ${key} is hidden by the parameter of evaluate; rename that`)
+      if (free[key] && !(key in scope) && !table.has(key) && !live.has(key)) {
+        throw refusal(label, `a variable ${key} is hidden by the parameter of evaluate; rename that`)
       }
     }
     try {
-      isVisible = free.has(ownName) && fn === evaluate(ownName)
+      draft.isVisible = !!free[ownName] && fn === evaluate(ownName)
     } catch {} // not there, or not initialized yet
   }
-  if (free.has(ownName) && !table.has(ownName) && !bindings.has(ownName) && (isVisible || isNamed) && !isClass) {
-    enlist(ownName, own)
-    isConstant = !isVisible
-    if (isConstant) bindings.set(ownName, fn)
+  if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (draft.isVisible || isNamed)) {
+    table.set(ownName, { callee: undefined, get: draft.own })
+    if (!draft.isVisible) bindings.set(ownName, fn)
   }
   /** @type {string[]} */
   const lost = []
-  if (!evaluate) {
-    free.forEach((/** @type {Mention[]} */ mentions, /** @type {string} */ key) => {
-      if (mayCome(key) && !table.has(key) && !bindings.has(key) && find(mentions, ({ isCall }) => isCall)) {
-        enlist(key, () => delegable(key, callees[key]))
-      }
-      if (bindings.has(key) || live.has(key)) return
-      const callee = table.get(key)?.callee
-      if (callee) bindings.set(key, originalOf(callee))
-      else if (isUnknown(key)) append(lost, key)
-    })
-  }
-
-  /** Optional links that are written already. @type {Set<number>} */
-  const linked = emptySet()
-  pick(calls, delegate)
-  replaceWords()
-  sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
-    a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
-  return isClass ? linkClass() : link()
-
-  /**
-   * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the
-   * chain short before it cuts it short with it:
-   *
-   *   a.b(c)      ->  ($result = $call(($object = a).b).call($object, c), ...)
-   *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $call($object.b).call($object, c), ...).d)
-   *
-   * @param {Call} call
-   */
-  function delegate({ key, mention, start, end, open, dot, lead, links, chain, zone, inGenerator, isSuper }) {
-    const isAlone = chain.end === end
-    const way = isAlone && (lead === 'await' || (isAsync && returned.get(start) === end)) ? 'awaited' : 'call'
-    const enter = bind(way, (/** @type {any} */ callee) => wayOf(callee, way))
-    const assigning = `(${our}result = `
-    let begin = start
-    if (mention) {
-      const found = !mention.isHidden && table.get(key)
-      if (!found) return
-      const { callee, get } = found
-      const isOwn = get === own
-      if (zone !== '') {
-        if (isOwn || inGenerator) return
-        let line = 1
-        let lineStart = 0
-        const ends = new RegExp(LINE_END, 'g')
-        for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
-        throw new SyntaxError(`${label}: ${key}() in ${zone} (line ${line}, column ${start - lineStart + 1}) ` +
-          'cannot yield; move it into the function itself')
-      }
-      const isRaw = isGenerator && isAlone && matches(/^(?:yield|\*)$/, lead)
-      if (isOwn && !isRaw && !isVisible && isAsync && way === 'call') return // the original runs beside its caller
-      if (isGenerator && isOwn && !isRaw) return // it makes an iterator
-      write(mention, isRaw ? `${bind(`generator_${key}`, get)}()`
-        : callee ? bind(`${way}_${key}`, wayOf(callee, way))
-          : !isOwn ? `${bind(`${way}_${key}`, () => wayOf(get(), way))}()`
-            : isVisible ? `${enter}(${key})` : `${our}enter`)
-      pick(links, link => replace(link[0], link[0] + 2, ''))
-      if (isRaw) return
-      insert(start, EXPRESSION_EDGE, end, assigning)
-    } else {
-      if (zone !== '' || !preemptible.has(key) || find(links, link => link[0] < dot && link[1] === '(')) return
-      const object = variable('object')
-      let callAt = -1
-      for (let i = 0; i < links.length; i++) {
-        const { 0: at, 1: next } = links[i]
-        if (at > dot) {
-          callAt = at
-          continue
-        }
-        if (!linked.has(at)) {
-          enclose(begin, chain.end, EXPRESSION_EDGE, `((${object} = `, ')')
-          insert(at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
-          replace(at, at + 2, next === '[' ? object : `${object}.`)
-        }
-        linked.add(at)
-        begin = at
-      }
-      const opening = begin === dot || isSuper ? '' : `(${object} = `
-      const calling = `), ${isSuper ? 'this' : object}, `
-      if (opening !== '') insert(dot, -EXPRESSION_EDGE, begin, ')')
-      if (callAt < 0) {
-        insert(begin, EXPRESSION_EDGE, end, `${assigning}${our}invoke(${enter}(${opening}`)
-        replace(open, open + 1, calling)
-      } else {
-        enclose(begin, chain.end, EXPRESSION_EDGE, `(${assigning}${opening}`, ')')
-        replace(callAt, open + 1, `) == null ? undefined : ${assigning}${our}invoke(${enter}(${our}result${calling}`)
-        begin = callAt
-      }
+  if (evaluate) return lost
+  const keys = keysOf(free)
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]
+    if (mayCome(key) && !table.has(key) && !bindings.has(key) && find(free[key], isCalled)) {
+      table.set(key, { callee: undefined, get: () => delegable(key, calls[key]) })
     }
-    insert(end, -EXPRESSION_EDGE, begin, `, ${our}pending.length ? yield ${our}pending.pop() : ` +
-      `${variable('result')})`)
-    if (listed.delete(start)) insert(start, STATEMENT_EDGE, Infinity, ';')
+    if (bindings.has(key) || live.has(key)) continue
+    const callee = table.get(key)?.callee
+    if (callee) bindings.set(key, originalOf(callee))
+    else if (isUnknown(key)) append(lost, key)
   }
+  return lost
+}
 
-  /**
-   * What is preemptible is a generator function, or the original of one that is to be called instead.
-   *
-   * @param {any} callee @param {'call' | 'awaited'} way
-   */
-  function wayOf(callee, way) {
-    const found = (callee === fn ? self : callee)?.[known]?.[way]
-    if (found) return found
-    if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
-    let target = callee
-    table.forEach(({ get }) => {
-      const others = valueOf(get)?.[known]
-      if (others?.original === callee) target = others[way]
-    })
-    return target
+// Planning
+
+/** Parts of the text that make it quicker, and not different: without any of them it is right. */
+const optimisations = { chunk, guard, leaf }
+
+/** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
+function isInWith(node, own) {
+  if (own.facts.hasWith) for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
+  return false
+}
+
+/**
+ * A point. In the body of a `with` no name is sure to be ours; `super` is.
+ *
+ * @param {Draft} draft @param {Node} node @param {Node} own
+ */
+const pointIn = ({ options, our }, node, own) => options.budgeted === false ? 'yield;'
+  : `if (--${isInWith(node, own) ? 'super.' : ''}${our}budget.left <= 0) yield;`
+
+/** @param {Node} node of any kind @returns {boolean} whether it is a statement, and but a chain that ends with a call */
+function isCallStatement({ type, start, expression }) {
+  if (type !== 'ExpressionStatement' || expression.start !== start) return false
+  const { type: kind } = expression.type === 'ChainExpression' ? expression.expression : expression
+  return LISTS[kind] === 'calls' && kind !== 'NewExpression'
+}
+
+/** Whether a statement stands where declarations may. @param {Node} statement */
+const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type === 'SwitchCase'
+
+/** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
+const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
+  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node) || isCallStatement(node)
+
+/**
+ * Plans the body of a function: points where the body of a loop begins and before statements that are calls, delegated
+ * calls, and what is awaited.
+ *
+ * @param {Draft} draft @param {Node} own
+ */
+function planBody(draft, own) {
+  const { source, our } = draft
+  const { facts } = own
+  const { from } = bodyOf(source, own)
+  /** Where expressions begin statements; with a parenthesis the line before would go on. @type {Set<number>} */
+  const listed = emptySet()
+  pick(facts.statements, statement => {
+    const { start, end } = statement
+    if (!isCallStatement(statement)) return isInList(statement) && listed.add(start)
+    const point = pointIn(draft, statement, own)
+    if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
+    else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
+  })
+  /** @param {number} start of what now begins with a parenthesis */
+  const part = start => listed.delete(start) && insert(draft, start, STATEMENT_EDGE, Infinity, ';')
+  const inner = [facts]
+  while (inner.length) {
+    const { calls, functions, isGenerator } = takeLast(inner)
+    pick(functions, nested => append(inner, nested))
+    if (isGenerator) continue
+    if (calls !== facts.calls) pick(calls, call => refuseToYield(draft, call, 'nested code'))
+    else pick(calls, call => call.start < from && refuseToYield(draft, call, 'its parameters'))
   }
+  for (let i = facts.calls.length; i-- > 0;) { // of a chain the first come first
+    const call = facts.calls[i]
+    if (call.start >= from && delegate(draft, call, own)) part(call.start)
+  }
+  pick(facts.awaits, ({ start, end }) => {
+    part(start)
+    replace(draft, start, start + 5, `(yield ${our}wait(`)
+    insert(draft, end, -EXPRESSION_EDGE, start, '))')
+  })
+  pick(facts.loops, loop => planLoop(draft, loop, own))
+}
 
-  /** What would mean something else in a generator, or must not be assigned to, is reached through an object. */
-  function replaceWords() {
-    if (isArrow && evaluate && !home && free.has('super')) {
-      pick(mentionsOf('super'), mention => write(mention, `${our}super`))
-      pick(superCalls, open => replace(open, open + 1, `.call(${our}super(), `))
+/** @param {Draft} draft @param {Node} loop @param {Node} own */
+function planLoop(draft, loop, own) {
+  if (optimisations.chunk(draft, loop, own)) return
+  const { start, end } = loop.body
+  const point = pointIn(draft, loop.body, own)
+  if (loop.await) planForAwait(draft, loop)
+  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, ` ${point}`)
+  else enclose(draft, start, end, BODY_EDGE, `{ ${point} `, ' }')
+}
+
+/** Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop. @param {Draft} draft @param {Node} loop */
+function planForAwait(draft, loop) {
+  const { source, our } = draft
+  const { start, end, left, right, body } = loop
+  const open = seek(source, '(', start)
+  const of = seek(source, 'of', left.end)
+  const close = pastParentheses(source, right.end) - 1
+  const iterator = `${our}iterator`
+  const step = `${our}step`
+  const error = `${our}error`
+  enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
+    [`{ const ${iterator} = ${our}iterate(`, range(draft, pastSpace(source, of + 2), close), `); let ${step}; try { `],
+    ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
+      `finally { if (${step}) yield ${iterator}.return() } }`)
+  replace(draft, start, close + 1, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
+  // An object pattern at the beginning of a statement would be a block.
+  enclose(draft, body.start, body.end, BODY_EDGE,
+    [`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`, range(draft, pastSpace(source, open + 1), of), ` = ${step}.value; `], ' }')
+}
+
+/** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
+function labelsOf(draft, statement) {
+  let text = ''
+  for (; statement.parent.type === 'LabeledStatement'; statement = statement.parent) {
+    text = `${labelOf(draft, statement.parent.label)}: ${text}`
+  }
+  return { start: statement.start, text }
+}
+
+/** A label may be called `yield`, where no generator was. @param {Draft} draft @param {Node} label */
+const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
+
+/**
+ * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds there
+ * than by the counting. So where nothing in it may yield, or keep one of its variables:
+ *
+ *   for (init; test; update) body  ->  for (init;;) {
+ *                                        for (; (test) && there are points left; update) body
+ *                                        if (it has ended) break
+ *                                        if (the job is to hand over) yield
+ *                                      }
+ *
+ * Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
+ * not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
+ * cut it, it is looked at. A round whose point was the yield is not counted again.
+ *
+ * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
+ */
+function chunk(draft, loop, own) {
+  const { source, our, options } = draft
+  const { type, start, end, init, test, body } = loop
+  if (options.budgeted === false || loop.left || isInWith(loop, own)) return false
+  let hasCalls = false
+  /** Whether it has members or iterates, which may run code that nobody sees. */
+  let hasMembers = false
+  /** Whether a statement in it may leave it. */
+  let hasExits = false
+  const stays = some(loop, node => {
+    if (node !== loop && staysInPlace(draft, node)) return true
+    const isMath = startsWith(source, 'Math.', node.start) // which leaves the budget alone
+    const { type } = node
+    hasCalls ||= (LISTS[type] === 'calls' || type === 'ImportExpression') && !isMath
+    hasMembers ||= type === 'MemberExpression' ? !node.computed && !isMath : matches(/^(?:Array|Object|TemplateL)/, type)
+    hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
+  })
+  if (stays) return false
+  const isFor = type === 'ForStatement'
+  const isDo = type === 'DoWhileStatement'
+  const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
+  const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
+  const testTo = !test ? testFrom : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
+  const left = `${our}budget.left`
+  const count = variable(draft, 'left')
+  const settle = ` if (${left} < 0) ${left} = ${count};`
+  const check = hasCalls ? `(${count} = --${left}) > 0`
+    : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
+  const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; if (${our}over()) yield; ${count} = 0;`]
+    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
+        `if (${our}over()) yield;`]
+  const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
+    : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
+  const labels = labelsOf(draft, loop)
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, `${isFor ? '' : 'for (;'};) { ${begin}` +
+    `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`)
+  enclose(draft, testFrom, testTo, BODY_EDGE, opening, closing)
+  replace(draft, labels.start, start, '')
+  insert(draft, end, -STATEMENT_EDGE, start, `;${stop} if (${count} > 0) break; ${pause} ` +
+    `if (${left} < 1) ${left} = 1; ${left}++ }`)
+  return true
+}
+
+/** Whether a call, at the end of its chain, is waited for: as `await f()` is, and what an async function returns. @param {Node} call @param {Node} own */
+function isAwaited({ parent }, own) {
+  if (parent.type === 'ChainExpression') parent = parent.parent
+  if (parent.type === 'AwaitExpression') return true
+  if (!own.async || parent.type !== 'ReturnStatement') return false
+  for (let node = parent; node !== own; node = node.parent) if (node.type === 'TryStatement') return false
+  return true
+}
+
+/** What is called. @param {Node} call @returns {Node} */
+const calledIn = ({ callee, tag }) => callee ?? tag
+
+/** @param {Node} node @returns {boolean} whether it is what is called, by no `new` */
+const isCalled = node => node.parent.type !== 'NewExpression' && calledIn(node.parent) === node
+
+/** What the name of what is called stands for, if that may be preemptible. @param {Draft} draft @param {Node} call */
+function linkOf({ links }, call) {
+  const { type, name, variable, scope } = calledIn(call)
+  const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' && !isHidden(scope)
+  return isFree ? links.table.get(name) : undefined
+}
+
+/** Calls of names have to be where they can yield. @param {Draft} draft @param {Node} call @param {string} zone */
+function refuseToYield(draft, call, zone) {
+  const found = linkOf(draft, call)
+  if (!found || found.get === draft.own) return
+  const { label, source } = draft
+  const { name, start } = calledIn(call)
+  let line = 1
+  let lineStart = 0
+  const ends = new RegExp(LINE_END, 'g')
+  for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
+  throw new SyntaxError(`${label}: ${name}() in ${zone} (line ${line}, column ${start - lineStart + 1}) cannot yield; ` +
+    'move it into the function itself')
+}
+
+/** Whether a chain goes on behind a node. @param {Node} node */
+function goesOnAfter(node) {
+  const { type, object, callee, tag } = node.parent
+  return object === node || tag === node || (callee === node && type === 'CallExpression')
+}
+
+/**
+ * The chain that a call is in: its optional links, the last first, and where it ends.
+ *
+ * @param {Node} call @returns {{ links: Node[], end: number }}
+ */
+function chainOf(call) {
+  if (call.chain) return call.chain
+  let top = call
+  while (goesOnAfter(top)) top = top.parent
+  const chain = { links: /** @type {Node[]} */ ([]), end: top.end }
+  const isOptional = top.parent.type === 'ChainExpression'
+  for (let node = top; node; node = node.object ?? calledIn(node)) {
+    node.chain = chain
+    if (isOptional && node.optional) append(chain.links, node)
+  }
+  return chain
+}
+
+/**
+ * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the
+ * chain short before it cuts it short with it:
+ *
+ *   a.b(c)      ->  ($result = $call(($object = a).b).call($object, c), ...)
+ *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $call($object.b).call($object, c), ...).d)
+ *
+ * @param {Draft} draft @param {Node} call @param {Node} own the function that it is in
+ * @returns {boolean} whether it begins with a parenthesis now
+ */
+function delegate(draft, call, own) {
+  const { source, our, links, written, isVisible } = draft
+  const { type, start, end, parent, optional } = call
+  const callee = calledIn(call)
+  const isAlone = !goesOnAfter(call)
+  const way = isAlone && isAwaited(call, own) ? 'awaited' : 'call'
+  const enter = () => bind(draft, way, (/** @type {any} */ callee) => wayOf(draft, callee, way))
+  const assigning = `(${our}result = `
+  let begin = start
+  if (callee.type === 'Identifier') {
+    const found = linkOf(draft, call)
+    if (!found) return false
+    const { name } = callee
+    const { callee: value, get } = found
+    const isOwn = get === draft.own
+    const isRaw = own.generator && isAlone && parent.type === 'YieldExpression'
+    // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the original does.
+    if (isOwn && !isRaw && (own.generator || (own.async && !isVisible && way === 'call'))) return false
+    written.add(call)
+    write(draft, callee, isRaw ? `${bind(draft, `generator_${name}`, get)}()`
+      : value ? bind(draft, `${way}_${name}`, wayOf(draft, value, way))
+        : !isOwn ? `${bind(draft, `${way}_${name}`, () => wayOf(draft, get(), way))}()`
+          : isVisible ? `${enter()}(${name})` : `${our}enter`)
+    if (optional) {
+      const at = seek(source, '?.', callee.end)
+      replace(draft, at, at + 2, '')
+    }
+    if (isRaw) return false
+    insert(draft, start, EXPRESSION_EDGE, end, assigning)
+  } else {
+    const { object, property, computed } = callee
+    const isMember = type === 'CallExpression' && callee.type === 'MemberExpression' && callee.start === start
+    if (!isMember || computed || !links.preemptible.has(nameOf(property))) return false
+    const chain = chainOf(call)
+    const optionals = pick(chain.links, link => link.end <= end)
+    if (find(optionals, link => link.callee && link !== call)) return false
+    written.add(call)
+    const isSuper = object.type === 'Super'
+    const dot = seek(source, callee.optional ? '?.' : '.', object.end)
+    const open = seek(source, '(', callee.end)
+    const receiver = isSuper ? 'this' : variable(draft, 'object')
+    for (let i = optionals.length; i-- > 0;) {
+      const link = optionals[i]
+      if (link === call) continue
+      const at = seek(source, '?.', link.object.end)
+      if (!written.has(link)) {
+        enclose(draft, begin, chain.end, EXPRESSION_EDGE, `((${receiver} = `, ')')
+        insert(draft, at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
+        replace(draft, at, at + 2, link.computed ? receiver : `${receiver}.`)
+        written.add(link)
+      }
+      begin = at
+    }
+    const opening = begin === dot || isSuper ? '' : `(${receiver} = `
+    const calling = `), ${receiver}, `
+    if (opening !== '') insert(draft, dot, -EXPRESSION_EDGE, begin, ')')
+    if (optional) {
+      const at = seek(source, '?.', callee.end)
+      enclose(draft, begin, chain.end, EXPRESSION_EDGE, `(${assigning}${opening}`, ')')
+      replace(draft, at, open + 1, `) == null ? undefined : ${assigning}${our}invoke(${enter()}(${our}result${calling}`)
+      begin = at
+    } else {
+      insert(draft, begin, EXPRESSION_EDGE, end, `${assigning}${our}invoke(${enter()}(${opening}`)
+      replace(draft, open, open + 1, calling)
+    }
+  }
+  insert(draft, end, -EXPRESSION_EDGE, begin,
+    `, ${our}pending.length ? yield ${our}pending.pop() : ${variable(draft, 'result')})`)
+  return true
+}
+
+/** @param {Node} key of a member @returns {string} with the # of a private one */
+const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : name
+
+/**
+ * What is preemptible is a generator function, or the original of one that is to be called instead.
+ *
+ * @param {Draft} draft @param {any} callee @param {'call' | 'awaited'} way
+ */
+function wayOf({ fn, self, links }, callee, way) {
+  const found = (callee === fn ? self : callee)?.[known]?.[way]
+  if (found) return found
+  if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
+  let target = callee
+  links.table.forEach(({ get }) => {
+    const others = valueOf(get)?.[known]
+    if (others?.original === callee) target = others[way]
+  })
+  return target
+}
+
+/**
+ * Has names be reached through an object that would mean something else in a generator, or must not be assigned to.
+ *
+ * @param {Draft} draft @param {Node} own @param {string} ownName
+ */
+function replaceWords(draft, own, ownName) {
+  const { fn, options, label, source, our, free, helpers, links, bindings, written, text } = draft
+  const { isArrow, isGenerator } = own.facts
+  /** @param {Node[]} nodes @param {string} key of the object @param {string} get @param {string} set */
+  const reach = (nodes, key, get, set) => {
+    for (let i = 0; i < nodes.length; i++) {
+      const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
+      write(draft, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
+    }
+    if (nodes.length) append(helpers, `const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
+  }
+  /** @param {string} key @returns {Node[]} */
+  const mentionsOf = key =>
+    pick(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && written.has(node.parent)))
+  /** @param {string} key */
+  const reachName = key => {
+    const nodes = mentionsOf(key)
+    reach(nodes, key, key, find(nodes, isTarget) ? `${key} = value` : '')
+  }
+  if (isArrow) {
+    /** Those of the arrow function, and of arrow functions in it. @type {Node[]} */
+    const words = []
+    const ours = [own.facts]
+    while (ours.length) {
+      const facts = takeLast(ours)
+      pick(facts.words, word => append(words, word))
+      pick(facts.functions, inner => inner.isArrow && append(ours, inner))
+    }
+    if (options.evaluate && !options.home && own.facts.usesSuper) {
+      pick(words, ({ type, start, end, parent }) => {
+        if (type !== 'Super') return
+        replace(draft, start, end, `${our}super`)
+        if (!isCalled(parent) || parent.parent.optional) return
+        const open = seek(source, '(', parent.end)
+        replace(draft, open, open + 1, `.call(${our}super(), `)
+      })
       append(helpers, `const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
         'set: (_, key, value) => (super[key] = value, true) });')
     }
-    const isTarget = (/** @type {Mention} */ { lead, after }) => matches(ASSIGNS, after) || matches(ASSIGNS, lead) ||
-      matches(/^(?:of|in)$/, after)
-    /** @param {string} key @returns {Mention[]} */
-    const unwritten = key => pick(mentionsOf(key), ({ isHidden, isWritten }) => !isHidden && !isWritten)
-    /** @param {Mention[]} mentions @param {string} key of the object @param {string} get @param {string} set */
-    const reach = (mentions, key, get, set) => {
-      for (let i = 0; i < mentions.length; i++) {
-        const mention = mentions[i]
-        const text = `${our}${key}.${mention.lead === 'typeof' ? 'typed' : 'value'}`
-        write(mention, mention.isCall ? `(0, ${text})` : text)
-      }
-      if (mentions.length) append(helpers, `const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
-    }
-    for (let i = 0; i < OWN_WORDS.length; i++) {
-      const word = OWN_WORDS[i]
-      if (word === 'super' || (word === 'yield' ? isGenerator : !isArrow)) continue
-      const mentions = word === 'arguments' ? ownArguments : mentionsOf(word)
-      const isGiven = word === 'this' && 'this' in options
-      // Behind `this` and `new.target`, what looks like an assignment begins the next line: `--a`.
-      reach(mentions, word === 'new.target' ? 'target' : word, isGiven ? bind('given', options.this) : word,
-        matches(/^[ay]/, word) && find(mentions, isTarget) ? `${word} = value` : '')
-    }
-    live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
-      const mentions = unwritten(key)
-      const refuse = () => {
-        throw refusal(`${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
-      }
-      if (find(mentions, isTarget)) refuse()
-      reach(mentions, `variable_${key}`, `${bind(`get_${key}`, () => originalOf(get()))}()`,
-        `${bind(`set_${key}`, refuse)}()`)
+    const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'
+    reach(pick(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
+    reach(pick(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
+    reachName('arguments')
+  }
+  if (!isGenerator) reachName('yield')
+  if (holds(text, 'yield') || (isArrow && holds(text, 'arguments'))) {
+    some(own, node => {
+      const { type, name, variable, parent } = node
+      const isYield = name === 'yield' && !isGenerator
+      if (type !== 'Identifier' || !(isYield || (isArrow && name === 'arguments'))) return
+      if (parent.label === node) replace(draft, node.start, node.end, labelOf(draft, node))
+      else if (variable && isOurs(variable.scope.facts, own)) write(draft, node, our + name)
     })
-    // Assignments to the name of a function expression have no effect, or throw in strict code.
-    const mentions = unwritten(ownName)
-    if (isConstant && find(mentions, (/** @type {Mention} */ mention) => isTarget(mention) || matches(/^[,\]}]$/, mention.after))) {
-      const original = bind('original', fn)
-      const assignment = `${ownName} = value })()`
-      reach(pick(mentions, ({ isStrict }) => !isStrict), 'name', original, `(function ${ownName}() { ${assignment}`)
-      reach(pick(mentions, ({ isStrict }) => isStrict), 'strictName', original,
-        `(function ${ownName}() { 'use strict'; ${assignment}`)
-    }
   }
-
-  /**
-   * A function that begins a call, and does without a generator where it can. Statements that may end the function
-   * before it needs to be one are done there, and one more argument tells the generator so.
-   */
-  function entry() {
-    const given = cut(source, parameters, parametersEnd)
-    const isPlain = matches(/^[\w\s$(),]*$/, given) && budgeted && !isGenerator &&
-      !isAsync && !find(listOf(words), word => isArrow || word !== 'this')
-    const hasThis = words.has('this')
-    const name = /[\w$]+/g
-    // In sloppy code, some may have the same name.
-    for (let match; isPlain && (match = exec(name, given));) append(parameterNames, match[0])
-    const list = join(parameterNames, ', ')
-    /** @param {string} callee */
-    const call = (callee, more = '') => !isPlain ? `${our}apply(${our}${callee}, this, arguments)`
-      : `${our}${hasThis ? `invoke(${our}${callee}, this, ` : `${callee}(`}${list}${list && more && ', '}${more})`
-    const begin = `function (${list}) { `
-    const going = `return ${our}run(${call('self')}) }`
-    if (isPlain && isLeaf && !variables.has(`${our}result`)) {
-      return `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ` +
-        `${going})(${isArrow ? source : `function ${cut(source, parameters)}`})`
+  links.live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
+    const nodes = mentionsOf(key)
+    if (find(nodes, isTarget)) {
+      throw refusal(label, `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
     }
-    while (guardEnds.length && guardEnds[guardEnds.length - 1] > firstUse) takeLast(guardEnds)
-    const end = isPlain && takeLast(guardEnds)
-    if (!end) return begin + going
-    guardsEnd = end
-    entryPoint = `if (${our}skips !== ${our}pending) { ${entryPoint}`
-    return `${begin}if (${left} > 1) { ${left}--; ${edited(guardsStart, end)}; ` +
-      `return ${our}run(${call('self', `${our}pending`)}) } ${going}`
+    reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, () => originalOf(get()))}()`, '')
+  })
+  // Assignments to the name of a function expression have no effect, or throw in strict code.
+  const nodes = mentionsOf(ownName)
+  if (bindings.get(ownName) !== fn || !find(nodes, isTarget)) return
+  const original = bind(draft, 'original', fn)
+  const assignment = `${ownName} = value })()`
+  reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original, `(function ${ownName}() { ${assignment}`)
+  reach(pick(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
+    `(function ${ownName}() { 'use strict'; ${assignment}`)
+}
+
+/** @param {Node} reference @returns {boolean} */
+const isTarget = reference => reference.isWritten
+
+/** @param {Facts} facts @param {Node} own @returns {boolean} whether it is that of the function, or of an arrow function in it */
+function isOurs(facts, own) {
+  while (facts.isArrow && facts.node !== own && facts.parent) facts = facts.parent
+  return facts.node === own
+}
+
+// What begins a call
+
+/**
+ * Whether a call can do without a generator for a while: where nothing depends on what comes with a function, but `this`.
+ *
+ * @param {Draft} draft @param {Node} own
+ */
+function isSimple({ tree, options, text }, { params, facts, async, generator }) {
+  const { isArrow, usesThis, usesArguments, usesSuper, usesNewTarget, hasWith } = facts
+  return options.budgeted !== false && !async && !generator && !tree.scope.hasEval && !holds(text, 'yield') && !hasWith &&
+    !usesArguments && !usesSuper && !usesNewTarget && !(isArrow && usesThis) &&
+    !find(params, ({ type, name }) => type !== 'Identifier' || name === 'arguments')
+}
+
+/**
+ * Whether all points of a function come before all that it does: then they are passed as one, and it runs as it is.
+ *
+ * @param {Draft} draft @param {Node} own @returns {number} of points, or 0
+ */
+function leaf({ our, variables }, own) {
+  const { loops, statements } = own.facts
+  const points = pick(statements, isCallStatement)
+  const isFirst = points.length === 0 || points.length === 1 && points[0] === find(own.body.body, isNoDirective)
+  return loops.length === 0 && isFirst && !variables.has(`${our}result`) ? points.length + 1 : 0
+}
+
+/**
+ * The statements that a function begins with may end it before it needs to be a generator: `if (...) return ...`,
+ * and one that is `return ... ? ... : ...`, which becomes two. What begins the call does them, and one more argument
+ * tells the generator so.
+ *
+ * @param {Draft} draft @param {Node} own @returns {{ from: number, to: number } | null} where they stand
+ */
+function guard(draft, own) {
+  const { source } = draft
+  const { variables } = own.facts.scope
+  const statements = own.expression ? [] : pick(own.body.body, isNoDirective)
+  /** What is not to be done twice, or to another variable. @param {Node} node */
+  const isHazard = node => staysInPlace(draft, node) ||
+    matches(/^(?:(?:Assignment|Update)Expression|VariableDeclaration|CatchClause)$/, node.type)
+  // What the body declares means something else in what begins the call.
+  let beyond = Infinity
+  pick(keysOf(variables), key => {
+    const { declarations, references } = variables[key]
+    if (!find(declarations, ({ start }) => start > own.body.start)) return
+    pick(references, ({ start }) => { if (start < beyond) beyond = start })
+  })
+  let count = 0
+  let to = 0
+  for (let next; (next = statements[count])?.type === 'IfStatement' && next.end < beyond && !some(next, isHazard); count++) {
+    to = next.end
   }
-
-  /** The edited text. @param {number} from @param {number} to @returns {string} */
-  function edited(from, to) {
-    const begin = from
-    let result = ''
-    let first = 0
-    for (let beyond = edits.length; first < beyond;) {
-      const middle = (first + beyond) >> 1
-      if (edits[middle][0] < from) first = middle + 1
-      else beyond = middle
-    }
-    for (; first < edits.length; first++) {
-      const { 0: at, 1: rank, 3: text, 4: next } = edits[first]
-      if (at > to || (at === to && rank > 0)) break
-      if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
-      result += cut(source, from, at) + (typeof text === 'string' ? text : text())
-      from = next
-    }
-    return result + cut(source, from, to)
-  }
-
-  /**
-   * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
-   *
-   * @param {string} member @param {string} [begin] what begins a call of it
-   * @returns {any[]} the member and what begins a call of it
-   */
-  function compiled(member, begin) {
-    let mode = strict
-    let isOpen = false // another mode is left
-    if (strict === undefined && !evaluate) {
-      // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
-      try {
-        void fn.caller
-      } catch {
-        isOpen = mode = true
+  const { type, argument, start } = statements[count] ?? {}
+  const isChoice = type === 'ReturnStatement' && argument?.type === 'ConditionalExpression' &&
+    pastSpace(source, start + 6) === argument.start
+  if (isChoice && !some(argument.test, isHazard) && !some(argument.consequent, isHazard)) {
+    const { test, consequent, end } = argument
+    const ends = [pastParentheses(source, test.end), pastParentheses(source, consequent.end), end]
+    const begins = [start, seek(source, '?', ends[0]), seek(source, ':', ends[1])]
+    const texts = ['if', 'return', '; return']
+    if (ends[1] < beyond) {
+      to = ends[1]
+      for (let i = 0; i < 3; i++) {
+        const behind = begins[i] + (i ? 1 : 6)
+        replace(draft, begins[i], behind, texts[i])
+        enclose(draft, behind, ends[i], BODY_EDGE, ' (', ')')
       }
     }
-    // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
-    const list = `(${join(listOf(bindings), ', ')})`
-    const head = isClass || helpers.length ? `${list} =>` : `function ${list}`
-    const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${quoted}], ` +
-      `${our}enter = ${begin}; return [${our}self, ${our}enter]`
-    const url = `preemptify/${++compilations}/${encodeURIComponent(title)}.js`
-    /** @returns {any} */
-    const attempt = () => {
-      const directive = mode ? "'use strict'; " : ''
-      try {
-        return (evaluate ?? eval)(`(${head} { ${directive}${body} })\n//# sourceURL=${url}`)
-      } catch (error) {
-        const isInvalid = error instanceof SyntaxError
-        if (isInvalid && isOpen) {
-          isOpen = mode = false
-          return attempt()
-        }
-        if (!isInvalid && !(error instanceof EvalError)) throw error
-        throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
-          ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
-          : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
-            "require-trusted-types-for 'script'); write a generator with a yield"}`, { cause: error })
-      }
+  }
+  return to ? { from: statements[0].start, to } : null
+}
+
+// Linking
+
+/**
+ * Begins a body: behind its directives, with variables of ours and a point.
+ *
+ * @param {Draft} draft @param {Node} own @param {string} [condition] of the point
+ */
+function openBody(draft, own, condition = '') {
+  const { source, variables } = draft
+  const { from, to } = bodyOf(source, own)
+  const isBlock = !own.expression
+  let at = from
+  if (isBlock) {
+    at++
+    pick(own.body.body, statement => { if (!isNoDirective(statement)) at = statement.end })
+  }
+  const before = isBlock ? source[at - 1] === '{' ? ' ' : '; ' : '{ '
+  const declared = variables.size ? `let ${join(listOf(variables), ', ')}; ` : ''
+  insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
+    before + declared + condition + pointIn(draft, own.body, own) + (isBlock ? '' : ' return ('))
+  if (!isBlock) insert(draft, to, -BODY_EDGE, -1, ') }')
+}
+
+/** @param {Draft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
+function rewriteFunction(draft, own, ownName) {
+  const { fn, options, label, source, our, free, variables, edits } = draft
+  const { evaluate, home } = options
+  const { facts, params, async } = own
+  const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = facts
+  if (!evaluate) {
+    if (usesSuper && !home) throw refusal(label, 'super needs its object, { home }, or the whole, { methods: [...] }')
+    if (isArrow && (usesNewTarget || (usesThis && !('this' in options)) || free.arguments)) {
+      throw refusal(label, 'this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
+        '{ evaluate: s => eval(s) }')
     }
-    const make = attempt()
-    if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
-    /** @type {any[]} */
-    const values = []
-    bindings.forEach(value => append(values, value))
-    return apply(make, undefined, values)
   }
+  const lost = resolveNames(draft, ownName || fn.name, ownName !== '')
+  planBody(draft, own)
+  replaceWords(draft, own, ownName || fn.name)
+  const isPlain = isSimple(draft, own)
+  const points = isPlain ? optimisations.leaf(draft, own) : 0
+  const guards = isPlain && !points ? optimisations.guard(draft, own) : null
+  openBody(draft, own, guards ? `if (${our}skips !== ${our}pending) { ` : '')
+  inOrder(edits)
 
-  /** @returns {any} the generator function */
-  function link() {
-    // In the body of a `with`, and in a method, it needs an object to be a method of.
-    const isMethod = words.has('with') || (free.has('super') && home)
-    const around = bind('around', { __proto__: home && getPrototypeOf(home), [`${our}budget`]: budget })
-    const begin = entry()
-    if (guardsEnd) append(parameterNames, `${our}skips`)
-    const head = guardsEnd ? join(parameterNames, ', ') : edited(parameters, parametersEnd)
-    const rest = `${head[0] === '(' ? head : `(${head})`} ` +
-      (guardsEnd ? `${edited(bodyStart, guardsEnd)} }${edited(guardsEnd, bodyEnd)}` : edited(bodyStart, bodyEnd))
-    const member = isMethod ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
-    const { 0: inner, 1: enter } = compiled(member + rest, begin)
-    self = isAsync || lost.length ? wrapping(inner, isAsync, label, lost) : inner
-    return publish(self, fn, `function* ${rest}`, isAsync, self === inner ? enter : wayInto(self))
-  }
+  const head = headOf(source, own)
+  const { from, to } = bodyOf(source, own)
+  const list = isPlain ? join(namesOf(source, params), ', ') : ''
+  /** @param {string} callee */
+  const call = (callee, more = '') => !isPlain ? `${our}apply(${our}${callee}, this, arguments)`
+    : `${our}${usesThis ? `invoke(${our}${callee}, this, ` : `${callee}(`}${list}${list && more && ', '}${more})`
+  const left = `${our}budget.left`
+  const begin = `function (${list}) { `
+  const going = `return ${our}run(${call('self')}) }`
+  const entry = points
+    ? `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ${going})` +
+      `(${isArrow ? source : `function ${cut(source, head.from)}`})`
+    : guards
+      ? `${begin}if (${left} > 1) { ${left}--; ${edited(draft, guards.from, guards.to)}; ` +
+        `return ${our}run(${call('self', `${our}pending`)}) } ${going}`
+      : begin + going
 
-  /** @returns {any} the class, whose private names and `super` are its own */
-  function linkClass() {
-    made.forEach((parts, key) => {
-      if (!parts.length) throw refusal(`${key} is no method`)
-    })
-    const text = edited(0, source.length)
-    const result = compiled(`${quoted}: ${text}`)[0]
-    made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
-      const holder = isStatic ? result : result.prototype
-      if (!hasOwn(holder, key)) return // private
-      publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
-    }))
-    if (!hasOwn(result, 'source')) define(result, 'source', text)
-    return result
+  // In the body of a `with`, and in a method, it needs an object to be a method of.
+  const around = bind(draft, 'around', { __proto__: home && getPrototypeOf(home), [`${our}budget`]: budget })
+  const quoted = stringify(fn.name)
+  const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
+  const parameters = guards ? `${list}${list && ', '}${our}skips` : edited(draft, head.from, head.to)
+  const rest = `${parameters[0] === '(' ? parameters : `(${parameters})`} ` +
+    (guards ? `${edited(draft, from, guards.to)} }${edited(draft, guards.to, to)}` : edited(draft, from, to))
+  const { 0: inner, 1: enter } = compiled(draft, member + rest, entry)
+  draft.self = async || lost.length ? wrapping(inner, async, label, lost) : inner
+  return publish(draft.self, fn, `function* ${rest}`, async, draft.self === inner ? enter : wayInto(draft.self))
+}
+
+/**
+ * @param {Draft} draft @param {Node} target @param {string[]} methods
+ * @returns {any} the class, whose private names and `super` are its own
+ */
+function rewriteClass(draft, target, methods) {
+  const { fn, label, source, links, edits } = draft
+  /** The methods by name; static ones may have the names of others. @type {Map<string, any[]>} */
+  const made = emptyMap()
+  pick(methods, key => made.set(key, []))
+  /** @type {Node[]} */
+  const functions = []
+  pick(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
+    if (type !== 'MethodDefinition' || computed) return
+    const name = nameOf(key) ?? key.value ?? cut(source, key.start, key.end)
+    if (!made.has(name)) return
+    if (kind !== 'method') throw constructing(label)
+    const from = isStatic ? pastSpace(source, start + 6) : start
+    insert(draft, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
+    replace(draft, from, key.start, '*')
+    append(functions, drivable(value, label))
+    append(made.get(name), { isStatic, async: value.async, from, to: end })
+    if (value.generator) links.preemptible.delete(name) // stays what is iterated
+  })
+  made.forEach((parts, key) => {
+    if (!parts.length) throw refusal(label, `${key} is no method`)
+  })
+  resolveNames(draft, '', false)
+  pick(functions, own => planBody(draft, own))
+  pick(functions, own => openBody(draft, own))
+  inOrder(edits)
+  const text = edited(draft, 0, source.length)
+  const result = compiled(draft, `${stringify(fn.name)}: ${text}`)[0]
+  made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
+    const holder = isStatic ? result : result.prototype
+    if (!hasOwn(holder, key)) return // private
+    publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(draft, from, to), async, wayInto(holder[key]))
+  }))
+  if (!hasOwn(result, 'source')) define(result, 'source', text)
+  return result
+}
+
+/**
+ * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
+ *
+ * @param {Draft} draft @param {string} member @param {string} [begin] what begins a call of it; none of a class
+ * @returns {any[]} the member and what begins a call of it
+ */
+function compiled({ fn, options, label, our, bindings, helpers }, member, begin) {
+  const { strict, evaluate } = options
+  let mode = strict
+  let isOpen = false // another mode is left
+  if (strict === undefined && !evaluate) {
+    // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
+    try {
+      void fn.caller
+    } catch {
+      isOpen = mode = true
+    }
   }
+  // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
+  const list = `(${join(listOf(bindings), ', ')})`
+  const head = !begin || helpers.length ? `${list} =>` : `function ${list}`
+  const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(fn.name)}], ` +
+    `${our}enter = ${begin}; return [${our}self, ${our}enter]`
+  const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+  /** @returns {any} */
+  const attempt = () => {
+    const directive = mode ? "'use strict'; " : ''
+    try {
+      return (evaluate ?? eval)(`(${head} { ${directive}${body} })\n//# sourceURL=${url}`)
+    } catch (error) {
+      const isInvalid = error instanceof SyntaxError
+      if (isInvalid && isOpen) {
+        isOpen = mode = false
+        return attempt()
+      }
+      if (!isInvalid && !(error instanceof EvalError)) throw error
+      throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
+        ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
+        : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
+          "require-trusted-types-for 'script'); write a generator with a yield"}`, { cause: error })
+    }
+  }
+  const make = attempt()
+  if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
+  /** @type {any[]} */
+  const values = []
+  bindings.forEach(value => append(values, value))
+  return apply(make, undefined, values)
 }
 
 /** @param {any} object @param {PropertyKey} key @param {any} value */
@@ -6543,4 +7686,1664 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
       `{ evaluate: s => eval(s) }, { scope: { ${name} } } or, if it is preemptible, { calls: { ${name} } }`,
     { cause: error })
   }
+}
+
+// ------------------------------------------------------------------------------------------- 8d modules
+
+// A function that can run long is printed twice: as it is, and as its twin, a generator function over the same variables.
+// Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a twin whatever is called
+// is asked for its twin (8e). What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
+// what can have no twin.
+
+/**
+ * What a module, or a script, makes of a function.
+ *
+ * @typedef {object} Plan
+ * @property {Facts} facts
+ * @property {Node} node
+ * @property {Plan | null} parent
+ * @property {Plan[]} children
+ * @property {string} reason why it can have no twin
+ * @property {boolean} isOnce whether it is called once, where it stands, while the module is evaluated
+ * @property {CallSite[]} calls that may be preempted
+ * @property {boolean} isLong whether it has a twin
+ * @property {number} price of a call, where it is not long
+ * @property {number} duals how many functions may be dual from here on inwards
+ * @property {string} twin the name of its twin
+ * @property {Edit[]} plain edits of its text in plain text
+ * @property {Edit[]} inner edits of its plain text in a twin
+ * @property {Edit[]} edits of its twin
+ */
+/** @typedef {{ node: Node, kind: string, target: Plan | null, isAwaited: boolean }} CallSite */
+
+/** Functions of the engine that neither call back nor take long, or only as one call of the engine. */
+const QUICK = /* @__PURE__ */ new RegExp('^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
+  'Map|Set|Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array|Text(?:En|De)coder|' +
+  'parse(?:Int|Float)|is(?:NaN|Finite)|(?:en|de)codeURI(?:Component)?|(?:un)?escape|' +
+  '(?:set|clear)(?:Timeout|Interval)|queueMicrotask)$')
+/** Objects whose methods are such. */
+const QUICK_OBJECT = /^(?:Math|JSON|Object|Number|String|Symbol|BigInt|Date|console|performance|Atomics|Intl)$/
+/** Methods of the engine that are such, and hardly anybody else's. */
+const QUICK_METHOD = /* @__PURE__ */ new RegExp('^(?:charAt|charCodeAt|codePointAt|substr(?:ing)?|to(?:Lower|Upper)Case|toFixed|' +
+  'toPrecision|hasOwnProperty|isPrototypeOf|localeCompare|trim(?:Start|End)?|pad(?:Start|End)|(?:starts|ends)With|' +
+  '[gs]et(?:Ui|I)nt(?:8|16|32)|[gs]etFloat(?:32|64)|isArray|subarray)$')
+/** What may stand between a callee and its arguments, or an object and its member. */
+const GAP = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|\))*/y
+/** What stands before the parameters of a function without a name. */
+const FUNCTION_HEAD = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|async|function|\*)*/y
+
+/** What a block begins with, a static one too. */
+const BRACE = /(?:static(?:\s+|\/\/.*|\/\*[^]*?\*\/)*)?\{/y
+
+/** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
+const DEAREST = 300
+/** How much longer than its source a text may become. */
+const GROWTH = 3.6
+/** How many functions, each in another, may be dual. */
+const MOST_DUALS = 4
+
+/** What rewritten text refers to. @type {Record<string, string>} */
+const HELPERS = {
+  t: 'twin',
+  u: 'twin',
+  e: 'enter',
+  w: 'awaited',
+  a: 'apply',
+  n: 'construct',
+  g: 'run',
+  q: 'suspended',
+  v: 'over',
+  y: 'wait',
+  i: 'iterate',
+  d: 'drive',
+  z: 'prototypeOf',
+  m: 'named'
+}
+
+/** @param {Node} node */
+const isFunctionNode = ({ type }) =>
+  type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || type === 'FunctionDeclaration'
+
+/** @param {Node} node */
+const isMember = node => node.type === 'MemberExpression'
+
+/** @param {Node} member @returns {string} its name, if it is written */
+const keyOf = ({ computed, property }) => computed || property.type !== 'Identifier' ? '' : property.name
+
+/** Whether a call is what is assigned to, as sloppy code may try. @param {Node} node */
+function isAssignedTo(node) {
+  const { type, left } = node.parent
+  return type === 'UpdateExpression' || (left === node && matches(/^(?:Assignment|For)/, type))
+}
+
+/**
+ * Rewrites a module or a script, so that its functions have preemptible twins.
+ *
+ * @param {string} text
+ * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options]
+ * @returns {string}
+ */
+function sourceOfModule(text, options = {}) {
+  const { type = 'module', runtime = './rt.mjs', url } = knownOptions(options, unchecked('type', 'runtime', 'url'))
+  if (typeof text !== 'string') throw wrongType('text', 'a string', text)
+  if (type !== 'module' && type !== 'script') throw wrongType('type', "'module' or 'script'", type)
+  if (typeof runtime !== 'string') throw wrongType('runtime', 'a string', runtime)
+  if (url !== undefined && typeof url !== 'string') throw wrongType('url', 'a string', url)
+  quick = isQuick()
+  const tree = read(text, type)
+  names(tree)
+  const plans = planModule(tree, text)
+  return printModule(text, tree, plans, runtime)
+}
+
+/** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
+function planModule(tree, text) {
+  /** @type {Plan[]} */
+  const plans = [planOf(tree.facts, null)]
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { functions } = plan.facts
+    for (let k = 0; k < functions.length; k++) {
+      const child = planOf(functions[k], plan)
+      append(plan.children, child)
+      append(plans, child)
+    }
+  }
+  if (matches(/yield|callee/, text)) some(tree, refuseNames)
+  for (let i = 0; i < plans.length; i++) {
+    plans[i].isOnce = isOnce(plans[i])
+    if (plans[i].isOnce) plans[i].reason ||= 'code that is run once'
+  }
+  for (let i = 0; i < plans.length; i++) findCalls(plans[i])
+  findShort(plans)
+  for (let i = 0; i < plans.length; i++) if (plans[i].isLong) plans[i].calls = pick(plans[i].calls, isPreempted)
+  return plans
+}
+
+/** @param {CallSite} call */
+const isPreempted = ({ target }) => target === null || target.isLong
+
+/** @param {Facts} facts @param {Plan | null} parent @returns {Plan} */
+function planOf(facts, parent) {
+  const plan = facts.node.plan = {
+    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0, twin: '',
+    plain: [], inner: [], edits: []
+  }
+  plan.reason = refusalOf(plan)
+  return plan
+}
+
+/** @param {Plan} plan @returns {string} why it can have no twin */
+function refusalOf({ facts, node, parent: around }) {
+  const { parent } = node
+  if (!isFunctionNode(node)) return 'code that is run once'
+  if (facts.isGenerator) return 'a generator'
+  if (facts.isConstructor) return 'a constructor'
+  if (facts.isAccessor) return 'an accessor'
+  if (facts.usesEval) return 'a direct eval'
+  for (let outer = /** @type {Facts | null} */ (facts); outer; outer = outer.parent) if (outer.hasWith) return 'a with statement'
+  if (facts.usesNewTarget) return 'new.target'
+  const isInClass = parent.type === 'MethodDefinition'
+  if (facts.usesSuper && !(isInClass && facts.isMethod)) return 'super'
+  if (facts.isArrow) {
+    if (facts.usesArguments) return 'the arguments of the function around it'
+    let owner = around
+    while (owner && owner.facts.isArrow) owner = owner.parent
+    if (facts.usesThis && owner?.facts.isDerived) return 'the this of a constructor'
+  }
+  if (facts.isMethod && (parent.computed || parent.key.type === 'PrivateIdentifier')) return 'a computed or private name'
+  const { id } = node
+  if (node.type === 'FunctionDeclaration') {
+    if (id && pick(id.variable.declarations, (/** @type {Node} */ { parent }) => parent.type === 'FunctionDeclaration').length > 1) {
+      return 'a name that is declared twice'
+    }
+    if (!isList(parent)) return 'a declaration that is part of a statement'
+  } else if (id) {
+    if (id.variable.isAssigned) return 'its own name is assigned to'
+  } else if (inferredName(node) === null) {
+    return 'a computed name'
+  }
+  return ''
+}
+
+/** Whether statements stand in it as a list. @param {Node} node */
+const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
+  type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
+
+/** A generator function has no variable `yield`, and is not what `arguments.callee` is to be. @param {Node} node */
+function refuseNames(node) {
+  const isYield = node.type === 'Identifier' && node.name === 'yield'
+  if (!isYield && !(isMember(node) && node.object.name === 'arguments' && keyOf(node) === 'callee')) return
+  for (let around = node.parent; around; around = around.parent) {
+    if (!around.facts) continue
+    around.plan.reason ||= `the name ${isYield ? 'yield' : 'arguments.callee'}`
+    if (!around.facts.isArrow) return
+  }
+}
+
+/**
+ * The name that a function without one gets from where it stands.
+ *
+ * @param {Node} node @returns {string | null} null if it is computed
+ */
+function inferredName(node) {
+  const { parent } = node
+  const isNamed = (/** @type {Node} */ id, /** @type {Node} */ value) =>
+    value === node && id.type === 'Identifier' && id.start === parent.start
+  switch (parent.type) {
+    case 'VariableDeclarator': return isNamed(parent.id, parent.init) ? parent.id.name : ''
+    case 'AssignmentPattern': return isNamed(parent.left, parent.right) ? parent.left.name : ''
+    case 'AssignmentExpression':
+      return matches(/^(?:\|\||&&|\?\?)?=$/, parent.operator) && isNamed(parent.left, parent.right) ? parent.left.name : ''
+    case 'Property': case 'PropertyDefinition': {
+      if (parent.value !== node || parent.method) return ''
+      const { key, computed } = parent
+      if (computed) return null
+      if (key.type === 'PrivateIdentifier') return `#${key.name}`
+      if (key.type === 'Identifier') return key.name === '__proto__' && parent.type === 'Property' ? '' : key.name
+      if (typeof key.value === 'string') return key.value === '__proto__' && parent.type === 'Property' ? '' : key.value
+      return null
+    }
+    case 'ExportDefaultDeclaration': return 'default'
+    default: return ''
+  }
+}
+
+/** @param {Plan} plan @returns {boolean} */
+function isOnce({ node, facts, parent }) {
+  if (parent === null) return true
+  if (!parent.isOnce || !isFunctionNode(node) || facts.isGenerator || facts.isAsync || facts.usesArguments) return false
+  let called = node
+  if (isMember(node.parent) && node.parent.object === node && matches(/^(?:call|apply)$/, keyOf(node.parent))) called = node.parent
+  const call = called.parent
+  if (call.type !== 'CallExpression') return false
+  const isFactory = called === node && call.callee !== node && isFunctionNode(call.callee) && call.callee.plan.isOnce
+  if (call.callee !== called && !isFactory) return false
+  for (let around = call; around !== parent.node; around = around.parent) if (matches(/^(?:For|While|Do)/, around.type)) return false
+  return true
+}
+
+/** @param {Plan} plan */
+function findCalls(plan) {
+  const { facts, node } = plan
+  if (plan.reason) return
+  const { calls } = facts
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls[i]
+    if (call.start < node.body.start) continue // parameters are no place for a yield
+    const kind = kindOf(call)
+    if (kind === '') continue
+    const { callee = call.tag } = call
+    append(plan.calls, call.call = /** @type {CallSite} */ ({
+      node: call,
+      kind,
+      target: kind === 'new' ? null : targetOf(callee),
+      isAwaited: facts.isAsync && isAwaited(call, node)
+    }))
+  }
+}
+
+/** How a call is made in a twin; empty: as it is. @param {Node} call */
+function kindOf(call) {
+  const { type, callee, tag } = call
+  if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isQuick_(tag, QUICK) ? 'tag' : ''
+  if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'Import' || isAssignedTo(call)) return ''
+  if (callee.type === 'Identifier' && isQuick_(callee, QUICK)) return ''
+  if (type === 'NewExpression') return isClass(callee.variable) ? '' : 'new'
+  let top = call
+  while (isMember(top.parent) && top.parent.object === top || top.parent.callee === top) top = top.parent
+  if (top.parent.type === 'ChainExpression' && top.parent.parent.operator === 'delete') return ''
+  if (!isMember(callee)) return 'call'
+  const { object } = callee
+  if (matches(QUICK_METHOD, keyOf(callee)) || (object.type === 'Identifier' && keyOf(callee) && isQuick_(object, QUICK_OBJECT))) return ''
+  return 'member'
+}
+
+/** @param {Variable | null | undefined} variable @returns {boolean} whether it is a class of the module, and stays it */
+const isClass = variable => !!variable && !variable.isAssigned && !variable.isDynamic &&
+  matches(/^Class/, variable.declarations[0]?.parent?.type ?? '')
+
+/** @param {Node} id @param {RegExp} names @returns {boolean} whether it is one of the engine's */
+const isQuick_ = (id, names) => id.variable === null && matches(names, id.name)
+
+/** The function of the module that is called. @param {Node} callee @returns {Plan | null} */
+function targetOf(callee) {
+  if (isFunctionNode(callee)) return callee.plan
+  const variable = callee.type === 'Identifier' && callee.variable
+  if (!variable || variable.isAssigned || variable.isDynamic || variable.kind === 'import' || variable.declarations.length !== 1) return null
+  const { parent } = variable.declarations[0]
+  if (isFunctionNode(parent) && parent.id === variable.declarations[0]) return parent.plan
+  if (parent.type === 'VariableDeclarator' && parent.id === variable.declarations[0] && parent.init && isFunctionNode(parent.init)) {
+    return parent.init.plan
+  }
+  return null
+}
+
+/** Finds the functions that cannot run long: whose calls are all of such. @param {Plan[]} plans */
+function findShort(plans) {
+  /** Callers of each. @type {Map<Plan, Plan[]>} */
+  const callers = emptyMap()
+  /** How many of its calls are not known to be short. @type {Map<Plan, number>} */
+  const open = emptyMap()
+  /** @type {Plan[]} */
+  const short = []
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { facts, calls } = plan
+    plan.isLong = plan.reason === ''
+    if (!plan.isLong) {
+      append(short, plan)
+      continue
+    }
+    if (facts.loops.length || facts.awaits.length || find(calls, ({ target }) => target === null)) continue
+    open.set(plan, calls.length)
+    if (!calls.length) append(short, plan)
+    for (let k = 0; k < calls.length; k++) {
+      const target = /** @type {Plan} */ (calls[k].target)
+      const list = callers.get(target)
+      if (list) append(list, plan)
+      else callers.set(target, [plan])
+    }
+  }
+  while (short.length) {
+    const plan = takeLast(short)
+    plan.isLong = false
+    const list = callers.get(plan) ?? []
+    for (let i = 0; i < list.length; i++) {
+      const caller = list[i]
+      const left = /** @type {number} */ (open.get(caller)) - 1
+      caller.price += plan.price
+      open.set(caller, left)
+      if (left === 0 && caller.price <= DEAREST) append(short, caller)
+    }
+  }
+}
+
+/**
+ * Prints a module whose functions are planned.
+ *
+ * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
+ * @returns {string}
+ */
+function printModule(source, tree, plans, runtime) {
+  /** What our names begin with, and none in the source. */
+  const isScript = tree.sourceType === 'script'
+  const our = prefixFor(source) + (isScript ? 'rt_' : '')
+  /** Which helpers it refers to. */
+  const used = emptySet()
+  /** @param {string} key */
+  const helper = key => {
+    used.add(key)
+    return our + key
+  }
+  const left = `${our}b.left`
+  const point = `if(--${left}<=0)yield;`
+
+  for (let i = 0; i < plans.length; i++) plans[i].twin = `${our}${i}`
+  chooseForms(plans)
+  for (let i = plans.length; i-- > 0;) {
+    const plan = plans[i]
+    plan.plain = inOrder(childEdits(plan, false))
+    if (i === 0) continue
+    plan.inner = inOrder(childEdits(plan, true))
+    if (plan.isLong) plan.edits = inOrder(twinEdits(plan, childEdits(plan, true)))
+  }
+  const head = headOf()
+  const { plain } = plans[0]
+  const at = placeOfHead()
+  insert(plain, at, BODY_EDGE / 2, Infinity, head)
+  return print(source, { edits: inOrder(plain), from: 0, to: source.length })
+
+  function placeOfHead() {
+    const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
+    return isScript ? afterDirectives(tree.body, hashbang) : hashbang
+  }
+
+  function headOf() {
+    let result = isScript ? `var ${our}p=${STAND_IN};`
+      : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
+    for (const key in HELPERS) {
+      if (!used.has(key)) continue
+      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidz]/, key) ? 1 : matches(/[nm]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
+      result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
+    }
+    return used.size ? result : ''
+  }
+
+  // ------------------------------------------------------------------------------------------------ edits
+
+  /** @param {Edit[]} edits @param {number} at @param {number} rank @param {number} other @param {any} text */
+  function insert(edits, at, rank, other, text, to = at) {
+    append(edits, [at, rank, other, text, to])
+  }
+
+  /** @param {Edit[]} edits @param {number} at @param {number} to @param {any} text */
+  function replace(edits, at, to, text) {
+    append(edits, [at, REPLACES, to, text, to])
+  }
+
+  /** @param {RegExp} pattern @param {number} at */
+  function skip(pattern, at) {
+    pattern.lastIndex = at
+    matches(pattern, source)
+    return pattern.lastIndex
+  }
+
+  /** @param {number} at @returns {number} */
+  function gap(at) {
+    return skip(GAP, at)
+  }
+
+  /** Behind the directives of a list of statements. @param {Node[]} body @param {number} start */
+  function afterDirectives(body, start) {
+    for (let i = 0; i < body.length && body[i].directive !== undefined; i++) start = body[i].end
+    return start
+  }
+
+  // ---------------------------------------------------------------------------------------------- functions
+
+  /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
+  function childEdits(plan, isInner) {
+    /** @type {Edit[]} */
+    const edits = []
+    for (let i = 0; i < plan.children.length; i++) printChild(edits, plan.children[i], isInner)
+    return edits
+  }
+
+  /** @param {Edit[]} edits @param {Plan} plan @param {boolean} isInner */
+  function printChild(edits, plan, isInner) {
+    const { node, facts, isLong, twin } = plan
+    const { parent } = node
+    const own = isInner ? plan.inner : plan.plain
+    const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
+    const isObjectMethod = facts.isMethod && !isInClass
+    const { start, end } = isObjectMethod ? parent : node
+    const asItIs = { edits: own, from: start, to: end }
+    if (!isLong) {
+      if (own.length) replace(edits, start, end, [asItIs])
+      return
+    }
+    const isDual = facts.isAsync || isInClass || (!isInner && plan.duals > 0)
+    const hasSelf = facts.isArrow && facts.usesThis
+    const register = helper(hasSelf ? 'u' : 't')
+    const self = `${facts.isAsync ? `,${our}f` : hasSelf ? ',null' : ''}${hasSelf ? ',this' : ''}`
+    if (node.type === 'FunctionDeclaration') {
+      const isAnonymous = node.id === null
+      const name = isAnonymous ? `${twin}f` : node.id.name
+      if (isAnonymous) {
+        // export default function () {}
+        const open = paramsOf(node)
+        insert(own, open, REPLACES, open, ` ${name}`)
+        inOrder(own)
+        replace(edits, parent.start, start, `export{${name} as default};`)
+      }
+      const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
+      replace(edits, start, end, list(plain, ['function*', twin], twinOf(plan)))
+      const { body } = parent.type === 'Program' || parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : parent.parent
+      const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
+      const at = block ? afterDirectives(body, skip(BRACE, block.start))
+        : placeOfHead()
+      const entry = facts.isAsync ? `,${name}` : ''
+      insert(edits, at, BODY_EDGE, Infinity, `;${isAnonymous ? `${helper('m')}(${name},"default");` : ''}${register}(${name},${twin}${entry});`)
+      return
+    }
+    if (isInClass) {
+      if (own.length) replace(edits, start, end, [asItIs])
+      const { key, static: isStatic } = parent
+      const at = parent.parent.start + 1
+      const elements = parent.parent.body
+      for (let i = elements.length; elements[--i] !== parent;) {
+        const other = elements[i]
+        const isSame = other.type === 'MethodDefinition' && !other.computed && other.static === isStatic && !isPrivate(other.key)
+        if (isSame && (other.key.name ?? other.key.value) === (key.name ?? key.value)) return
+      }
+      const member = key.type === 'Identifier' ? `.${key.name}` : `[${cut(source, key.start, key.end)}]`
+      const fn = `this${isStatic ? '' : '.prototype'}${member}`
+      const made = facts.usesSuper
+        ? list([`{__proto__:${helper('z')}(this${isStatic ? '' : '.prototype'}),*m`], twinOf(plan), ['}.m'])
+        : list(['function*'], twinOf(plan))
+      insert(edits, at, BODY_EDGE, Infinity, list([`static{${register}(${fn},`], made, [`${facts.isAsync ? `,${fn}` : ''})}`]))
+      return
+    }
+    const { id } = node
+    const name = isObjectMethod || id ? '' : /** @type {string} */ (inferredName(node))
+    const ownName = id ? id.name : ''
+    /** The function, with the name that it would have where it stands. @param {any[]} fn */
+    const named = fn => {
+      if (isObjectMethod) {
+        const key = cut(source, parent.key.start, parent.key.end)
+        return list(['{'], fn, [parent.key.type === 'Identifier' ? `}.${key}` : `}[${key}]`])
+      }
+      if (name === '') return fn
+      return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`]) : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
+    }
+    let result
+    if (isDual) {
+      const made = list(['function*'], twinOf(plan))
+      const async = facts.isAsync
+      if (ownName) result = list([`(${ownName}=>${register}(${ownName},`], made, [`${async ? `,${ownName}` : self}))(`, asItIs, ')'])
+      else if (async) {
+        result = list([`(${our}f=>${register}(${our}f,`], made, [`${self}))(`], named([asItIs]), [')'])
+      } else result = list([`${register}(`], named([asItIs]), [','], made, [`${self})`])
+    } else if (ownName) {
+      result = list([`(()=>{`], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan), [`return ${register}(${ownName},${twin})})()`])
+    } else {
+      const head = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : facts.isArrow ? '' : 'function'
+      result = list([`(${twin}=>${register}(`], named(stub(plan, head)), [`,${twin}${self}))(function*`], twinOf(plan), [')'])
+    }
+    if (isObjectMethod) {
+      const key = cut(source, parent.key.start, parent.key.end)
+      result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
+    }
+    replace(edits, start, end, result)
+  }
+
+  /** @param {any[][]} lists @returns {any[]} */
+  function list(...lists) {
+    /** @type {any[]} */
+    const all = []
+    for (let i = 0; i < lists.length; i++) for (let k = 0; k < lists[i].length; k++) append(all, lists[i][k])
+    return all
+  }
+
+  /** Where its parameters begin. @param {Node} node no arrow function */
+  function paramsOf(node) {
+    return skip(FUNCTION_HEAD, node.id ? node.id.end : node.start)
+  }
+
+  /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
+  function twinOf({ node, edits }) {
+    const { params, body } = node
+    const pieces = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+    if (body.type === 'BlockStatement') return list(pieces, [{ edits, from: body.start, to: body.end }])
+    return list(pieces, ['{', { edits, from: body.start, to: body.end }, '}'])
+  }
+
+  /** A function that drives its twin. @param {Plan} plan @param {string} head @returns {string[]} */
+  function stub({ node, facts, twin }, head) {
+    const { params, body } = node
+    const { isArrow, usesThis, usesArguments } = facts
+    /** @type {string[]} */
+    const names = []
+    let isSimple = !usesArguments
+    for (let i = 0; i < params.length; i++) {
+      isSimple &&= params[i].type === 'Identifier'
+      if (params[i].type === 'AssignmentPattern' || params[i].type === 'RestElement') break
+      append(names, params[i].type === 'Identifier' && isSimple ? params[i].name : `${our}a${i}`)
+    }
+    if (!isSimple) for (let i = 0; i < names.length; i++) names[i] = `${our}a${i}`
+    const given = join(names, ',')
+    const rest = `${given && `${given},`}...${our}r`
+    const call = isSimple ? usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`
+      : `${helper('a')}(${twin},${usesThis ? 'this' : 'void 0'},${isArrow ? `[${rest}]` : 'arguments'})`
+    const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
+    const list = isArrow && !isSimple ? rest : given
+    return [`${head}(${list})${isArrow ? '=>' : ''}{${directive}return ${helper('d')}(${call})}`]
+  }
+
+  // ------------------------------------------------------------------------------------------------- twins
+
+  /** @param {Plan} plan @param {Edit[]} edits of the functions in it */
+  function twinEdits({ node, facts, calls }, edits) {
+    const { body } = node
+    /** Variables of its own. */
+    const variables = emptySet()
+    /** @param {string} key */
+    const variable = key => {
+      variables.add(our + key)
+      return our + key
+    }
+    /** Chains that are rewritten already. */
+    const chains = emptySet()
+    const suffix = () => `)===${our}b?yield ${helper('q')}():${variable('r')})`
+    const prefix = () => `((${variable('r')}=`
+    for (let i = 0; i < calls.length; i++) printCall(calls[i])
+    for (let i = 0; i < facts.awaits.length; i++) {
+      const { start, end } = facts.awaits[i]
+      if (start < body.start) continue
+      insert(edits, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
+      insert(edits, end, -EXPRESSION_EDGE, start, '))')
+      guardStatement(facts.awaits[i])
+    }
+    for (let i = 0; i < facts.loops.length; i++) {
+      if (facts.loops[i].start > body.start) printLoop(facts.loops[i], i)
+    }
+    const begin = body.type === 'BlockStatement' ? afterDirectives(body.body, body.start + 1) : body.start
+    const list = listOf(variables)
+    const isBlock = body.type === 'BlockStatement'
+    insert(edits, begin, BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
+      (list.length ? `let ${join(list, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
+      point + (isBlock ? '' : 'return '))
+    return edits
+
+    /** @param {CallSite} call */
+    function printCall({ node, kind, isAwaited }) {
+      const { callee = node.tag, start, end } = node
+      const enter = helper(isAwaited ? 'w' : 'e')
+      guardStatement(node)
+      if (kind === 'new') {
+        const open = gap(callee.end)
+        insert(edits, start, EXPRESSION_EDGE, end, `${prefix()}${helper('n')}(`, start + 3)
+        if (open < end && source[open] === '(') {
+          replace(edits, open, open + 1, ',[')
+          replace(edits, end - 1, end, '])')
+        } else insert(edits, end, -REPLACES, start, ',[])')
+        insert(edits, end, -EXPRESSION_EDGE, start, suffix())
+        return
+      }
+      if (kind === 'tag') {
+        insert(edits, start, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        insert(edits, node.quasi.start, -EXPRESSION_EDGE, start, ')')
+        insert(edits, end, -EXPRESSION_EDGE, start, suffix())
+        return
+      }
+      const chain = chainOf(node)
+      if (chain) {
+        if (!chains.has(chain)) printChain(chain)
+        return
+      }
+      printLink(node.call, -1)
+    }
+
+    /** The optional chain that a call is part of. @param {Node} node */
+    function chainOf(node) {
+      let top = node
+      while ((isMember(top.parent) && top.parent.object === top) || (top.parent.type === 'CallExpression' && top.parent.callee === top)) top = top.parent
+      return top.parent.type === 'ChainExpression' ? top.parent : null
+    }
+
+    /** @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
+    function printLink({ node, kind, isAwaited }, begin) {
+      const { callee, start, end } = node
+      const enter = helper(isAwaited ? 'w' : 'e')
+      const open = gap(callee.end)
+      const from = begin < 0 ? start : begin
+      if (kind === 'call') {
+        insert(edits, from, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        replace(edits, open, open + 1, ')(')
+      } else {
+        const receiver = printReceiver(callee, begin)
+        insert(edits, from, EXPRESSION_EDGE, end, `${prefix()}${helper('a')}(${enter}(`)
+        replace(edits, open, open + 1, `),${receiver},[`)
+        replace(edits, end - 1, end, '])')
+      }
+      insert(edits, end, -EXPRESSION_EDGE, from, suffix())
+    }
+
+    /** @param {Node} member @param {number} begin @returns {string} what is `this` */
+    function printReceiver(member, begin) {
+      const { object, property, computed } = member
+      if (object.type === 'Super' || object.type === 'ThisExpression') return 'this'
+      const isSteady = object.type === 'Identifier' && object.variable && !object.variable.isAssigned && !object.variable.isDynamic &&
+        !(object.variable.kind === 'parameter' && facts.usesArguments)
+      if (isSteady && begin < 0) return object.name
+      const receiver = objectOf(member)
+      const dot = gap(object.end)
+      if (begin === dot) return receiver // an optional link has put it there
+      insert(edits, begin < 0 ? member.start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
+      insert(edits, dot, -STATEMENT_EDGE, member.start, ')')
+      return receiver
+    }
+
+    /** What holds the object of a member, until that is called: another call in its brackets may need one, too. @param {Node} member */
+    function objectOf({ property, computed, start }) {
+      return variable(!computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
+    }
+
+    /** @param {Node} chain */
+    function printChain(chain) {
+      chains.add(chain)
+      /** @type {Node[]} */
+      const links = []
+      for (let link = chain.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) append(links, link)
+      let begin = -1
+      const { start, end } = chain
+      while (links.length) {
+        const link = takeLast(links)
+        const inner = link.object ?? link.callee
+        const call = link.call
+        if (!link.optional) {
+          if (call) printLink(call, begin)
+          continue
+        }
+        const at = gap(inner.end)
+        const from = begin < 0 ? start : begin
+        if (isMember(link)) {
+          const object = objectOf(link)
+          insert(edits, from, EXPRESSION_EDGE, end, `((${object}=`)
+          insert(edits, at, STATEMENT_EDGE, end, `)==null?void 0:`)
+          replace(edits, at, at + 2, source[gap(at + 2)] === '[' ? object : `${object}.`)
+        } else {
+          const open = gap(at + 2)
+          const isMethod = isMember(inner)
+          const callee = variable('f')
+          insert(edits, from, EXPRESSION_EDGE, end, `((${callee}=`)
+          const receiver = isMethod ? printReceiver(inner, begin) : ''
+          const enter = helper(call?.isAwaited ? 'w' : 'e')
+          insert(edits, at, STATEMENT_EDGE, end, ')==null?void 0:')
+          insert(edits, at, EXPRESSION_EDGE, link.end, `${prefix()}${isMethod ? `${helper('a')}(${enter}(${callee}),${receiver},[` : `${enter}(${callee})(`}`)
+          replace(edits, at, open + 1, '')
+          if (isMethod) replace(edits, link.end - 1, link.end, '])')
+          insert(edits, link.end, -EXPRESSION_EDGE, at, suffix())
+        }
+        insert(edits, end, -STATEMENT_EDGE, from, ')')
+        begin = at
+      }
+    }
+
+    /** A statement that now begins with a parenthesis would go on with the line before it. @param {Node} node */
+    function guardStatement(node) {
+      let top = node
+      while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
+      const statement = top.parent
+      if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.isGuarded === edits) return
+      statement.isGuarded = edits
+      const { type } = statement.parent
+      if (type === 'BlockStatement' || type === 'SwitchCase') insert(edits, statement.start, STATEMENT_EDGE, Infinity, ';')
+    }
+
+    /** @param {Node} loop @param {number} index */
+    function printLoop(loop, index) {
+      const { type, body } = loop
+      if (loop.await) return printForAwait(loop)
+      if (isChunkable(loop, index)) return printChunks(loop)
+      if (body.type === 'BlockStatement') insert(edits, body.start + 1, BODY_EDGE, body.end, point)
+      else {
+        insert(edits, body.start, BODY_EDGE, body.end, `{${point}`)
+        insert(edits, body.end, -BODY_EDGE, body.start, '}')
+      }
+    }
+
+    /** Whether nothing in a loop may yield, or keep one of its variables. @param {Node} loop @param {number} index */
+    function isChunkable(loop, index) {
+      const { type, start, end } = loop
+      if (type === 'ForOfStatement' || type === 'ForInStatement') return false
+      const isInside = (/** @type {Node} */ other) => other.start > start && other.end <= end
+      const { loops, awaits, functions } = facts
+      if (index + 1 < loops.length && isInside(loops[index + 1])) return false
+      return !find(calls, (/** @type {CallSite} */ { node }) => isInside(node)) && !find(awaits, isInside) && !find(functions, ({ node }) => isInside(node))
+    }
+
+    /** As in 8c. @param {Node} loop */
+    function printChunks(loop) {
+      const { type, start, end, test, update, body } = loop
+      let hasCalls = false
+      let hasMembers = false
+      let hasExits = false
+      some(loop, node => {
+        switch (node.type) {
+          case 'CallExpression': case 'NewExpression': case 'TaggedTemplateExpression':
+            if (kindOf(node) !== '' || node.type === 'TaggedTemplateExpression') hasCalls = true
+            break
+          case 'MemberExpression':
+            if (!node.computed && !(node.object.name === 'Math' && node.object.variable === null)) hasMembers = true
+            break
+          case 'SpreadElement': case 'ArrayPattern': case 'ObjectPattern': case 'TemplateLiteral':
+            hasMembers = true
+            break
+          case 'ReturnStatement': case 'ThrowStatement':
+            hasExits = true
+            break
+          case 'BreakStatement': case 'ContinueStatement':
+            if (node.label) hasExits = true
+        }
+        return false
+      })
+      const count = variable('l')
+      const settle = `if(${left}<0)${left}=${count};`
+      const check = hasCalls ? `(${count}=--${left})>0` : hasMembers ? `(${count}=${left}<0?${count}-1:0)>0` : `--${count}>0`
+      const begin = hasCalls ? '' : `${count}=${left};${left}=-1;${hasExits ? 'try{' : ''}`
+      const stop = hasCalls ? '' : hasExits ? `}finally{${settle}}` : settle
+      const pause = hasCalls ? `${count}=1;if(${helper('v')}())yield;${count}=0;` : `if(${helper('v')}())yield;`
+      const isDo = type === 'DoWhileStatement'
+      const isFor = type === 'ForStatement'
+      let label = ''
+      let first = loop
+      while (first.parent.type === 'LabeledStatement') {
+        first = first.parent
+        label = `${first.label.name}:${label}`
+      }
+      // for (init; test; update) body -> init is outside
+      const testFrom = test ? test.start : isFor ? secondPart(loop) : 0
+      const testTo = test ? test.end : testFrom
+      const opening = isDo ? '(' : !test ? check : hasCalls ? `(${count}<1||(` : `${check}&&(`
+      const closing = isDo ? `)&&${check}` : !test ? '' : hasCalls ? `)||!(${count}=1))&&${check}` : ')'
+      const from = isFor ? secondPart(loop) : start
+      insert(edits, from, STATEMENT_EDGE, end, `${isFor ? '' : 'for(;'};){${begin}${isDo ? `if(${check})` : ''}${label}${isFor ? 'for(;' : ''}`)
+      insert(edits, testFrom, BODY_EDGE, testTo, opening)
+      insert(edits, testTo, -BODY_EDGE, testFrom, closing)
+      replace(edits, first.start, start, '')
+      insert(edits, end, -STATEMENT_EDGE, start, `;${stop}if(${count}>0)break;${pause}if(${left}<1)${left}=1;${left}++}`)
+    }
+
+    /** Where the test of a `for` loop begins. @param {Node} loop */
+    function secondPart({ start, init }) {
+      if (init) return gap(init.end) + (init.type === 'VariableDeclaration' && source[init.end - 1] === ';' ? 0 : 1)
+      return skip(/(?:\s+|\/\/.*|\/\*[^]*?\*\/|for|\()*;/y, start)
+    }
+
+    /** @param {Node} loop */
+    function printForAwait({ left: target, right, body, start, end, parent }) {
+      const iterator = `${our}k`
+      const step = `${our}s`
+      const error = `${our}x`
+      let first = start
+      for (let around = parent; around.type === 'LabeledStatement'; around = around.parent) first = around.start
+      const isDeclared = target.type === 'VariableDeclaration'
+      insert(edits, first, STATEMENT_EDGE, end, [`{const ${iterator}=${helper('i')}(`, { edits, from: right.start, to: right.end }, `);let ${step};try{`])
+      insert(edits, end, -STATEMENT_EDGE, first,
+        `}catch(${error}){if(${step})yield ${iterator}.throw(${error});throw ${error}}finally{if(${step})yield ${iterator}.return()}}`)
+      replace(edits, start, body.start, `for(;${step}=(yield ${iterator}.next()).value;${step}=null)`)
+      insert(edits, body.start, BODY_EDGE, body.end,
+        [`{${isDeclared ? '' : '0,'}`, { edits, from: target.start, to: target.end }, `=${step}.value;${point}`])
+      insert(edits, body.end, -BODY_EDGE, body.start, '}')
+    }
+  }
+}
+
+/** @param {Node} key */
+const isPrivate = key => key.type === 'PrivateIdentifier'
+
+/** Decides how many functions, each in another, are printed twice. @param {Plan[]} plans */
+function chooseForms(plans) {
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { parent } = plan
+    plan.duals = parent === null ? MOST_DUALS : parent.isLong ? Math.max(parent.duals - 1, 0) : parent.duals
+  }
+}
+
+// --------------------------------------------------------------------------------------------- 8e running
+
+// A function of rewritten code is what it was. Beside it stands its twin, a generator function over the same variables,
+// which jobs run; and a call in a twin begins the callee's twin, if it has one:
+//
+//   (result = enter(f)(a, b)) === budget ? yield suspended() : result
+//
+// enter(f) is f itself, or begins the twin on the engine's stack; what has not returned then is yielded, and resumed by
+// the scheduler. Scripts find all of it by a global symbol (`shared`).
+
+/**
+ * What is known of a function that has a twin.
+ *
+ * @typedef {object} Twin
+ * @property {any} generator the generator function; null for what only begins those of others, as Function.prototype.call
+ * @property {Function | null} entry what begins a call; the function itself where that is not to be preempted
+ * @property {Function | null} awaited what begins a call that is awaited
+ * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
+ * @property {{ fn: any, args: any[] } | null} target what a bound function calls
+ * @property {any} Blank makes objects of its prototype
+ */
+
+/**
+ * The twin is a private field on the function itself: no reflection shows it, a proxy has none, and functions may be frozen. To
+ * find it takes 2 ns, where there is none 10, where many kinds of functions meet 20 (Firefox: 2 and 48); by a symbol 1 to
+ * 27, by a WeakMap 4 to 11. To make a closure and stamp it takes 30 to 100 ns, with a WeakMap 170 to 650 (Node 20, Chromium 156,
+ * Firefox 153).
+ *
+ * @returns {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }}
+ */
+function stamping() {
+  class Stamp extends /** @type {any} */ (function (/** @type {any} */ fn) { return fn }) {
+    /** @type {Twin} */
+    #twin
+    /** @param {Function} fn @param {Twin} twin */
+    constructor(fn, twin) {
+      super(fn)
+      this.#twin = twin
+    }
+    /** @param {any} fn @returns {Twin | undefined} */
+    static get(fn) {
+      return typeof fn === 'function' && #twin in fn ? fn.#twin : undefined
+    }
+  }
+  return { get: Stamp.get, set: (fn, twin) => { new Stamp(fn, twin) } }
+}
+
+/** Where twins are kept; that of a script which came first is taken over. */
+let stamps = /* @__PURE__ */ stamping()
+
+/** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target */
+const stamp = (fn, generator, entry, self = null, target = null) =>
+  stamps.set(fn, { generator, entry, awaited: null, self, target, Blank: null })
+
+/**
+ * Registers the twin of a function.
+ *
+ * @template {Function} F
+ * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
+ * @param {Function | null} [entry] what jobs call instead of the function: it returns what `run` does. Default: one that
+ *   runs the generator. `fn` itself for async functions, which run beside their caller
+ * @param {any} [self] the `this` of an arrow function
+ * @returns {F}
+ */
+function twin(fn, generator, entry = null, self) {
+  if (!isLinked) link()
+  stamp(fn, generator, entry, arguments.length > 3 ? [self] : null)
+  return fn
+}
+
+/** @param {Twin} twin @returns {any} its generator function, as anybody may call it */
+function generatorOf(twin) {
+  if (twin.self !== null) {
+    twin.generator = apply(engine.bind, twin.generator, twin.self)
+    twin.self = null
+  }
+  return twin.generator
+}
+
+/** @param {Twin} twin */
+const begin = twin => wayInto(generatorOf(twin))
+
+// The last four functions that were looked up: with many kinds of functions, a look-up takes longer than a call.
+/** @type {any} */
+let fn0
+/** @type {any} */
+let fn1
+/** @type {any} */
+let fn2
+/** @type {any} */
+let fn3
+/** @type {any} */
+let entry0
+/** @type {any} */
+let entry1
+/** @type {any} */
+let entry2
+/** @type {any} */
+let entry3
+
+/** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
+function entryOf(fn) {
+  if (fn === fn0) return entry0
+  if (fn === fn1) return entry1
+  if (fn === fn2) return entry2
+  if (fn === fn3) return entry3
+  const twin = stamps.get(fn)
+  fn3 = fn2
+  entry3 = entry2
+  fn2 = fn1
+  entry2 = entry1
+  fn1 = fn0
+  entry1 = entry0
+  fn0 = fn
+  return entry0 = twin === undefined ? fn : twin.entry ??= begin(twin)
+}
+
+/** The same for a call that is awaited: an async function is part of its caller then. @param {any} fn @returns {any} */
+function awaitedEntryOf(fn) {
+  const twin = stamps.get(fn)
+  return twin === undefined || twin.entry !== fn ? entryOf(fn) : twin.awaited ??= begin(twin)
+}
+
+/** Makes a new object, and does nothing to it. */
+const Blank = () => function () {}
+
+/**
+ * What `new` makes first, of the prototype that the function has now. To say by new.target whose that is takes 5 us (Node 20),
+ * so each function has another that makes such objects.
+ *
+ * @param {Twin} twin @param {any} F @param {any} target @returns {any}
+ * @throws {TypeError} when the target is no constructor
+ */
+function blank(twin, F, target) {
+  const { prototype } = F
+  if (target !== F || !isObject(prototype) || (twin.Blank === null && !isConstructor(F))) {
+    return reflectConstruct(Blank(), NO_ARGUMENTS, target)
+  }
+  const Own = twin.Blank ??= Blank()
+  if (Own.prototype !== prototype) Own.prototype = prototype
+  return new Own()
+}
+
+/**
+ * `new F(...args)` in a twin. Classes have no twins.
+ *
+ * @param {any} F @param {any[]} args @param {any} [target] new.target
+ * @returns {any} the object; `budget` where something is pending
+ */
+function construct(F, args, target = F) {
+  const twin = stamps.get(F)
+  if (twin === undefined || twin.generator === null) return reflectConstruct(F, args, target)
+  if (twin.target !== null) {
+    const { fn, args: given } = twin.target
+    return construct(fn, concat(given, args), target === F ? fn : target)
+  }
+  const object = blank(twin, F, target)
+  const result = apply(entryOf(F), object, args)
+  if (result !== budget) return isObject(result) ? result : object
+  append(pending, constructed(object, suspended()))
+  return budget
+}
+
+/** @param {any} object @param {any} call @returns {Generator<any, any, any>} */
+function* constructed(object, call) {
+  const result = yield call
+  return isObject(result) ? result : object
+}
+
+/** How many plain calls may nest, ten times as many as engines allow other code: recursion without end must end. */
+const DEEPEST = 2 ** 17
+
+/** More points than code passes in a second; as many as V8 counts without allocating. */
+const MANY_POINTS = 2 ** 30 - 1
+
+/**
+ * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points are counted and
+ * hardly ever yield; its calls are kept on a stack of their own once they nest, so that recursion is bounded by memory.
+ *
+ * @param {any} leaf @returns {any}
+ */
+function driveToEnd(leaf) {
+  /** @type {any[]} */
+  const callers = []
+  const free = room
+  let { left } = budget
+  let value = /** @type {any} */ (undefined)
+  let done = false
+  let isThrowing = false
+  budget.left = MANY_POINTS
+  driving++
+  try {
+    for (;;) {
+      try {
+        room = free
+        const step = apply(isThrowing ? throwInNext : next, leaf, [value])
+        value = step.value
+        done = step.done
+        isThrowing = false
+      } catch (error) {
+        value = error
+        done = isThrowing = true
+      }
+      if (done) {
+        if (callers.length > 0) {
+          leaf = takeLast(callers)
+          continue
+        }
+        if (isThrowing) throw value
+        return value
+      }
+      if (budget.left <= 1) {
+        left = 0 // somebody has asked for the processor, or it was long
+        budget.left = MANY_POINTS
+      }
+      while (value instanceof Suspended) {
+        append(callers, leaf)
+        leaf = value.generator
+        value = value.take()
+      }
+      if (value !== undefined) {
+        append(callers, leaf)
+        leaf = value
+        value = undefined
+      }
+      if (callers.length > DEEPEST) {
+        value = new RangeError('Maximum call stack size exceeded')
+        isThrowing = true
+      }
+    }
+  } finally {
+    driving--
+    room = free
+    budget.left = Math.max(0, left - MANY_POINTS + budget.left)
+  }
+}
+
+// -------------------------------------------------------------------------------- 8e functions of the engine
+
+// A function of the engine that calls back has a twin here, which does what the specification says in the same order
+// (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the callback has a twin, else the
+// engine's own is called. How often a sort compares what is left to implementations: this is a merge sort. Not kept: a
+// constructor that is the Array of another realm is taken for any other class.
+
+/** The engine's, whoever replaces them later. */
+function engineParts() {
+  const { prototype } = /** @type {any} */ (getPrototypeOf(Uint8Array))
+  /** @param {any} Collection */
+  const iterating = ({ prototype }) => ({ prototype, entries: prototype.entries, next: new prototype.constructor().entries().next })
+  return {
+    Array,
+    Function,
+    Proxy,
+    String,
+    bind: Function.prototype.bind,
+    typed: prototype,
+    keys: prototype.keys,
+    length: /** @type {any} */ (getOwnPropertyDescriptor(prototype, 'length')).get,
+    slice: prototype.slice,
+    filter: prototype.filter,
+    toReversed: prototype.toReversed,
+    collections: [iterating(Map), iterating(Set)],
+    pattern: RegExp.prototype,
+    replace: RegExp.prototype[Symbol.replace],
+    source: /** @type {any} */ (getOwnPropertyDescriptor(RegExp.prototype, 'source')).get
+  }
+}
+const engine = /* @__PURE__ */ engineParts()
+
+const MOST_ELEMENTS = 2 ** 53 - 1
+
+/** LengthOfArrayLike. @param {any} object @returns {number} */
+function lengthOf(object) {
+  const length = floor(object.length)
+  return length > 0 ? min(length, MOST_ELEMENTS) : 0
+}
+
+/** What a method iterates, and its length. @param {any} receiver @param {boolean} isTyped @returns {[any, number]} */
+function elementsOf(receiver, isTyped) {
+  if (isTyped) {
+    apply(engine.keys, receiver, NO_ARGUMENTS) // refuses what is no typed array, or detached
+    return [receiver, apply(engine.length, receiver, NO_ARGUMENTS)]
+  }
+  if (receiver === undefined || receiver === null) throw new TypeError(`${receiver} is no object`)
+  const object = Object(receiver)
+  return [object, lengthOf(object)]
+}
+
+/** Set. @param {any} object @param {PropertyKey} key @param {any} value */
+function set(object, key, value) {
+  object[key] = value
+}
+
+/** CreateDataPropertyOrThrow. @param {any} object @param {PropertyKey} key @param {any} value */
+function put(object, key, value) {
+  const descriptor = { __proto__: null, value, writable: true, enumerable: true, configurable: true }
+  defineProperty(object, key, /** @type {any} */ (descriptor))
+}
+
+/**
+ * The same in an array that nobody has seen: an assignment takes 2 ns instead of 150, and is the same unless a prototype has the
+ * index.
+ *
+ * @param {any} array @param {any} index @param {any} value
+ */
+function add(array, index, value) {
+  if (index in array) put(array, index, value)
+  else array[index] = value
+}
+
+/** ArraySpeciesCreate, and what writes to it. @param {any} object @param {number} length @returns {[any, typeof put]} */
+function arrayFor(object, length) {
+  let Class = /** @type {any} */ (isArray(object) ? object.constructor : undefined)
+  if (isObject(Class)) Class = Class[Symbol.species] ?? undefined
+  return Class === undefined || Class === engine.Array ? [new engine.Array(length), add] : [new Class(length), put]
+}
+
+/** What comes of it when nothing is found. @type {Record<string, any>} */
+const UNFOUND = { some: false, every: true, findIndex: -1, findLastIndex: -1 }
+
+/**
+ * A method that calls back with each element.
+ *
+ * @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped
+ * @returns {Generator<any, any, any>}
+ */
+function* visitEach(receiver, { 0: callback, 1: self }, name, isTyped) {
+  const { 0: object, 1: length } = elementsOf(receiver, isTyped)
+  const call = entryOf(callback)
+  const skipsHoles = !isTyped && !startsWith(name, 'find')
+  const isBackward = startsWith(name, 'findLast')
+  let count = 0
+  let result = UNFOUND[name]
+  let write = set
+  let like
+  if (!isTyped) {
+    if (name === 'map') ({ 0: result, 1: write } = arrayFor(object, length))
+    else if (name === 'filter' || name === 'flatMap') ({ 0: result, 1: write } = arrayFor(object, 0))
+  } else if (name === 'map') {
+    result = apply(engine.slice, object, NO_ARGUMENTS) // TypedArraySpeciesCreate; what is copied is written over
+  } else if (name === 'filter') {
+    result = []
+    write = add
+    like = apply(engine.toReversed, object, NO_ARGUMENTS)
+  }
+  for (let i = 0; i < length; i++) {
+    if (--budget.left <= 0) yield
+    const index = isBackward ? length - 1 - i : i
+    if (skipsHoles && !(index in object)) continue
+    const value = object[index]
+    let answer = apply(call, self, [value, index, object])
+    if (answer === budget) answer = yield suspended()
+    if (name === 'map') {
+      write(result, index, answer)
+    } else if (name === 'filter') {
+      if (answer) write(result, count++, value)
+    } else if (name === 'flatMap') {
+      const isNested = isArray(answer)
+      const inside = isNested ? lengthOf(answer) : 1
+      for (let j = 0; j < inside; j++) {
+        if (--budget.left <= 0) yield
+        if (!isNested || j in answer) write(result, count++, isNested ? answer[j] : answer)
+      }
+    } else if (name === 'every') {
+      if (!answer) return false
+    } else if (name !== 'forEach' && answer) {
+      return name === 'some' || (endsWith(name, 'Index') ? index : value)
+    }
+  }
+  if (like === undefined) return result
+  // TypedArraySpeciesCreate for so many, by the engine's own: it is given something else of the same class.
+  defineProperty(like, 'constructor', { get: () => object.constructor })
+  const typed = apply(engine.filter, like, [(/** @type {any} */ _, /** @type {number} */ index) => index < count])
+  for (let i = 0; i < count; i++) {
+    if (--budget.left <= 0) yield
+    typed[i] = result[i]
+  }
+  return typed
+}
+
+/** @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped @returns {Generator<any, any, any>} */
+function* foldEach(receiver, args, name, isTyped) {
+  const { 0: object, 1: length } = elementsOf(receiver, isTyped)
+  const call = entryOf(args[0])
+  let isEmpty = args.length < 2
+  let result = args[1]
+  for (let i = 0; i < length; i++) {
+    if (--budget.left <= 0) yield
+    const index = name === 'reduce' ? i : length - 1 - i
+    if (!isTyped && !(index in object)) continue
+    const value = object[index]
+    if (isEmpty) {
+      isEmpty = false
+      result = value
+    } else {
+      result = call(result, value, index, object)
+      if (result === budget) result = yield suspended()
+    }
+  }
+  if (isEmpty) throw new TypeError('Reduce of empty array with no initial value')
+  return result
+}
+
+/** @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped @returns {Generator<any, any, any>} */
+function* sortBy(receiver, { 0: compare }, name, isTyped) {
+  const { 0: object, 1: length } = elementsOf(receiver, isTyped)
+  const call = entryOf(compare)
+  const isCopy = name === 'toSorted'
+  if (!isCopy && length < 2) return object // as engines do; the specification has one element written
+  const target = !isCopy ? object
+    : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
+  const write = isCopy && !isTyped ? add : set
+  /** @type {any[]} */
+  let from = []
+  /** @type {any[]} */
+  let to = []
+  let kept = 0
+  for (let i = 0; i < length; i++) {
+    if (--budget.left <= 0) yield
+    if (!isTyped && !isCopy && !(i in object)) continue
+    const value = object[i]
+    kept++
+    if (value !== undefined) append(from, value)
+  }
+  const size = from.length
+  for (let width = 1; width < size; width *= 2) {
+    for (let i = 0, left = 0, right = 0, middle = 0, end = 0; i < size; i++) {
+      if (--budget.left <= 0) yield
+      if (i === end) {
+        left = i
+        right = middle = min(i + width, size)
+        end = min(middle + width, size)
+      }
+      let isRight = left === middle
+      if (!isRight && right < end) {
+        let answer = call(from[left], from[right])
+        if (answer === budget) answer = yield suspended()
+        isRight = +answer > 0
+      }
+      to[i] = from[isRight ? right++ : left++]
+    }
+    ;({ 0: from, 1: to } = [to, from])
+  }
+  for (let i = 0; i < length; i++) {
+    if (--budget.left <= 0) yield
+    if (i < kept) write(target, i, from[i]) // undefined comes last
+    else delete target[i]
+  }
+  return target
+}
+
+/** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
+function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
+  const call = entryOf(callback)
+  const isOurs = Class === engine.Array || !isConstructor(Class)
+  const write = isOurs ? add : put
+  const iterate = items[Symbol.iterator] ?? undefined
+  let count = 0
+  let result
+  if (iterate === undefined) {
+    const list = Object(items)
+    const length = lengthOf(list)
+    result = isOurs ? new engine.Array(length) : new Class(length)
+    for (; count < length; count++) {
+      if (--budget.left <= 0) yield
+      let answer = apply(call, self, [list[count], count])
+      if (answer === budget) answer = yield suspended()
+      write(result, count, answer)
+    }
+  } else {
+    if (typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
+    result = isOurs ? [] : new Class()
+    for (const value of { [Symbol.iterator]: () => apply(iterate, items, NO_ARGUMENTS) }) {
+      if (--budget.left <= 0) yield
+      let answer = apply(call, self, [value, count])
+      if (answer === budget) answer = yield suspended()
+      write(result, count++, answer)
+    }
+  }
+  result.length = count
+  return result
+}
+
+/** @param {any} value @returns {boolean} found out without asking it for anything */
+function isConstructor(value) {
+  try {
+    return isObject(reflectConstruct(new engine.Proxy(value, { construct: () => engine }), NO_ARGUMENTS))
+  } catch {
+    return false
+  }
+}
+
+/** The `forEach` of maps and sets. @param {any} receiver @param {any[]} args @param {string} name @param {any} iterating @returns {Generator<any, any, any>} */
+function* visitEntries(receiver, { 0: callback, 1: self }, name, { entries, next }) {
+  const iterator = apply(entries, receiver, NO_ARGUMENTS)
+  const call = entryOf(callback)
+  for (let step; !(step = apply(next, iterator, NO_ARGUMENTS)).done;) {
+    if (--budget.left <= 0) yield
+    if (apply(call, self, [step.value[1], step.value[0], receiver]) === budget) yield suspended()
+  }
+}
+
+/**
+ * A string's `replace` or `replaceAll`, which find all before they call back.
+ *
+ * @param {any} receiver @param {any[]} args @param {string} name @param {any} replace the engine's own @returns {Generator<any, any, any>}
+ */
+function* replaceEach(receiver, { 0: pattern, 1: callback }, name, replace) {
+  if (!isUntouched(pattern)) return apply(replace, receiver, [pattern, callback])
+  /** @type {any[][]} */
+  const found = []
+  const whole = apply(replace, receiver, [pattern, (/** @type {any[]} */ ...match) => {
+    append(found, match)
+    return ''
+  }])
+  const call = entryOf(callback)
+  let result = ''
+  let from = 0
+  let text = whole
+  for (let i = 0; i < found.length; i++) {
+    if (--budget.left <= 0) yield
+    const match = found[i]
+    const last = match.length - 1
+    const at = typeof match[last] === 'string' ? last : last - 1 // named groups come last
+    let answer = apply(call, undefined, match)
+    if (answer === budget) answer = yield suspended()
+    text = match[at]
+    result += `${cut(text, from, match[at - 1])}${answer}`
+    from = match[at - 1] + match[0].length
+  }
+  return result + cut(text, from)
+}
+
+/** @param {any} pattern @returns {boolean} whether nothing but the engine itself finds it */
+function isUntouched(pattern) {
+  if (typeof pattern === 'string') return !(Symbol.replace in engine.String.prototype)
+  const own = (/** @type {any} */ object, /** @type {PropertyKey} */ key) => getOwnPropertyDescriptor(object, key)?.value
+  try {
+    apply(engine.source, pattern, NO_ARGUMENTS) // which no proxy has
+    return getPrototypeOf(pattern) === engine.pattern && own(engine.pattern, 'exec') === patternExec &&
+      own(engine.pattern, Symbol.replace) === engine.replace && !hasOwn(pattern, 'exec') && !hasOwn(pattern, Symbol.replace)
+  } catch {
+    return false
+  }
+}
+
+/** Function.prototype.bind: what is bound to a twin is one. @param {any} fn @param {any[]} args this, and the first arguments */
+function bindTwin(fn, args) {
+  const bound = apply(engine.bind, fn, args)
+  const twin = stamps.get(fn)
+  if (twin === undefined) return bound
+  const generator = generatorOf(twin)
+  stamp(bound, generator && apply(engine.bind, generator, args), twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args),
+    null, { fn, args: slice(args, 1) })
+  return bound
+}
+
+/** Gives the engine functions of this realm that call back their twins. */
+function stampEngine() {
+  /** @param {any} holder @param {string} name @param {(own: any) => Function} entry that of the engine's own function */
+  const give = (holder, name, entry) => {
+    const own = getOwnPropertyDescriptor(holder, name)?.value
+    // What a page has put in its place is called as it is; there are engines that lack one.
+    if (typeof own === 'function' && exec(NATIVE, sourceOf(own))) stamp(own, null, entry(own))
+  }
+  /** @param {any} holder @param {string[]} names @param {any} body @param {number} at the callback's place @param {any} [detail] */
+  const giveAll = (holder, names, body, at, detail) => {
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i]
+      give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
+        return stamps.get(args[at]) ? run(body(this, args, name, detail ?? own)) : apply(own, this, args)
+      })
+    }
+  }
+  const { Array, String, typed, collections } = engine
+  for (let i = 0; i < 2; i++) {
+    const holder = i ? typed : Array.prototype
+    giveAll(holder, VISITING, visitEach, 0, i > 0)
+    giveAll(holder, ['reduce', 'reduceRight'], foldEach, 0, i > 0)
+    giveAll(holder, ['sort', 'toSorted'], sortBy, 0, i > 0)
+    giveAll(collections[i].prototype, ['forEach'], visitEntries, 0, collections[i])
+  }
+  giveAll(Array.prototype, ['flatMap'], visitEach, 0, false)
+  giveAll(Array, ['from'], arrayFrom, 1)
+  giveAll(String.prototype, ['replace', 'replaceAll'], replaceEach, 1)
+  give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
+    return apply(entryOf(this), self, args)
+  })
+  give(engine.Function.prototype, 'apply', () => /** @this {any} @param {any} self @param {any} args */ function (self, args) {
+    return apply(entryOf(this), self, args ?? NO_ARGUMENTS)
+  })
+  give(engine.Function.prototype, 'bind', () => /** @this {any} @param {any[]} args */ function (...args) {
+    return bindTwin(this, args)
+  })
+  give(Reflect, 'apply', () => (/** @type {any} */ fn, /** @type {any} */ self, /** @type {any} */ args) =>
+    apply(entryOf(fn), self, args))
+  give(Reflect, 'construct', own => (/** @type {any[]} */ ...args) => {
+    const { 0: F, 1: given, 2: target } = args
+    return stamps.get(F) && isConstructor(F) && isConstructor(args.length > 2 ? target : F)
+      ? construct(F, apply((/** @type {any[]} */ ...list) => list, undefined, given), target) : apply(own, Reflect, args)
+  })
+}
+const VISITING = ['forEach', 'map', 'filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex']
+const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
+
+// ------------------------------------------------------------------------------------------ 8e what scripts find
+
+/** By this symbol scripts find what they need, in an object `{ budget, runtime }`; the first that needs it makes it. */
+const shared = /* @__PURE__ */ Symbol.for('rt.mjs')
+
+/**
+ * What a script begins with. Where nothing is there, it makes a stand-in, which has everything run as it is, and keeps the
+ * twins; rt.mjs takes that over when it is imported, or when it is used next.
+ */
+const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
+  `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
+  `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
+  `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
+  `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
+  `twin(f,generator,entry=null,...self){set(f,{generator,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
+  `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
+  `prototypeOf:Object.getPrototypeOf,` +
+  `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`
+
+let isLinked = false
+
+/** Of another copy of this module. @type {any} */
+let otherRuntime
+
+/** When rewritten code is used first. */
+function link() {
+  isLinked = true
+  const found = /** @type {any} */ (globalThis)[shared]
+  if (found === undefined) {
+    /** @type {any} */ (globalThis)[shared] = { budget, runtime }
+  } else if (found.runtime.isStandIn) {
+    stamps = found.runtime
+    found.budget = budget
+    found.runtime = runtime
+  } else {
+    otherRuntime = found.runtime
+  }
+  stampEngine()
+}
+
+/** @param {any} fn @returns {Twin | undefined} */
+function twinOf(fn) {
+  if (!isLinked && shared in globalThis) link()
+  return stamps.get(fn) ?? otherRuntime?.get(fn)
+}
+
+/** @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin */
+function published(twin, fn) {
+  const generator = generatorOf(twin)
+  if (generator[known]) return generator
+  const isBeside = isAsync(fn)
+  const whole = isBeside ? wrapping(generator, true, '', []) : generator
+  return twin.generator = publish(whole, fn, sourceOf(generator), isBeside, awaitedEntryOf(fn))
+}
+
+/** What rewritten text refers to. @type {Record<string, any>} */
+const runtime = {
+  budget,
+  twin,
+  enter: entryOf,
+  awaited: awaitedEntryOf,
+  apply,
+  construct,
+  run,
+  suspended,
+  over,
+  wait,
+  iterate,
+  drive: driveToEnd,
+  /** @param {any} fn @param {string} name */
+  named: (fn, name) => define(fn, 'name', name),
+  /** @param {any} fn */
+  get: fn => stamps.get(fn),
+  /** @param {any} value */
+  prototypeOf: value => getPrototypeOf(value),
+  standIn: STAND_IN
+}
+
+/** @type {() => typeof preemptify & { readonly report: typeof report, readonly runtime: Record<string, any> }} */
+function linking() {
+  preemptible = fn => {
+    const twin = twinOf(fn)
+    return twin?.generator ? generatorOf(twin) : fn
+  }
+  if (shared in globalThis) link()
+  return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, report, runtime }))
+}
+const preemptifyWhole = /* @__PURE__ */ linking()
+export { preemptifyWhole as preemptify }
+
+// ----------------------------------------------------------------------------------------- 8f source maps
+
+/** Where lines begin. @param {string} text */
+function linesOf(text) {
+  const starts = [0]
+  const end = /\r\n|[\n\r\u2028\u2029]/g
+  while (exec(end, text)) append(starts, end.lastIndex)
+  return starts
+}
+
+/** @param {number[]} starts of lines @param {number} place @returns {number} */
+function lineAt(starts, place) {
+  let from = 0
+  for (let to = starts.length; to - from > 1;) {
+    const middle = (from + to) >> 1
+    if (starts[middle] > place) to = middle
+    else from = middle
+  }
+  return from
+}
+
+const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+
+/** Five bits a digit, the sign last, the sixth bit where more follow. @param {number} value */
+function vlq(value) {
+  let rest = value < 0 ? -value * 2 + 1 : value * 2
+  let digits = ''
+  for (; rest > 31; rest >>>= 5) digits += DIGITS[rest & 31 | 32]
+  return digits + DIGITS[rest]
+}
+
+/**
+ * The mappings of a source map (ECMA-426), with a segment where each line begins and where each piece of the source
+ * begins that was kept. What was inserted belongs to the piece before it.
+ *
+ * @param {string} source
+ * @param {string} text
+ * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the source, and its length
+ */
+function mapOf(source, text, kept) {
+  const lines = linesOf(source)
+  const starts = linesOf(text)
+  let mappings = ''
+  let row = 0
+  let written = -1 // in this row, up to here
+  let line = 0
+  let column = 0
+  const segment = (/** @type {number} */ at, /** @type {number} */ original) => {
+    const next = lineAt(lines, original)
+    const place = original - lines[next]
+    const start = written < 0 ? starts[row] : written
+    mappings += (written < 0 ? '' : ',') + vlq(at - start) + 'A' + vlq(next - line) + vlq(place - column)
+    written = at
+    line = next
+    column = place
+  }
+  for (let i = 0; i < kept.length; i += 3) {
+    const at = kept[i]
+    const original = kept[i + 1]
+    const length = kept[i + 2]
+    const next = i + 3 < kept.length ? kept[i + 3] : text.length + 1
+    for (let here = at; here < next; here = row + 1 < starts.length ? starts[row + 1] : next) {
+      for (; starts[row + 1] <= here; row++) {
+        mappings += ';'
+        written = -1
+      }
+      const offset = here - at
+      segment(here, original + (offset < length ? offset : length))
+    }
+  }
+  return mappings
+}
+
+/**
+ * The line that leads from a rewritten text to its source. In base64, since Node takes no other.
+ *
+ * @param {string} source @param {string} text @param {number[]} kept as of mapOf @param {string} url of the source
+ */
+function mapLine(source, text, kept, url) {
+  const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })
+  const ascii = map.replace(/[^\0-\x7f]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(ascii)}`
+}
+
+// ---------------------------------------------------------------------------------------------- 8f report
+
+/**
+ * What cannot be preempted in a function, a module or a script, and why: functions that a job, too, runs in one piece, if they
+ * have loops or calls. What else takes long are single calls of the engine, such as those of JSON or of a regular expression.
+ *
+ * @param {Function | string} source a function, or the text of a module or script
+ * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
+ * @returns {{ name: string, line: number, column: number, reason: string }[]} in the order of the source; name: empty where there is none
+ */
+function report(source, options = {}) {
+  const { type = 'module' } = knownOptions(options, unchecked('type'))
+  const text = typeof source === 'string' ? source : sourceOf(callable('source', source))
+  if (typeof source !== 'string' && matches(NO_SOURCE, text)) {
+    return [{ name: source.name, line: 1, column: 1, reason: 'native, bound and proxied functions run in one piece' }]
+  }
+  const tree = read(text, typeof source === 'string' ? type : 'function')
+  names(tree)
+  const starts = linesOf(text)
+  /** @type {{ name: string, line: number, column: number, reason: string }[]} */
+  const list = []
+  const rest = [tree.facts]
+  while (rest.length) {
+    const facts = takeLast(rest)
+    const { node, functions, loops, calls } = facts
+    for (let i = functions.length; i-- > 0;) append(rest, functions[i])
+    const isInHead = (/** @type {any} */ call) => node.params && call.start < node.body.start
+    const late = pick(calls, isInHead)[0]
+    const reason = reasonOf(facts, loops.length + calls.length > 0) || (late ? 'calls in its parameters are of one piece' : '')
+    if (reason === '') continue
+    const { start } = node.parent?.value === node ? node.parent : node
+    const line = lineAt(starts, start)
+    append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
+  }
+  return list
+}
+
+/** @param {Facts} facts @param {boolean} isLong */
+function reasonOf({ node: { type }, isConstructor, isAccessor, isAsync, isGenerator, usesNewTarget, isArrow }, isLong) {
+  return !isLong ? ''
+    : isConstructor ? 'constructors of classes run in one piece'
+    : isAccessor ? 'accessors run in one piece'
+    : type === 'PropertyDefinition' ? 'values of fields are computed in one piece'
+    : type === 'StaticBlock' ? 'static blocks run in one piece'
+    : isAsync && isGenerator ? 'async generators run in one piece from await to await'
+    : isGenerator ? 'each step of a generator runs in one piece, unless rewritten code iterates it'
+    : usesNewTarget && !isArrow ? 'functions that mention new.target run in one piece'
+    : ''
+}
+
+/** @param {any} node a function @returns {string} */
+function titleOf({ type, id, key, parent }) {
+  const own = id ?? key ?? parent?.key ?? parent?.id ?? parent?.left
+  return type === 'StaticBlock' ? '' : own?.name ?? own?.value ?? ''
 }

@@ -12,7 +12,7 @@ import { DeadlockError, Task, budget, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here } = seam
+const { Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, preemptible } = seam
 
 /** @import { Awaitable, Checked, Job, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
@@ -233,7 +233,7 @@ function* gated(section, open) {
   if (budget.left <= 0) yield // somebody goes first, who has come since the last point
   const gate = open()
   try {
-    const result = section()
+    const result = preemptible(section)()
     return isUnfinished(result) ? yield result : result
   } finally {
     gate.close()
@@ -405,7 +405,7 @@ function* inTurn(turn, section, end) {
     throw error
   }
   try {
-    const result = section()
+    const result = preemptible(section)()
     return isUnfinished(result) ? yield result : result
   } finally {
     end(false)
@@ -992,7 +992,7 @@ function* receiveAll(exchange, work) {
       if (exchange.isEnd(receive)) return
       throw error
     }
-    const result = work(receive.outcome)
+    const result = preemptible(work)(receive.outcome)
     if (isUnfinished(result)) yield* finish(result)
   }
 }
@@ -1355,7 +1355,7 @@ function* acted(chosen, actions) {
   const result = yield chosen
   const action = actions[result.index]
   if (action === undefined) return result
-  const value = action(result.value)
+  const value = preemptible(action)(result.value)
   return { index: result.index, value: isUnfinished(value) ? yield* finish(value) : value }
 }
 

@@ -28,13 +28,17 @@ function declarations(source) {
     : [(name ?? declarationList?.declarations[0].name)?.text]
 
   const kept = new Set()
-  const named = new Map(source.statements.flatMap(node => namesIn(node).map(name => [name, node])))
+  /** Overloads share a name. @type {Map<string, any[]>} */
+  const named = new Map()
+  for (const node of source.statements) {
+    for (const name of namesIn(node)) named.set(name, [...named.get(name) ?? [], node])
+  }
   const keep = node => {
     if (kept.has(node) || isInternal(node)) return
     kept.add(node)
     const visit = part => {
       if (isInternal(part)) return
-      if (ts.isIdentifier(part) && named.has(part.text)) keep(named.get(part.text))
+      if (ts.isIdentifier(part)) named.get(part.text)?.forEach(keep)
       part.forEachChild(visit)
     }
     node.forEachChild(visit)

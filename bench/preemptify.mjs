@@ -5,19 +5,28 @@ import { gzipSync } from 'node:zlib'
 import { preemptify, Scheduler } from '../rt.mjs'
 import { corpus } from '../test/corpus/index.mjs'
 import { preemptible } from '../test/support/drive.mjs'
+import { comparePrograms, compareStopify, programs } from './support-programs.mjs'
 import { cpuTime, figure, heading, median, table, target } from './support.mjs'
 
-// ONLY=fib,sort runs the algorithms whose name contains one of these, and nothing else.
-const only = process.env.ONLY?.split(',')
-const chosen = corpus.filter(({ name }) => only === undefined || only.some(part => name.includes(part)))
-if (chosen.length === 0) throw new RangeError(`ONLY must name algorithms of the corpus, got ${only}`)
+// Nothing: functions and whole programs. `functions`, `programs`, `packages`, `stopify`: only these. Anything else is a
+// part of names, and what has one runs: `fib sort`, `marked`.
+const words = process.argv.slice(2)
+const groups = words.filter(word => ['functions', 'programs', 'packages', 'stopify'].includes(word))
+const patterns = words.filter(word => !groups.includes(word))
+const wanted = group => groups.length > 0 ? groups.includes(group) : patterns.length > 0 || ['functions', 'programs'].includes(group)
+const chosen = corpus.filter(({ name }) => patterns.length === 0 || patterns.some(part => name.includes(part)))
 
-heading('what rewriting a function costs, and how fast the result runs', 'CPU time')
-if (only === undefined) {
+heading('what rewriting costs, and how fast the result runs', 'CPU time')
+if (patterns.length === 0 && wanted('functions')) {
   rewriteSpeed()
   size()
 }
-await runTime()
+if (wanted('functions') && chosen.length > 0) await runTime()
+for (const kind of ['programs', 'packages']) {
+  const list = wanted(kind) ? programs(kind, patterns) : []
+  if (list.length > 0) await comparePrograms(kind, list)
+}
+if (groups.includes('stopify')) await compareStopify(programs('programs', patterns))
 
 function rewriteSpeed() {
   console.log('### rewriting\n')
@@ -143,7 +152,7 @@ async function runTime() {
     target('matrix product, 200 x 200', ratios.get('matrix product').budgeted.median, { most: 2.5 })
   }
   if (ratios.has('fib')) target('fib(25)', ratios.get('fib').budgeted.median, { most: 8 })
-  if (only === undefined) target(`median of ${all.length} algorithms`, median(all), { most: 1.5 })
+  if (patterns.length === 0) target(`median of ${all.length} algorithms`, median(all), { most: 1.5 })
 }
 
 /** CPU time of the original in ms, and of the two rewritten forms as ratios to it. */

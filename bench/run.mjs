@@ -12,18 +12,23 @@ const benches = readdirSync(folder)
   .filter(file => file.endsWith('.mjs') && file !== 'run.mjs' && !file.startsWith('support'))
   .map(file => file.slice(0, -'.mjs'.length))
 
-const named = process.argv.slice(2)
-const unknown = named.filter(name => !benches.includes(name))
-if (unknown.length > 0) {
-  console.error(`unknown bench: ${unknown.join(', ')}. There are: ${benches.join(', ')}`)
-  process.exit(2)
+// `preemptify marked acorn`: what follows a bench's name and is none itself is handed to it.
+const named = []
+for (const argument of process.argv.slice(2)) {
+  if (benches.includes(argument)) named.push([argument])
+  else if (named.length > 0) named.at(-1).push(argument)
+  else {
+    console.error(`unknown bench: ${argument}. There are: ${benches.join(', ')}`)
+    process.exit(2)
+  }
 }
 
 const failed = []
-for (const name of named.length > 0 ? named : benches.filter(name => !onlyWhenNamed.has(name))) {
+const all = benches.filter(name => !onlyWhenNamed.has(name)).map(name => [name])
+for (const [name, ...patterns] of named.length > 0 ? named : all) {
   const started = performance.now()
   // A process each: what one bench teaches the compiler about the scheduler would slow down the next one.
-  if (await exitCode(name) !== 0) failed.push(name)
+  if (await exitCode(name, patterns) !== 0) failed.push(name)
   console.log(`\n(${name}: ${Math.round((performance.now() - started) / 1000)} s)\n`)
 }
 if (failed.length > 0) {
@@ -31,7 +36,7 @@ if (failed.length > 0) {
   process.exitCode = 1
 }
 
-function exitCode(name) {
-  const child = spawn(process.execPath, ['--expose-gc', `${folder}${name}.mjs`], { stdio: 'inherit' })
+function exitCode(name, patterns) {
+  const child = spawn(process.execPath, ['--expose-gc', `${folder}${name}.mjs`, ...patterns], { stdio: 'inherit' })
   return new Promise((resolve, reject) => child.on('error', reject).on('exit', code => resolve(code ?? 1)))
 }

@@ -2,13 +2,14 @@
  * The least that a preemptible function needs of whoever drives it: a call stack, a budget, and someone who
  * waits for promises. No scheduler is involved, so that what goes wrong here is wrong with the function.
  */
-import { budget, preemptify } from '../../rt.mjs'
+import * as rt from '../../rt.mjs'
 
 /**
  * @typedef {object} DriveOptions
  * @property {number} [limit] what `budget.left` is set to before each resume
  * @property {(spent: number) => void} [onPoint] called at each preemption point that yields, with what of the
  *   budget was spent since the one before; the last call is at the end
+ * @property {{ left: number }} [budget] that of another instance of rt.mjs
  */
 
 /**
@@ -43,7 +44,7 @@ export async function driveAsync(generator, options) {
 }
 
 /** Yields the promises that the generator waits for. */
-function* run(generator, { limit = 2 ** 30, onPoint = () => {} } = {}) {
+function* run(generator, { limit = 2 ** 30, onPoint = () => {}, budget = rt.budget } = {}) {
   const callers = []
   let callee = generator
   let failed = false
@@ -102,9 +103,10 @@ function* run(generator, { limit = 2 ** 30, onPoint = () => {} } = {}) {
  * A function of the corpus and those that it calls, all made preemptible and linked with each other.
  * @param {import('../corpus/index.mjs').Entry} entry
  * @param {object} [options] of preemptify
+ * @param {typeof rt.preemptify} [preemptify] that of another instance of rt.mjs
  * @returns {(...args: any[]) => Generator}
  */
-export function preemptible({ fn, calls = {}, scope }, options) {
+export function preemptible({ fn, calls = {}, scope }, options, preemptify = rt.preemptify) {
   const linked = {}
   for (const [name, callee] of Object.entries(calls)) {
     linked[name] = preemptify(callee, { calls: linked, scope, ...options })

@@ -1,0 +1,169 @@
+/**
+ * One whole program, natively and rewritten, in a process of its own: node bench/support-program.mjs URL check|measure|why.
+ * The last line of its output is the findings as JSON.
+ */
+import { Session } from 'node:inspector/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { Scheduler, defaultHost } from '../rt.mjs'
+import { rewritten } from '../test/support/rewritten.mjs'
+import { cpuTime, median, undisturbedClock } from './support.mjs'
+
+const [url, what] = process.argv.slice(2)
+// Of how many rounds the rewritten text's first job may consist; what takes longer is given up.
+const longest = 60_000
+
+try {
+  const { namespace: program, cost } = await rewritten(url, { now: cpuTime })
+  const native = await import(url)
+  const work = { check, measure, why }[what]
+  const findings = await work(native, program)
+  console.log(JSON.stringify({ cost, ...findings }))
+} catch (error) {
+  console.log(JSON.stringify({ failure: String(error?.stack ?? error).slice(0, 1500) }))
+}
+process.exit(0)
+
+/** Starts a job of `main` and waits for it. What the scheduler counted comes along. */
+async function asJob(main, size, options, host = { ...defaultHost(), now: undisturbedClock() }) {
+  const scheduler = new Scheduler({ host })
+  const job = scheduler.spawn(main, options, size)
+  const result = await job
+  return { result, ...scheduler.stats() }
+}
+
+/** That all ways to run the program give the same. */
+async function check(native, program) {
+  const { small, full } = native.sizes
+  const ways = [
+    ['plain, small', small, size => program.main(size)],
+    ['plain, full', full, size => program.main(size)],
+    ['job, budget 1', small, async size => (await asJob(program.main, size, { budget: 1 })).result],
+    ['job, budget 7', small, async size => (await asJob(program.main, size, { budget: 7 })).result],
+    ['job, budget auto', full, async size => (await asJob(program.main, size)).result],
+    ['plain, after jobs', small, size => program.main(size)],
+    ['native, after all', small, size => native.main(size)]
+  ]
+  const expected = new Map([
+    [small, await native.main(small)],
+    [full, await native.main(full)]
+  ])
+  const failures = []
+  for (const [way, size, run] of ways) {
+    const timeout = setTimeout(() => {
+      console.log(JSON.stringify({ failures: [...failures, [way, `not done after ${longest / 1000} s`]] }))
+      process.exit(0)
+    }, longest)
+    try {
+      const result = await run(size)
+      if (!isDeepStrictEqual(result, expected.get(size))) failures.push([way, difference(result, expected.get(size))])
+    } catch (error) {
+      failures.push([way, String(error?.stack ?? error).slice(0, 700)])
+    }
+    clearTimeout(timeout)
+  }
+  const { yields, longestBudget } = await asJob(program.main, small, { budget: 1 }).catch(() => ({}))
+  return { failures, yields, longestBudget }
+}
+
+function difference(actual, expected, path = 'result') {
+  if (typeof actual === 'object' && typeof expected === 'object' && actual !== null && expected !== null) {
+    for (const key of new Set([...Object.keys(actual), ...Object.keys(expected)])) {
+      if (!isDeepStrictEqual(actual[key], expected[key]))
+        return difference(actual[key], expected[key], `${path}.${key}`)
+    }
+  }
+  return `${path} is ${String(actual).slice(0, 200)}, expected ${String(expected).slice(0, 200)}`
+}
+
+async function measure(native, program) {
+  const size = native.sizes.full
+  const stretches = []
+  const ways = {
+    native: () => native.main(size),
+    plain: () => program.main(size),
+    job: async () => {
+      const { result, longestBudget } = await asJob(program.main, size)
+      stretches.push(longestBudget)
+      return result
+    }
+  }
+  const costs = { native: [], plain: [], job: [] }
+  const order = Object.entries(ways)
+  const turn = async (name, run) => {
+    await new Promise(resolve => {
+      setImmediate(resolve)
+    })
+    const started = cpuTime()
+    await run()
+    costs[name].push(cpuTime() - started)
+  }
+  // The first turn of each is its cold run; two more warm up.
+  const started = cpuTime()
+  for (let pass = 0; pass < 12 && (pass < 4 || cpuTime() - started < Number(process.env.TIME ?? 4000)); pass++) {
+    for (const [name, run] of order) await turn(name, run)
+    order.push(order.shift())
+  }
+  const warm = costs.native.length > 6 ? 3 : costs.native.length > 4 ? 2 : 1
+  const to = name => median(costs[name].slice(warm).map((cost, i) => cost / costs.native[i + warm]))
+  return {
+    native: median(costs.native.slice(warm)),
+    plain: to('plain'),
+    job: to('job'),
+    cold: { native: costs.native[0], plain: costs.plain[0] / costs.native[0], job: costs.job[0] / costs.native[0] },
+    stretch: median(stretches.slice(warm)),
+    worstStretch: Math.max(...stretches.slice(warm)),
+    coldStretch: stretches[0]
+  }
+}
+
+/** What runs in the longest stretches: frames of a CPU profile, between two looks of the scheduler at the clock. */
+async function why(native, program) {
+  const size = native.sizes.full
+  await asJob(program.main, size)
+  await asJob(program.main, size)
+  const microseconds = () => Number(process.hrtime.bigint()) / 1000
+  const gaps = []
+  let before = Infinity
+  const host = {
+    ...defaultHost(),
+    now() {
+      const time = microseconds()
+      if (time - before > 1000) gaps.push([before, time])
+      before = time
+      return time / 1000
+    }
+  }
+  const session = new Session()
+  session.connect()
+  await session.post('Profiler.enable')
+  await session.post('Profiler.setSamplingInterval', { interval: 100 })
+  await session.post('Profiler.start')
+  before = Infinity
+  await asJob(program.main, size, undefined, host)
+  const { profile } = await session.post('Profiler.stop')
+  const nodes = new Map(profile.nodes.map(node => [node.id, node]))
+  const parents = new Map(profile.nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])))
+  const frame = id => {
+    const { functionName, url: at, lineNumber } = nodes.get(id).callFrame
+    return `${functionName || '(anonymous)'}${at ? ` ${at.replace(/.*\/(?=[^/]*\/[^/]*$)/, '')}:${lineNumber + 1}` : ''}`
+  }
+  const longestGaps = gaps.sort(([a, b], [c, d]) => d - c - (b - a)).slice(0, 5)
+  return {
+    stretches: longestGaps.map(([from, to]) => {
+      const times = {}
+      let at = profile.startTime
+      profile.samples.forEach((id, i) => {
+        at += profile.timeDeltas[i]
+        if (at < from || at > to) return
+        const chain = []
+        for (let node = id; node !== undefined && chain.length < 3; node = parents.get(node)) chain.push(frame(node))
+        const name = chain.join(' < ')
+        times[name] = (times[name] ?? 0) + profile.timeDeltas[i] / 1000
+      })
+      const top = Object.entries(times)
+        .sort(([, a], [, b]) => b - a)
+        .slice(0, 3)
+      return { ms: (to - from) / 1000, frames: top.map(([name, ms]) => `${ms.toFixed(1)} ${name}`) }
+    })
+  }
+}

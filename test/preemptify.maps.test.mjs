@@ -1,0 +1,75 @@
+import { SourceMap } from 'node:module'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { internals } from './support/phases.mjs'
+import { seeded } from './support/seeded.mjs'
+
+const { mapOf, mapLine } = internals('mapOf', 'mapLine')
+
+const maps = suite('source maps')
+
+const startsOf = text => [0, ...[...text.matchAll(/\r\n|[\n\r\u2028\u2029]/g)].map(({ 0: end, index }) => index + end.length)]
+
+/** @returns {[line: number, column: number]} both from 0 */
+function placeOf(text, offset) {
+  const starts = startsOf(text)
+  const line = starts.findLastIndex(start => start <= offset)
+  return [line, offset - starts[line]]
+}
+
+const decoded = mappings => new SourceMap({ version: 3, sources: ['x.js'], names: [], mappings })
+
+maps('one piece, one line', () => {
+  assert.is(mapOf('a', 'a', [0, 0, 1]), 'AAAA')
+})
+
+maps('what is inserted belongs to the piece before it, its lines too', () => {
+  const source = 'first()\nsecond()'
+  const text = 'new\n//\nfirst(), also\n, and\nsecond()'
+  const map = decoded(mapOf(source, text, [7, 0, 6, 27, 8, 8]))
+  const line = row => {
+    const { originalLine } = map.findEntry(row, 1)
+    return originalLine
+  }
+  assert.equal([line(2), line(3), line(4)], [0, 0, 1])
+})
+
+maps('each character of what was kept, whatever ends lines', () => {
+  const random = seeded(1)
+  const below = n => random.integer(0, n - 1)
+  const parts = ['a', 'bc', ' ', '\n', '\r\n', '\u2028']
+  const word = most => Array.from({ length: below(most) }, () => parts[below(parts.length)]).join('')
+  for (let round = 0; round < 2000; round++) {
+    const source = word(30)
+    let text = ''
+    const kept = []
+    for (let pieces = below(6); pieces > 0; pieces--) {
+      text += word(4)
+      const from = below(source.length + 1)
+      const length = below(source.length - from + 1)
+      if (text.endsWith('\r') && source[from] === '\n') continue
+      kept.push(text.length, from, length)
+      text += source.slice(from, from + length)
+    }
+    const mappings = mapOf(source, text, kept)
+    const map = decoded(mappings)
+    assert.ok(mappings.split(';').length <= startsOf(text).length)
+    for (let i = 0; i < kept.length; i += 3) {
+      for (let offset = 0; offset < kept[i + 2]; offset++) {
+        const [row, column] = placeOf(text, kept[i] + offset)
+        const { originalLine, originalColumn, generatedColumn } = map.findEntry(row, column)
+        const shown = JSON.stringify({ source, text, kept, offset, mappings })
+        assert.equal([originalLine, originalColumn + column - generatedColumn], placeOf(source, kept[i + 1] + offset), shown)
+      }
+    }
+  }
+})
+
+maps('the line that browsers and Node look for', () => {
+  const line = mapLine('a', 'a', [0, 0, 1], 'http://localhost/ä.js')
+  const { 1: base64 } = /^\n\/\/# sourceMappingURL=data:application\/json;base64,(\S+)$/.exec(line)
+  assert.equal(JSON.parse(Buffer.from(base64, 'base64').toString()),
+    { version: 3, sources: ['http://localhost/ä.js'], names: [], mappings: 'AAAA' })
+})
+
+maps.run()

@@ -1,0 +1,8 @@
+// The corpus's SHA-256, whole, and its text form.
+import sha256 from '../corpus/sha256.mjs'
+
+export function main(size) {
+  return sha256.fn(...sha256.inputs(size))
+}
+
+export const sizes = { small: 200, full: 2000000 }
