@@ -1000,7 +1000,7 @@ class Activation extends HeapNode {
   get band() { return 0 }
 
   get absoluteDeadline() { return this.release + this.deadline }
-  /** What the policies of this module compare, which can do without the handle. */
+  /** What the policies of this module compare, which can do without the handle: a communication costs a tenth less. */
   get ranked() { return this }
   /** The job that a node of the ready queue stands for. */
   get first() { return this }
@@ -1162,8 +1162,9 @@ class Extras {
 /** @type {unknown} */
 const NOT_CANCELLED = Symbol('not cancelled')
 
-/** Whether a job waits for this one, which may lend its standing. @param {Extras} extras */
-const isLent = ({ owned }) => owned.some(({ first }) => first !== null && first.activation !== null)
+/** Whether a job's standing may matter, or be another's, while it is not ready by its reservation. @param {Activation} a */
+const isDependent = ({ extras, waiting }) => extras.gates > 0 || waiting !== null && waiting.isRanked ||
+  extras.owned.some(({ first }) => first !== null && first.activation !== null)
 
 /** Whether its reservation has nothing left for a job that is ready by nothing else. @param {Activation} a */
 const isOut = ({ extras }) => extras.pool !== null && extras.pool.isOut
@@ -1395,11 +1396,6 @@ class Waitable extends HeapNode {
   /** @param {any} [value] */
   wake(value) {
     settle(this, FULFILLED, value)
-  }
-  /** The same while it begins, when nobody waits for it yet. @param {any} [value] */
-  complete(value) {
-    this.phase = FULFILLED
-    this.outcome = value
   }
   /** @param {unknown} error */
   fail(error) {
@@ -2117,9 +2113,16 @@ function settlePromise(a, { promise, resolve, reject }) {
 
 const SLICE = 1
 const ROUND = 5
-/** Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. */
+/**
+ * Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. Each async
+ * function that returns takes one: with 2, a yield in a helper leaves the scheduler, with 4 in helpers three deep, with 16 when
+ * 20 return one after the other (test/rt.shim).
+ */
 const PATIENCE = 32
-/** Those left to whoever awaits a task, before the next task: enough for async functions in each other, one or two deep. */
+/**
+ * Those left to what awaits a task, before the next task. With 2, tasks that are posted in a loop, each awaited before the next,
+ * wait for lesser ones; 3 are enough for that, 4 where the loop awaits them through an async function.
+ */
 const CHECKPOINT = 4
 
 /** How often observers may change who is dispatched. */
@@ -2478,15 +2481,12 @@ class Accounts extends Configured {
 
   /** @param {unknown} error @param {Job | null} job */
   report(error, job) {
-    try {
-      if (this.onError !== undefined) return void this.onError(error, job)
-    } catch (another) {
-      error = another
-    }
-    try {
-      (this.host.report ?? reportToPlatform)(error)
-    } catch (another) {
-      reportToPlatform(another)
+    for (const tell of [this.onError, this.host.report, reportToPlatform]) {
+      try {
+        if (tell !== undefined) return void tell(error, job)
+      } catch (another) {
+        error = another
+      }
     }
   }
 
@@ -2494,14 +2494,10 @@ class Accounts extends Configured {
 
   /** @param {(record: TraceRecord) => void} fn */
   observe(fn) {
-    this.observers = [...this.observers ?? [], fn]
-    let observing = true
+    const observer = (/** @type {TraceRecord} */ record) => fn(record) // one of its own, however often it is given
+    this.observers = [...this.observers ?? [], observer]
     return () => {
-      if (!observing) return
-      observing = false
-      const { observers } = this
-      const rest = /** @type {any[]} */ (observers).slice()
-      rest.splice(rest.indexOf(fn), 1)
+      const rest = this.observers?.filter(other => other !== observer) ?? []
       this.observers = rest.length === 0 ? null : rest
     }
   }
@@ -2600,7 +2596,7 @@ class Pool extends HeapNode {
     // Those that something else lets go on leave before all are out, and come back after that.
     this.#turn(wasOut && isOut)
     for (const a of [...this.dependents]) {
-      if (a.extras.gates > 0 || isLent(a.extras) || a.waiting !== null && a.waiting.isRanked) dispatcher.refresh(a)
+      if (isDependent(a)) dispatcher.refresh(a)
       else this.dependents.delete(a)
     }
     this.#turn(isOut)
@@ -3004,7 +3000,7 @@ class Dispatcher extends Accounts {
   restand(a) {
     if (a.state >= DONE) return
     const { server, pool } = a.extras
-    if (server !== null && isLent(a.extras)) server.pool.dependents.add(a)
+    if (server !== null && isDependent(a)) server.pool.dependents.add(a)
     const standing = this.standingOf(a)
     if (standing === a.standing && (a.state !== READY || this.#isPooled(a, standing) === (pool !== null))) return
     const wasOut = isOut(a) && a !== this.running
@@ -3989,21 +3985,15 @@ export const seam = /* @__PURE__ */ Object.freeze({
   gate(job, level) {
     const a = activationOf(job)
     const gate = new Gate(a, level)
-    const { server } = extrasOf(a)
-    a.extras.gates++
-    if (server !== null) {
-      server.pool.dependents.add(a)
-      a.dispatcher.refresh(a)
-    }
+    extrasOf(a).gates++
+    if (a.extras.server !== null) a.dispatcher.refresh(a)
     a.dispatcher.gates.push(gate)
     a.dispatcher.raiseCeilings()
     return gate
   },
 
   /** @param {Scheduler} scheduler */
-  pool(scheduler) {
-    return new Pool(dispatcherOf(scheduler))
-  },
+  pool: scheduler => new Pool(dispatcherOf(scheduler)),
 
   /** @param {Job} job @param {() => void} fn called when the job has ended; it counts as nobody who has asked */
   ended(job, fn) {
@@ -4019,9 +4009,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   },
 
   /** @param {Job} job @returns {Standing} */
-  background(job) {
-    return extrasOf(activationOf(job)).background ??= { band: -1, job: rankOf(job) }
-  },
+  background: job => extrasOf(activationOf(job)).background ??= { band: -1, job: rankOf(job) },
 
   /** @param {Job} job @returns {object | undefined} */
   payer(job) {
@@ -4030,10 +4018,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   },
 
   /** @param {Job} job @param {number} release */
-  renew(job, release) {
-    const a = activationOf(job)
-    a.dispatcher.renew(a, release)
-  },
+  renew: (job, release) => activationOf(job).dispatcher.renew(activationOf(job), release),
 
   /** @param {Scheduler} scheduler @returns {() => void} */
   hold(scheduler) {

@@ -748,19 +748,19 @@ class Exchange {
   /** @param {End} send @returns {boolean} */
   trySend(send) {
     if (this.closed !== null) send.fail(this.closed)
-    else if (this.hand(send.message) || this.overflow !== 'block') send.complete()
+    else if (this.hand(send.message) || this.overflow !== 'block') send.wake()
     else return false
     return true
   }
 
   /** @param {End} receive @returns {boolean} */
   tryReceive(receive) {
-    if (this.length > 0) receive.complete(this.shift())
+    if (this.length > 0) receive.wake(this.shift())
     else {
       const send = take(this.senders)
       if (send !== null) {
         send.wake()
-        receive.complete(send.message)
+        receive.wake(send.message)
       } else if (this.closed !== null) receive.fail(this.closed)
       else return false
     }
