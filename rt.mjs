@@ -4854,6 +4854,7 @@ const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
 const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
 const exec = /* @__PURE__ */ kept(RegExp, 'exec')
 const testOf = /* @__PURE__ */ kept(RegExp, 'test')
+const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
 const cut = /* @__PURE__ */ kept(String, 'slice')
 const holds = /* @__PURE__ */ kept(String, 'includes')
 const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
@@ -4882,6 +4883,7 @@ const floor = Math.floor
 const min = Math.min
 const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 const stringify = JSON.stringify
+const List = Array
 const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 
 /** @param {any} Base @returns {() => any} makes a map or a set */
@@ -4947,7 +4949,6 @@ const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 
 // How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all in it.
 const BRACKET = 0
-const SEQUENCE = 1
 const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
 const CONDITIONAL = 4
 const COALESCENCE = 5
@@ -4958,8 +4959,16 @@ const NEW = 18
 const SUFFIX = 19
 const TAG = 20
 
-/** Of all tokens, the end among them, but literals and what may be the name of a variable. @type {Map<string, number>} */
-const LEVELS = /* @__PURE__ */ levelsOf([
+/**
+ * @typedef {object} Token
+ * @property {string} text
+ * @property {number} [level] how tight it binds; 0 for what does not go on with an expression; none for operands
+ * @property {boolean} isName whether it may be that of a variable
+ * @property {string} name without escapes
+ */
+
+/** All tokens, the end among them, but literals and names. @type {Map<string, Token>} */
+const SIGNS = /* @__PURE__ */ tokensOf([
   ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
     'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
   ',',
@@ -4973,11 +4982,13 @@ const LEVELS = /* @__PURE__ */ levelsOf([
   '( [ ` . ?. ++ --'
 ])
 
-/** @param {string[]} rows */
-function levelsOf(rows) {
-  const levels = emptyMap()
-  for (let level = rows.length; level--;) for (const token of rows[level].split(' ')) levels.set(token, level)
-  return levels
+/** @param {string[]} rows by level */
+function tokensOf(rows) {
+  const tokens = emptyMap()
+  for (let level = rows.length; level--;) {
+    for (const text of rows[level].split(' ')) tokens.set(text, { text, level, isName: false, name: text })
+  }
+  return tokens
 }
 
 // What an expression ends at, besides what cannot go on with it.
@@ -4988,19 +4999,6 @@ const OPERAND = 4 // its first operand, without what follows
 // What operators there are.
 const AWAITS = 1
 const YIELDS = 2
-
-/** Has its generator yield the generators of its parts, and sends it what they return. @param {any} whole */
-function nested(whole) {
-  const stack = [whole]
-  let value
-  for (let depth = 0; depth >= 0;) {
-    const step = resume(stack[depth], value) // one that begins takes no notice of the value
-    value = step.value
-    if (step.done) depth--
-    else stack[++depth] = value
-  }
-  return value
-}
 
 /** @param {string} text @returns {string} what it stands for, in a string or a name */
 function withoutEscapes(text) {
@@ -5070,6 +5068,9 @@ function patternOf(target) {
 function read(source, type) {
   quick = isQuick()
   const parent = null // until names are resolved
+  /** By their texts, so that those of names are the same strings. @type {Map<string, Token>} */
+  const tokens = emptyMap()
+  SIGNS.forEach((/** @type {Token} */ token) => tokens.set(token.text, token))
 
   // The token that the reading has come to.
   let value = /** @type {any} */ ('')
@@ -5078,6 +5079,7 @@ function read(source, type) {
   /** @type {number | undefined} */
   let level = 0
   let isName = false
+  let name = ''
   /** Where the token before it ended. */
   let before = 0
 
@@ -5095,6 +5097,10 @@ function read(source, type) {
   let isChain = false // has `?.`
   let isClosed = false // takes no operators
 
+  /** Parts of lists that have begun and not ended, the innermost last. @type {any[]} */
+  const parts = []
+  let size = 0
+
   /** @param {RegExp} pattern @param {number} at @returns {number} */
   function skip(pattern, at) {
     pattern.lastIndex = at
@@ -5102,19 +5108,29 @@ function read(source, type) {
     return pattern.lastIndex
   }
 
+  /** Where the next token starts. */
   function afterSpace() {
-    const at = source[end] === ' ' ? end + 1 : end
-    const first = source[at]
-    return first > '/' && first < '\x7f' && first !== '<' ? at : pastSpace(source, end, type)
+    const at = codeAt(source, end) === 32 ? end + 1 : end
+    const code = codeAt(source, at)
+    return code > 32 && code < 127 && code !== 47/*/*/ && code !== 60/*<*/ && code !== 45/*-*/ ? at : pastSpace(source, end, type)
   }
 
   function next() {
     before = end
     start = afterSpace()
     end = skip(ATOM, start)
-    value = cut(source, start, end)
-    level = LEVELS.get(value)
-    isName = level === undefined && !matches(/^[\d.'"#]/, value)
+    const text = cut(source, start, end)
+    ;({ text: value, level, isName, name } = tokens.get(text) ?? tokenOf(text))
+  }
+
+  /** A literal, or a name, which is kept for the next time. @param {string} text @returns {Token} */
+  function tokenOf(text) {
+    const code = codeAt(text, 0)
+    const isName = code > 64/*@*/ || code === 36/*$*/
+    const isLiteral = text.length > 1 || (code > 47 && code < 58)
+    const token = { text, level: isName || isLiteral ? undefined : 0, isName, name: isName ? withoutEscapes(text) : '' }
+    if (isName) tokens.set(text, token)
+    return token
   }
 
   const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
@@ -5154,23 +5170,35 @@ function read(source, type) {
   function leaf() {
     const first = start
     const text = value
+    const key = name
+    const code = codeAt(text, 0)
     next()
-    switch (text[0]) {
-      case '#':
-        return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
-      case '"': case "'":
-        return { type: 'Literal', start: first, end: before, parent, value: withoutEscapes(cut(text, 1, -1)) }
-      case '.': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        return { type: 'Literal', start: first, end: before, parent, value: undefined }
+    if (key !== '') return { type: 'Identifier', start: first, end: before, parent, name: key }
+    if (code === 35/*#*/) {
+      return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
     }
-    return { type: 'Identifier', start: first, end: before, parent, name: withoutEscapes(text) }
+    const isString = code === 34/*"*/ || code === 39/*'*/
+    return { type: 'Literal', start: first, end: before, parent, value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined }
   }
 
   // -------------------------------------------------------------------------------------------- expressions
 
+  /** @param {any} part of the innermost list */
+  function put(part) {
+    parts[size++] = part
+  }
+
+  /** Ends the innermost list. @param {number} first where it begins @returns {any[]} exactly as long as it has to be */
+  function listFrom(first) {
+    const list = new List(size - first)
+    for (let i = first; i < size; i++) list[i - first] = parts[i]
+    size = first
+    return list
+  }
+
   /** @param {number} level @param {any} node @param {string} field what its last part is, or what closes its bracket */
   function open(level, node, field) {
-    top = { level, node, field, mode, extent, isChain, outer: top }
+    top = { level, node, field, mode, extent, isChain, outer: top, first: size, from }
     if (level === BRACKET) {
       extent = 0
       isChain = false
@@ -5194,20 +5222,14 @@ function read(source, type) {
 
   /** @returns {any[]} what commas part in a bracket */
   function items() {
-    if (top.level !== SEQUENCE) return operand ? [operand] : []
-    const { expressions } = top.node
-    if (operand) append(expressions, operand)
-    close()
-    return expressions
+    if (operand) put(operand)
+    return listFrom(top.first)
   }
 
   /** What is in a bracket. */
   function whole() {
-    if (top.level !== SEQUENCE) return operand
-    const { node } = top
-    node.end = before
-    items()
-    return node
+    return size === top.first ? operand
+      : { type: 'SequenceExpression', start: top.from, end: before, parent, expressions: items() }
   }
 
   /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
@@ -5310,7 +5332,7 @@ function read(source, type) {
         operand = { type: 'Literal', start, end, parent, value: undefined }
         break
       default:
-        if (!matches(/^[,)\]]$/, word) || top.level > SEQUENCE || top.node === null) throw unexpected()
+        if (!matches(/^[,)\]]$/, word) || top.level > BRACKET || top.node === null) throw unexpected()
         operand = null
         return null
     }
@@ -5382,7 +5404,7 @@ function read(source, type) {
 
   /** Closes a bracket. @returns {boolean} whether an operand is to come in what it was opened for */
   function closes() {
-    const { node, field } = top.level === SEQUENCE ? top.outer : top
+    const { node, field } = top
     if (value !== field) throw unexpected()
     switch (node.type) {
       case 'ArrayExpression':
@@ -5450,39 +5472,54 @@ function read(source, type) {
       }
       if (operate()) return true
       if (value === ',' && !(extent & COMMA)) {
-        if (top.level !== SEQUENCE) open(SEQUENCE, { type: 'SequenceExpression', start: from, end, parent, expressions: [] }, '')
-        append(top.node.expressions, operand)
+        if (size === top.first) top.from = from
+        put(operand)
         next()
         return true
       }
-      if (top.node === null || (top.level === SEQUENCE && top.outer.node === null)) return false
+      if (top.node === null) return false
       if (closes()) return true
     }
   }
 
-  /** @param {number} [until] what ends it @returns {Generator<any, any, any>} null for empty parentheses */
-  function* expression(until = 0) {
+  /**
+   * An expression, as far as it can be read at once.
+   *
+   * @returns {Generator<any, any, any> | undefined} what has to be read first, if it has not ended
+   */
+  function advance() {
+    do {
+      const part = begin()
+      if (part) return part
+      if (part === null && !goesOn()) return
+    } while (true)
+  }
+
+  /** @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand */
+  function expression(until = 0) {
     open(BRACKET, null, '')
     extent = until
-    do {
-      let part
-      do part = begin()
-      while (part === undefined)
-      if (part) {
-        const at = from
-        operand = yield part
-        from = at
-        isClosed = false
-        if (operand.type === 'BlockStatement') {
-          top.node.expression = false
-          complete()
-          isClosed = true
-        }
-      }
-    } while (goesOn())
-    const result = whole()
+    const part = advance()
+    if (part) return rest(part)
+    operand = whole()
     close()
-    return result
+  }
+
+  /** @param {any} part @returns {Generator<any, any, any>} */
+  function* rest(part) {
+    do {
+      const at = from
+      operand = yield part
+      from = at
+      isClosed = operand.type === 'BlockStatement'
+      if (isClosed) {
+        top.node.expression = false
+        complete()
+      }
+    } while (goesOn() && (part = advance()))
+    operand = whole()
+    close()
+    return operand
   }
 
   // ------------------------------------------------------------------------------------ functions and classes
@@ -5530,10 +5567,9 @@ function read(source, type) {
    * @param {boolean} isInClass @param {boolean} [isSingle] without braces @returns {Generator<any, any, any>}
    */
   function* members(isInClass, isSingle = false) {
-    /** @type {any[]} */
-    const list = []
+    const base = size
     if (!isSingle) next()
-    while (value !== '}' && !(isSingle && list.length)) {
+    while (value !== '}' && !(isSingle && size > base)) {
       if (value === ',' || value === ';') {
         next()
         continue
@@ -5545,7 +5581,7 @@ function read(source, type) {
       let kind = isInClass ? 'method' : 'init'
       if (value === '...') {
         next()
-        append(list, { type: 'SpreadElement', start: first, argument: yield expression(COMMA), end: before, parent })
+        put({ type: 'SpreadElement', start: first, argument: yield expression(COMMA), end: before, parent })
         continue
       }
       // V8 left out the name of a static method that is called static.
@@ -5564,7 +5600,7 @@ function read(source, type) {
         if (word === 'get' || word === 'set') kind = word
       }
       if (value === '{') {
-        append(list, { type: 'StaticBlock', start: first, body: (yield block(false)).body, end: before, parent })
+        put({ type: 'StaticBlock', start: first, body: (yield block(false)).body, end: before, parent })
         continue
       }
       const isMethod = value === '('
@@ -5576,7 +5612,7 @@ function read(source, type) {
             (key.name ?? key.value) === 'constructor'
           if (isConstructor) kind = 'constructor'
         } else skips(';')
-        append(list, isMethod
+        put(isMethod
           ? { type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind, value: part }
           : { type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key, value: part })
         continue
@@ -5588,13 +5624,13 @@ function read(source, type) {
           part = { type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA), end: before, parent }
         }
       }
-      append(list, {
+      put({
         type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand, computed, key,
         kind, value: part
       })
     }
     if (!isSingle) next()
-    return list
+    return listFrom(base)
   }
 
   // --------------------------------------------------------------------------------------------- statements
@@ -5620,11 +5656,11 @@ function read(source, type) {
    */
   function* block(isBody) {
     const first = start
-    /** @type {any[]} */
-    const body = []
+    const base = size
     expect('{')
-    while (value !== '}') append(body, yield statement(true))
+    while (value !== '}') put(yield statement(true))
     next()
+    const body = listFrom(base)
     if (isBody) markDirectives(body)
     return { type: 'BlockStatement', start: first, end: before, parent, body }
   }
@@ -5642,16 +5678,15 @@ function read(source, type) {
   function* declaration(until = 0) {
     const first = start
     const kind = value
-    /** @type {any[]} */
-    const declarations = []
+    const base = size
     do {
       next()
       const at = start
       const id = isName ? leaf() : patternOf(yield expression(OPERAND))
       const init = skips('=') ? yield expression(COMMA | until) : null
-      append(declarations, { type: 'VariableDeclarator', start: at, end: before, parent, id, init })
+      put({ type: 'VariableDeclarator', start: at, end: before, parent, id, init })
     } while (value === ',')
-    return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations }
+    return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations: listFrom(base) }
   }
 
   /** @param {boolean} isList @returns {Generator<any, any, any>} */
@@ -5780,71 +5815,67 @@ function read(source, type) {
     const first = start
     next()
     const discriminant = yield expression(OPERAND)
-    /** @type {any[]} */
-    const cases = []
+    const base = size
     expect('{')
     while (value !== '}') {
       const at = start
       const test = skips('default') ? null : (expect('case'), yield expression())
-      /** @type {any[]} */
-      const consequent = []
+      const consequent = size
       expect(':')
-      while (!matches(/^(?:case|default|\})$/, value)) append(consequent, yield statement(true))
-      append(cases, { type: 'SwitchCase', start: at, end: before, parent, consequent, test })
+      while (!matches(/^(?:case|default|\})$/, value)) put(yield statement(true))
+      put({ type: 'SwitchCase', start: at, end: before, parent, consequent: listFrom(consequent), test })
     }
     next()
-    return { type: 'SwitchStatement', start: first, end: before, parent, discriminant, cases }
+    return { type: 'SwitchStatement', start: first, end: before, parent, discriminant, cases: listFrom(base) }
   }
 
   // ------------------------------------------------------------------------------------------------ modules
 
   /** @returns {any[]} of `with { type: 'json' }` */
   function attributes() {
-    /** @type {any[]} */
-    const list = []
-    if (!skips('with')) return list
+    const base = size
+    if (!skips('with')) return []
     expect('{')
     while (!skips('}')) {
       const key = leaf()
       expect(':')
-      append(list, { type: 'ImportAttribute', start: key.start, key, value: leaf(), end: before, parent })
+      put({ type: 'ImportAttribute', start: key.start, key, value: leaf(), end: before, parent })
       skips(',')
     }
-    return list
+    return listFrom(base)
   }
 
-  /** What is in braces. @param {any[]} list @param {(start: number, name: any, other: any) => any} node */
-  function specifiers(list, node) {
+  /** What is in braces. @param {(start: number, name: any, other: any) => any} node */
+  function specifiers(node) {
     expect('{')
     while (!skips('}')) {
       const first = start
       const name = leaf()
-      append(list, node(first, name, skips('as') ? leaf() : name))
+      put(node(first, name, skips('as') ? leaf() : name))
       skips(',')
     }
   }
 
   function importDeclaration() {
     const first = start
-    /** @type {any[]} */
-    let list = []
+    const base = size
     next()
     const isBare = matches(/^["']/, value)
     if (isName) {
-      append(list, { type: 'ImportDefaultSpecifier', start, end, parent, local: leaf() })
+      put({ type: 'ImportDefaultSpecifier', start, end, parent, local: leaf() })
       skips(',')
     }
     const at = start
     if (skips('*')) {
       expect('as')
-      append(list, { type: 'ImportNamespaceSpecifier', start: at, local: leaf(), end: before, parent })
+      put({ type: 'ImportNamespaceSpecifier', start: at, local: leaf(), end: before, parent })
     } else if (value === '{') {
-      specifiers(list, (start, imported, local) =>
+      specifiers((start, imported, local) =>
         ({ type: 'ImportSpecifier', start, end: before, parent, imported, local }))
     }
     if (!isBare) expect('from')
     return {
-      type: 'ImportDeclaration', start: first, specifiers: list, source: leaf(), attributes: attributes(), end: endOf(), parent
+      type: 'ImportDeclaration', start: first, specifiers: listFrom(base), source: leaf(), attributes: attributes(), end: endOf(), parent
     }
   }
 
@@ -5868,19 +5899,18 @@ function read(source, type) {
         : value === 'class' ? classOf('ClassDeclaration') : expression(COMMA)
       return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
     }
-    /** @type {any[]} */
-    const list = []
+    const base = size
     if (value !== '{') {
       const declaration = yield statement(true)
       return {
-        type: 'ExportNamedDeclaration', start: first, end: before, parent, declaration, specifiers: list, source: null,
+        type: 'ExportNamedDeclaration', start: first, end: before, parent, declaration, specifiers: [], source: null,
         attributes: []
       }
     }
-    specifiers(list, (start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
+    specifiers((start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
     const isFrom = skips('from')
     return {
-      type: 'ExportNamedDeclaration', start: first, declaration: null, specifiers: list, source: isFrom ? leaf() : null,
+      type: 'ExportNamedDeclaration', start: first, declaration: null, specifiers: listFrom(base), source: isFrom ? leaf() : null,
       attributes: isFrom ? attributes() : [], end: endOf(), parent
     }
   }
@@ -5901,7 +5931,8 @@ function read(source, type) {
       }
       if (value !== '') throw unexpected()
     } else {
-      while (value !== '') append(body, yield statement(true))
+      while (value !== '') put(yield statement(true))
+      body = listFrom(0)
       markDirectives(body)
     }
     return { type: 'Program', start: 0, end: source.length, parent, body, sourceType: type }
@@ -5909,7 +5940,18 @@ function read(source, type) {
 
   if (startsWith(source, '#!')) end = skip(/.*/y, 0)
   next()
-  return nested(program())
+
+  // The generators on the way to where the reading stands.
+  const stack = [program()]
+  /** @type {any} */
+  let result
+  for (let depth = 0; depth >= 0;) {
+    const step = resume(stack[depth], result) // one that begins takes no notice of the result
+    if (step.done) depth--
+    else if (step.value) stack[++depth] = step.value
+    result = step.done ? step.value : operand
+  }
+  return result
 }
 
 // --------------------------------------------------------------------------------------------- 8b names
