@@ -6750,7 +6750,7 @@ function preemptify(fn, options = {}) {
     callable('fn', fn)
     if (fn[known]) return fn
     const twin = twinOf(fn)
-    if (twin?.generator) return published(twin, fn)
+    if (twin !== undefined && twin.generator !== null) return published(twin, fn)
     const isDefault = keysOf(others).length === 0
     const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
     if (isDefault) rewritten.set(fn, result)
@@ -7811,6 +7811,10 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {number} price of a call, where it is not long
  * @property {number} duals how many functions may be dual from here on inwards
  * @property {string} twin the name of its twin
+ * @property {boolean} isDirect whether its twin has a name wherever it has one
+ * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
+ * @property {{ from: number, to: number } | null} guards statements that may end it before it needs to be one
+ * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
  * @property {Edit[]} edits of its twin
@@ -7917,7 +7921,14 @@ function planModule(tree, text) {
   }
   for (let i = 0; i < plans.length; i++) findCalls(plans[i])
   findShort(plans)
-  for (let i = 0; i < plans.length; i++) if (plans[i].isLong) plans[i].calls = pick(plans[i].calls, isPreempted)
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    if (!plan.isLong) continue
+    plan.calls = pick(plan.calls, isPreempted)
+    const { node, facts } = plan
+    plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync
+  }
+  for (let i = plans.length; i-- > 0;) plans[i].isTail = plans[i].isLong && isTail(plans[i])
   return plans
 }
 
@@ -7928,6 +7939,7 @@ const isPreempted = ({ target }) => target === null || target.isLong
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0, twin: '',
+    isDirect: false, isTail: false, guards: null, entry: '',
     plain: [], inner: [], edits: []
   }
   plan.reason = refusalOf(plan)
@@ -8139,15 +8151,22 @@ function printModule(source, tree, plans, runtime) {
   }
   const left = `${our}b.left`
   const point = `if(--${left}<=0)yield;`
+  /** What a guard must not hold. */
+  const written = { has: (/** @type {Node} */ node) => node.call && isPreempted(node.call) }
 
-  for (let i = 0; i < plans.length; i++) plans[i].twin = `${our}${i}`
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    plan.twin = `${our}${i}`
+    if (plan.isLong && !plan.isTail && canGuard(plan)) plan.guards = guard(/** @type {any} */ ({ source, edits: plan.edits, written }), plan.node)
+    if (plan.isTail || plan.guards) plan.entry = `${plan.twin}e`
+  }
   chooseForms(plans)
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
     plan.plain = inOrder(childEdits(plan, false))
     if (i === 0) continue
     plan.inner = inOrder(childEdits(plan, true))
-    if (plan.isLong) plan.edits = inOrder(twinEdits(plan, childEdits(plan, true)))
+    if (plan.isLong) inOrder(twinEdits(plan, childEdits(plan, true, plan.edits)))
   }
   const head = headOf()
   const { plain } = plans[0]
@@ -8204,9 +8223,7 @@ function printModule(source, tree, plans, runtime) {
   // ---------------------------------------------------------------------------------------------- functions
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
-  function childEdits(plan, isInner) {
-    /** @type {Edit[]} */
-    const edits = []
+  function childEdits(plan, isInner, edits = /** @type {Edit[]} */ ([])) {
     for (let i = 0; i < plan.children.length; i++) printChild(edits, plan.children[i], isInner)
     return edits
   }
@@ -8224,79 +8241,101 @@ function printModule(source, tree, plans, runtime) {
       if (own.length) replace(edits, start, end, [asItIs])
       return
     }
-    const isDual = facts.isAsync || isInClass || (!isInner && plan.duals > 0)
-    const hasSelf = facts.isArrow && facts.usesThis
-    const register = helper(hasSelf ? 'u' : 't')
-    const self = `${facts.isAsync ? `,${our}f` : hasSelf ? ',null' : ''}${hasSelf ? ',this' : ''}`
+    const isDual = facts.isAsync || isInClass || plan.isTail || (!isInner && plan.duals > 0)
+    const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
+    const register = helper(isArrow ? 'u' : 't')
+    const key = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : ''
+    const { id } = node
     if (node.type === 'FunctionDeclaration') {
-      const isAnonymous = node.id === null
-      const name = isAnonymous ? `${twin}f` : node.id.name
-      if (isAnonymous) {
-        // export default function () {}
+      const name = id ? id.name : `${twin}f`
+      if (!id) { // export default function () {}
         const open = paramsOf(node)
         insert(own, open, REPLACES, open, ` ${name}`)
         inOrder(own)
         replace(edits, parent.start, start, `export{${name} as default};`)
       }
       const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
-      replace(edits, start, end, list(plain, ['function*', twin], twinOf(plan)))
-      const { body } = parent.type === 'Program' || parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : parent.parent
+      const made = plan.isTail ? [] : list(['function*', twin], twinOf(plan))
+      replace(edits, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], entryOf(plan)) : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
-      const at = block ? afterDirectives(body, skip(BRACE, block.start))
-        : placeOfHead()
-      const entry = facts.isAsync ? `,${name}` : ''
-      insert(edits, at, BODY_EDGE, Infinity, `;${isAnonymous ? `${helper('m')}(${name},"default");` : ''}${register}(${name},${twin}${entry});`)
+      const at = block ? afterDirectives(block.body, skip(BRACE, block.start)) : placeOfHead()
+      const rest = facts.isAsync ? `,${name}` : plan.entry ? `,${plan.entry}` : ''
+      insert(edits, at, BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
+        `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
       return
     }
+    const entry = plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
     if (isInClass) {
       if (own.length) replace(edits, start, end, [asItIs])
       const { key, static: isStatic } = parent
-      const at = parent.parent.start + 1
       const elements = parent.parent.body
-      for (let i = elements.length; elements[--i] !== parent;) {
-        const other = elements[i]
-        const isSame = other.type === 'MethodDefinition' && !other.computed && other.static === isStatic && !isPrivate(other.key)
-        if (isSame && (other.key.name ?? other.key.value) === (key.name ?? key.value)) return
-      }
-      const member = key.type === 'Identifier' ? `.${key.name}` : `[${cut(source, key.start, key.end)}]`
-      const fn = `this${isStatic ? '' : '.prototype'}${member}`
-      const made = facts.usesSuper
-        ? list([`{__proto__:${helper('z')}(this${isStatic ? '' : '.prototype'}),*m`], twinOf(plan), ['}.m'])
-        : list(['function*'], twinOf(plan))
-      insert(edits, at, BODY_EDGE, Infinity, list([`static{${register}(${fn},`], made, [`${facts.isAsync ? `,${fn}` : ''})}`]))
+      for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return
+      const holder = `this${isStatic ? '' : '.prototype'}`
+      const fn = `${holder}${key.type === 'Identifier' ? `.${key.name}` : `[${cut(source, key.start, key.end)}]`}`
+      const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
+      const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], twinOf(plan))) : list(['function*'], twinOf(plan))
+      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], entryOf(plan))) : entry
+      const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : begin.length ? list([','], begin) : [])
+      insert(edits, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
     }
-    const { id } = node
     const name = isObjectMethod || id ? '' : /** @type {string} */ (inferredName(node))
     const ownName = id ? id.name : ''
     /** The function, with the name that it would have where it stands. @param {any[]} fn */
     const named = fn => {
-      if (isObjectMethod) {
-        const key = cut(source, parent.key.start, parent.key.end)
-        return list(['{'], fn, [parent.key.type === 'Identifier' ? `}.${key}` : `}[${key}]`])
-      }
+      if (isObjectMethod) return list(['{'], fn, [parent.key.type === 'Identifier' ? `}.${key}` : `}[${key}]`])
       if (name === '') return fn
-      return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`]) : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
+      return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
+        : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
     }
+    const made = plan.isTail ? ['void 0'] : list(['function*'], twinOf(plan))
+    const self = isArrow ? 'this' : ''
+    const head = isObjectMethod ? key : isArrowNode(node) ? '' : 'function'
     let result
-    if (isDual) {
-      const made = list(['function*'], twinOf(plan))
-      const async = facts.isAsync
-      if (ownName) result = list([`(${ownName}=>${register}(${ownName},`], made, [`${async ? `,${ownName}` : self}))(`, asItIs, ')'])
-      else if (async) {
-        result = list([`(${our}f=>${register}(${our}f,`], made, [`${self}))(`], named([asItIs]), [')'])
-      } else result = list([`${register}(`], named([asItIs]), [','], made, [`${self})`])
-    } else if (ownName) {
-      result = list([`(()=>{`], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan), [`return ${register}(${ownName},${twin})})()`])
+    if (ownName) {
+      const more = facts.isAsync ? [`,${ownName}`] : entry.length ? list([','], entry) : []
+      result = isDual ? list([`(${ownName}=>`], registering([ownName], made, more), [')(', asItIs, ')'])
+        : list(['(()=>{'], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan),
+          [`return ${register}(${ownName},${twin}`], more, [')})()'])
+    } else if (facts.isAsync) {
+      result = list([`(${our}f=>`], registering([`${our}f`], made, [`,${our}f${self && ','}${self}`]), [')('], named([asItIs]), [')'])
     } else {
-      const head = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : facts.isArrow ? '' : 'function'
-      result = list([`(${twin}=>${register}(`], named(stub(plan, head)), [`,${twin}${self}))(function*`], twinOf(plan), [')'])
+      const more = entry.length || self ? list([','], entry.length ? entry : ['null'], [self && ','], [self]) : []
+      result = registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
     }
-    if (isObjectMethod) {
-      const key = cut(source, parent.key.start, parent.key.end)
-      result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
-    }
+    if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
     replace(edits, start, end, result)
+
+    /** @param {any[]} fn @param {any[]} made @param {any[]} more */
+    function registering(fn, made, more) {
+      return !isDual || plan.guards ? list([`(${twin}=>${register}(`], fn, [`,${twin}`], more, ['))('], made, [')'])
+        : list([`${register}(`], fn, [','], made, more, [')'])
+    }
+  }
+
+  /** What begins a call of a twin. @param {Plan} plan @returns {any[]} */
+  function entryOf({ node, facts, twin, edits, guards, isTail }) {
+    const { params, body } = node
+    const list = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+    if (isTail) {
+      const text = { edits, from: body.start, to: body.end }
+      if (body.type === 'BlockStatement') append(list, facts.isArrow ? '=>' : '')
+      else append(list, '=>(')
+      append(list, text)
+      if (body.type !== 'BlockStatement') append(list, ')')
+      return list
+    }
+    const names = join(namesOf(source, params), ',')
+    const call = (/** @type {string} */ more) => {
+      const given = names && more ? `${names},${more}` : names + more
+      return `${helper('g')}(${facts.usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`})`
+    }
+    const budget = isScript ? `${our}p.budget` : `${our}b`
+    const strict = isStrictBody(body.body) ? '"use strict";' : ''
+    append(list, `{${strict}if(${budget}.left>1){${budget}.left--;`)
+    append(list, { edits, ...guards })
+    append(list, `;return ${call(budget)}}return ${call('')}}`)
+    return list
   }
 
   /** @param {any[][]} lists @returns {any[]} */
@@ -8313,9 +8352,12 @@ function printModule(source, tree, plans, runtime) {
   }
 
   /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
-  function twinOf({ node, edits }) {
+  function twinOf({ node, edits, guards }) {
     const { params, body } = node
-    const pieces = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+    const more = guards ? `${our}s` : ''
+    const pieces = params.length
+      ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, more && ',', more, ')'] : [`(${more})`]
+    if (guards) return list(pieces, [{ edits, from: body.start, to: guards.to }, '}', { edits, from: guards.to, to: body.end }])
     if (body.type === 'BlockStatement') return list(pieces, [{ edits, from: body.start, to: body.end }])
     return list(pieces, ['{', { edits, from: body.start, to: body.end }, '}'])
   }
@@ -8345,7 +8387,8 @@ function printModule(source, tree, plans, runtime) {
   // ------------------------------------------------------------------------------------------------- twins
 
   /** @param {Plan} plan @param {Edit[]} edits of the functions in it */
-  function twinEdits({ node, facts, calls }, edits) {
+  function twinEdits(plan, edits) {
+    const { node, facts, calls, isTail } = plan
     const { body } = node
     /** Variables of its own. */
     const variables = emptySet()
@@ -8356,8 +8399,8 @@ function printModule(source, tree, plans, runtime) {
     }
     /** Chains that are rewritten already. */
     const chains = emptySet()
-    const suffix = () => `)===${our}b?yield ${helper('q')}():${variable('r')})`
-    const prefix = () => `((${variable('r')}=`
+    const suffix = () => isTail ? '' : `)===${our}b?yield ${helper('q')}():${variable('r')})`
+    const prefix = () => isTail ? '' : `((${variable('r')}=`
     for (let i = 0; i < calls.length; i++) printCall(calls[i])
     for (let i = 0; i < facts.awaits.length; i++) {
       const { start, end } = facts.awaits[i]
@@ -8369,18 +8412,30 @@ function printModule(source, tree, plans, runtime) {
     for (let i = 0; i < facts.loops.length; i++) {
       if (facts.loops[i].start > body.start) printLoop(facts.loops[i], i)
     }
-    const begin = body.type === 'BlockStatement' ? afterDirectives(body.body, body.start + 1) : body.start
-    const list = listOf(variables)
     const isBlock = body.type === 'BlockStatement'
+    const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
+    const list = listOf(variables)
+    if (isTail) {
+      if (list.length) insert(edits, begin, BODY_EDGE, Infinity, `${begin > body.start + 1 ? ';' : ''}let ${join(list, ',')};`)
+      return edits
+    }
+    const entering = plan.guards ? `if(${our}s!==${our}b){${point}` : point
     insert(edits, begin, BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
       (list.length ? `let ${join(list, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
-      point + (isBlock ? '' : 'return '))
+      entering + (isBlock ? '' : 'return '))
     return edits
 
     /** @param {CallSite} call */
-    function printCall({ node, kind, isAwaited }) {
+    function printCall({ node, kind, target, isAwaited }) {
       const { callee = node.tag, start, end } = node
       const enter = helper(isAwaited ? 'w' : 'e')
+      if (target && kind === 'call' && target.isDirect && !node.optional && callee.start === start && source[callee.end] === '(') {
+        const begins = target.isTail || target.guards !== null
+        guardStatement(node)
+        insert(edits, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
+        insert(edits, end, -EXPRESSION_EDGE, start, (begins ? '' : ')') + suffix())
+        return
+      }
       guardStatement(node)
       if (kind === 'new') {
         const open = gap(callee.end)
@@ -8602,6 +8657,33 @@ function printModule(source, tree, plans, runtime) {
   }
 }
 
+/** Whether statements of it may be done before its twin is made. @param {Plan} plan */
+function canGuard({ facts, node }) {
+  return node.body.type === 'BlockStatement' && !facts.isAsync && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
+    !find(node.params, ({ type }) => type !== 'Identifier')
+}
+
+/** Whether all calls that may be preempted are what is returned. @param {Plan} plan */
+function isTail({ facts, node, calls, children }) {
+  return !facts.isAsync && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
+    let top = call
+    for (; top.parent !== node; top = top.parent) {
+      const { type, argument, consequent, alternate, right } = top.parent
+      if (type === 'ReturnStatement' && argument === top) break
+      const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
+      if (!isLast) return true
+    }
+    for (; top !== node; top = top.parent) if (top.type === 'TryStatement') return true
+  })
+}
+
+/** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
+const isSameMember = (one, other) => one.type === 'MethodDefinition' && !one.computed && one.static === other.static &&
+  !isPrivate(one.key) && (one.key.name ?? one.key.value) === (other.key.name ?? other.key.value)
+
+/** @param {Node} node */
+const isArrowNode = ({ type }) => type === 'ArrowFunctionExpression'
+
 /** @param {Node} key */
 const isPrivate = key => key.type === 'PrivateIdentifier'
 
@@ -8686,11 +8768,18 @@ function twin(fn, generator, entry = null, self) {
 
 /** @param {Twin} twin @returns {any} its generator function, as anybody may call it */
 function generatorOf(twin) {
+  if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
   if (twin.self !== null) {
     twin.generator = apply(engine.bind, twin.generator, twin.self)
     twin.self = null
   }
   return twin.generator
+}
+
+/** The twin of a function that needs no generator, since what it calls is what it returns. @param {any} entry */
+const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+  const result = apply(entry, this, args)
+  return result === budget ? yield suspended() : result
 }
 
 /** @param {Twin} twin */
@@ -9301,7 +9390,7 @@ const runtime = {
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)
-    return twin?.generator ? generatorOf(twin) : fn
+    return twin !== undefined && twin.generator !== null ? generatorOf(twin) : fn
   }
   if (shared in globalThis) link()
   return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, report, runtime }))
