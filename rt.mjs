@@ -4780,6 +4780,7 @@ const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
 const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
 const exec = /* @__PURE__ */ kept(RegExp, 'exec')
 const testOf = /* @__PURE__ */ kept(RegExp, 'test')
+const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
 const cut = /* @__PURE__ */ kept(String, 'slice')
 const holds = /* @__PURE__ */ kept(String, 'includes')
 const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
@@ -4808,6 +4809,7 @@ const floor = Math.floor
 const min = Math.min
 const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 const stringify = JSON.stringify
+const List = Array
 const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
 
 /** @param {any} Base @returns {() => any} makes a map or a set */
@@ -4873,7 +4875,6 @@ const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 
 // How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all in it.
 const BRACKET = 0
-const SEQUENCE = 1
 const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
 const CONDITIONAL = 4
 const COALESCENCE = 5
@@ -4884,8 +4885,16 @@ const NEW = 18
 const SUFFIX = 19
 const TAG = 20
 
-/** Of all tokens, the end among them, but literals and what may be the name of a variable. @type {Map<string, number>} */
-const LEVELS = /* @__PURE__ */ levelsOf([
+/**
+ * @typedef {object} Token
+ * @property {string} text
+ * @property {number} [level] how tight it binds; 0 for what does not go on with an expression; none for operands
+ * @property {boolean} isName whether it may be that of a variable
+ * @property {string} name without escapes
+ */
+
+/** All tokens, the end among them, but literals and names. @type {Map<string, Token>} */
+const SIGNS = /* @__PURE__ */ tokensOf([
   ' ) ] } ; : => { ! ~ ... break case catch class const continue debugger default delete do else enum export extends ' +
     'false finally for function if import new null return super switch this throw true try typeof var void while with', '',
   ',',
@@ -4899,11 +4908,13 @@ const LEVELS = /* @__PURE__ */ levelsOf([
   '( [ ` . ?. ++ --'
 ])
 
-/** @param {string[]} rows */
-function levelsOf(rows) {
-  const levels = emptyMap()
-  for (let level = rows.length; level--;) for (const token of rows[level].split(' ')) levels.set(token, level)
-  return levels
+/** @param {string[]} rows by level */
+function tokensOf(rows) {
+  const tokens = emptyMap()
+  for (let level = rows.length; level--;) {
+    for (const text of rows[level].split(' ')) tokens.set(text, { text, level, isName: false, name: text })
+  }
+  return tokens
 }
 
 // What an expression ends at, besides what cannot go on with it.
@@ -4914,19 +4925,6 @@ const OPERAND = 4 // its first operand, without what follows
 // What operators there are.
 const AWAITS = 1
 const YIELDS = 2
-
-/** Has its generator yield the generators of its parts, and sends it what they return. @param {any} whole */
-function nested(whole) {
-  const stack = [whole]
-  let value
-  for (let depth = 0; depth >= 0;) {
-    const step = resume(stack[depth], value) // one that begins takes no notice of the value
-    value = step.value
-    if (step.done) depth--
-    else stack[++depth] = value
-  }
-  return value
-}
 
 /** @param {string} text @returns {string} what it stands for, in a string or a name */
 function withoutEscapes(text) {
@@ -4996,6 +4994,9 @@ function patternOf(target) {
 function read(source, type) {
   quick = isQuick()
   const parent = null // until names are resolved
+  /** By their texts, so that those of names are the same strings. @type {Map<string, Token>} */
+  const tokens = emptyMap()
+  SIGNS.forEach((/** @type {Token} */ token) => tokens.set(token.text, token))
 
   // The token that the reading has come to.
   let value = /** @type {any} */ ('')
@@ -5004,6 +5005,7 @@ function read(source, type) {
   /** @type {number | undefined} */
   let level = 0
   let isName = false
+  let name = ''
   /** Where the token before it ended. */
   let before = 0
 
@@ -5021,6 +5023,10 @@ function read(source, type) {
   let isChain = false // has `?.`
   let isClosed = false // takes no operators
 
+  /** Parts of lists that have begun and not ended, the innermost last. @type {any[]} */
+  const parts = []
+  let size = 0
+
   /** @param {RegExp} pattern @param {number} at @returns {number} */
   function skip(pattern, at) {
     pattern.lastIndex = at
@@ -5028,19 +5034,29 @@ function read(source, type) {
     return pattern.lastIndex
   }
 
+  /** Where the next token starts. */
   function afterSpace() {
-    const at = source[end] === ' ' ? end + 1 : end
-    const first = source[at]
-    return first > '/' && first < '\x7f' && first !== '<' ? at : pastSpace(source, end, type)
+    const at = codeAt(source, end) === 32 ? end + 1 : end
+    const code = codeAt(source, at)
+    return code > 32 && code < 127 && code !== 47/*/*/ && code !== 60/*<*/ && code !== 45/*-*/ ? at : pastSpace(source, end, type)
   }
 
   function next() {
     before = end
     start = afterSpace()
     end = skip(ATOM, start)
-    value = cut(source, start, end)
-    level = LEVELS.get(value)
-    isName = level === undefined && !matches(/^[\d.'"#]/, value)
+    const text = cut(source, start, end)
+    ;({ text: value, level, isName, name } = tokens.get(text) ?? tokenOf(text))
+  }
+
+  /** A literal, or a name, which is kept for the next time. @param {string} text @returns {Token} */
+  function tokenOf(text) {
+    const code = codeAt(text, 0)
+    const isName = code > 64/*@*/ || code === 36/*$*/
+    const isLiteral = text.length > 1 || (code > 47 && code < 58)
+    const token = { text, level: isName || isLiteral ? undefined : 0, isName, name: isName ? withoutEscapes(text) : '' }
+    if (isName) tokens.set(text, token)
+    return token
   }
 
   const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
@@ -5080,23 +5096,35 @@ function read(source, type) {
   function leaf() {
     const first = start
     const text = value
+    const key = name
+    const code = codeAt(text, 0)
     next()
-    switch (text[0]) {
-      case '#':
-        return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
-      case '"': case "'":
-        return { type: 'Literal', start: first, end: before, parent, value: withoutEscapes(cut(text, 1, -1)) }
-      case '.': case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9':
-        return { type: 'Literal', start: first, end: before, parent, value: undefined }
+    if (key !== '') return { type: 'Identifier', start: first, end: before, parent, name: key }
+    if (code === 35/*#*/) {
+      return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
     }
-    return { type: 'Identifier', start: first, end: before, parent, name: withoutEscapes(text) }
+    const isString = code === 34/*"*/ || code === 39/*'*/
+    return { type: 'Literal', start: first, end: before, parent, value: isString ? withoutEscapes(cut(text, 1, -1)) : undefined }
   }
 
   // -------------------------------------------------------------------------------------------- expressions
 
+  /** @param {any} part of the innermost list */
+  function put(part) {
+    parts[size++] = part
+  }
+
+  /** Ends the innermost list. @param {number} first where it begins @returns {any[]} exactly as long as it has to be */
+  function listFrom(first) {
+    const list = new List(size - first)
+    for (let i = first; i < size; i++) list[i - first] = parts[i]
+    size = first
+    return list
+  }
+
   /** @param {number} level @param {any} node @param {string} field what its last part is, or what closes its bracket */
   function open(level, node, field) {
-    top = { level, node, field, mode, extent, isChain, outer: top }
+    top = { level, node, field, mode, extent, isChain, outer: top, first: size, from }
     if (level === BRACKET) {
       extent = 0
       isChain = false
@@ -5120,20 +5148,14 @@ function read(source, type) {
 
   /** @returns {any[]} what commas part in a bracket */
   function items() {
-    if (top.level !== SEQUENCE) return operand ? [operand] : []
-    const { expressions } = top.node
-    if (operand) append(expressions, operand)
-    close()
-    return expressions
+    if (operand) put(operand)
+    return listFrom(top.first)
   }
 
   /** What is in a bracket. */
   function whole() {
-    if (top.level !== SEQUENCE) return operand
-    const { node } = top
-    node.end = before
-    items()
-    return node
+    return size === top.first ? operand
+      : { type: 'SequenceExpression', start: top.from, end: before, parent, expressions: items() }
   }
 
   /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
@@ -5236,7 +5258,7 @@ function read(source, type) {
         operand = { type: 'Literal', start, end, parent, value: undefined }
         break
       default:
-        if (!matches(/^[,)\]]$/, word) || top.level > SEQUENCE || top.node === null) throw unexpected()
+        if (!matches(/^[,)\]]$/, word) || top.level > BRACKET || top.node === null) throw unexpected()
         operand = null
         return null
     }
@@ -5308,7 +5330,7 @@ function read(source, type) {
 
   /** Closes a bracket. @returns {boolean} whether an operand is to come in what it was opened for */
   function closes() {
-    const { node, field } = top.level === SEQUENCE ? top.outer : top
+    const { node, field } = top
     if (value !== field) throw unexpected()
     switch (node.type) {
       case 'ArrayExpression':
@@ -5376,39 +5398,54 @@ function read(source, type) {
       }
       if (operate()) return true
       if (value === ',' && !(extent & COMMA)) {
-        if (top.level !== SEQUENCE) open(SEQUENCE, { type: 'SequenceExpression', start: from, end, parent, expressions: [] }, '')
-        append(top.node.expressions, operand)
+        if (size === top.first) top.from = from
+        put(operand)
         next()
         return true
       }
-      if (top.node === null || (top.level === SEQUENCE && top.outer.node === null)) return false
+      if (top.node === null) return false
       if (closes()) return true
     }
   }
 
-  /** @param {number} [until] what ends it @returns {Generator<any, any, any>} null for empty parentheses */
-  function* expression(until = 0) {
+  /**
+   * An expression, as far as it can be read at once.
+   *
+   * @returns {Generator<any, any, any> | undefined} what has to be read first, if it has not ended
+   */
+  function advance() {
+    do {
+      const part = begin()
+      if (part) return part
+      if (part === null && !goesOn()) return
+    } while (true)
+  }
+
+  /** @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand */
+  function expression(until = 0) {
     open(BRACKET, null, '')
     extent = until
-    do {
-      let part
-      do part = begin()
-      while (part === undefined)
-      if (part) {
-        const at = from
-        operand = yield part
-        from = at
-        isClosed = false
-        if (operand.type === 'BlockStatement') {
-          top.node.expression = false
-          complete()
-          isClosed = true
-        }
-      }
-    } while (goesOn())
-    const result = whole()
+    const part = advance()
+    if (part) return rest(part)
+    operand = whole()
     close()
-    return result
+  }
+
+  /** @param {any} part @returns {Generator<any, any, any>} */
+  function* rest(part) {
+    do {
+      const at = from
+      operand = yield part
+      from = at
+      isClosed = operand.type === 'BlockStatement'
+      if (isClosed) {
+        top.node.expression = false
+        complete()
+      }
+    } while (goesOn() && (part = advance()))
+    operand = whole()
+    close()
+    return operand
   }
 
   // ------------------------------------------------------------------------------------ functions and classes
@@ -5456,10 +5493,9 @@ function read(source, type) {
    * @param {boolean} isInClass @param {boolean} [isSingle] without braces @returns {Generator<any, any, any>}
    */
   function* members(isInClass, isSingle = false) {
-    /** @type {any[]} */
-    const list = []
+    const base = size
     if (!isSingle) next()
-    while (value !== '}' && !(isSingle && list.length)) {
+    while (value !== '}' && !(isSingle && size > base)) {
       if (value === ',' || value === ';') {
         next()
         continue
@@ -5471,7 +5507,7 @@ function read(source, type) {
       let kind = isInClass ? 'method' : 'init'
       if (value === '...') {
         next()
-        append(list, { type: 'SpreadElement', start: first, argument: yield expression(COMMA), end: before, parent })
+        put({ type: 'SpreadElement', start: first, argument: yield expression(COMMA), end: before, parent })
         continue
       }
       // V8 left out the name of a static method that is called static.
@@ -5490,7 +5526,7 @@ function read(source, type) {
         if (word === 'get' || word === 'set') kind = word
       }
       if (value === '{') {
-        append(list, { type: 'StaticBlock', start: first, body: (yield block(false)).body, end: before, parent })
+        put({ type: 'StaticBlock', start: first, body: (yield block(false)).body, end: before, parent })
         continue
       }
       const isMethod = value === '('
@@ -5502,7 +5538,7 @@ function read(source, type) {
             (key.name ?? key.value) === 'constructor'
           if (isConstructor) kind = 'constructor'
         } else skips(';')
-        append(list, isMethod
+        put(isMethod
           ? { type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind, value: part }
           : { type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key, value: part })
         continue
@@ -5514,13 +5550,13 @@ function read(source, type) {
           part = { type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA), end: before, parent }
         }
       }
-      append(list, {
+      put({
         type: 'Property', start: first, end: before, parent, method: isMethod && kind === 'init', shorthand, computed, key,
         kind, value: part
       })
     }
     if (!isSingle) next()
-    return list
+    return listFrom(base)
   }
 
   // --------------------------------------------------------------------------------------------- statements
@@ -5546,11 +5582,11 @@ function read(source, type) {
    */
   function* block(isBody) {
     const first = start
-    /** @type {any[]} */
-    const body = []
+    const base = size
     expect('{')
-    while (value !== '}') append(body, yield statement(true))
+    while (value !== '}') put(yield statement(true))
     next()
+    const body = listFrom(base)
     if (isBody) markDirectives(body)
     return { type: 'BlockStatement', start: first, end: before, parent, body }
   }
@@ -5568,16 +5604,15 @@ function read(source, type) {
   function* declaration(until = 0) {
     const first = start
     const kind = value
-    /** @type {any[]} */
-    const declarations = []
+    const base = size
     do {
       next()
       const at = start
       const id = isName ? leaf() : patternOf(yield expression(OPERAND))
       const init = skips('=') ? yield expression(COMMA | until) : null
-      append(declarations, { type: 'VariableDeclarator', start: at, end: before, parent, id, init })
+      put({ type: 'VariableDeclarator', start: at, end: before, parent, id, init })
     } while (value === ',')
-    return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations }
+    return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations: listFrom(base) }
   }
 
   /** @param {boolean} isList @returns {Generator<any, any, any>} */
@@ -5706,71 +5741,67 @@ function read(source, type) {
     const first = start
     next()
     const discriminant = yield expression(OPERAND)
-    /** @type {any[]} */
-    const cases = []
+    const base = size
     expect('{')
     while (value !== '}') {
       const at = start
       const test = skips('default') ? null : (expect('case'), yield expression())
-      /** @type {any[]} */
-      const consequent = []
+      const consequent = size
       expect(':')
-      while (!matches(/^(?:case|default|\})$/, value)) append(consequent, yield statement(true))
-      append(cases, { type: 'SwitchCase', start: at, end: before, parent, consequent, test })
+      while (!matches(/^(?:case|default|\})$/, value)) put(yield statement(true))
+      put({ type: 'SwitchCase', start: at, end: before, parent, consequent: listFrom(consequent), test })
     }
     next()
-    return { type: 'SwitchStatement', start: first, end: before, parent, discriminant, cases }
+    return { type: 'SwitchStatement', start: first, end: before, parent, discriminant, cases: listFrom(base) }
   }
 
   // ------------------------------------------------------------------------------------------------ modules
 
   /** @returns {any[]} of `with { type: 'json' }` */
   function attributes() {
-    /** @type {any[]} */
-    const list = []
-    if (!skips('with')) return list
+    const base = size
+    if (!skips('with')) return []
     expect('{')
     while (!skips('}')) {
       const key = leaf()
       expect(':')
-      append(list, { type: 'ImportAttribute', start: key.start, key, value: leaf(), end: before, parent })
+      put({ type: 'ImportAttribute', start: key.start, key, value: leaf(), end: before, parent })
       skips(',')
     }
-    return list
+    return listFrom(base)
   }
 
-  /** What is in braces. @param {any[]} list @param {(start: number, name: any, other: any) => any} node */
-  function specifiers(list, node) {
+  /** What is in braces. @param {(start: number, name: any, other: any) => any} node */
+  function specifiers(node) {
     expect('{')
     while (!skips('}')) {
       const first = start
       const name = leaf()
-      append(list, node(first, name, skips('as') ? leaf() : name))
+      put(node(first, name, skips('as') ? leaf() : name))
       skips(',')
     }
   }
 
   function importDeclaration() {
     const first = start
-    /** @type {any[]} */
-    let list = []
+    const base = size
     next()
     const isBare = matches(/^["']/, value)
     if (isName) {
-      append(list, { type: 'ImportDefaultSpecifier', start, end, parent, local: leaf() })
+      put({ type: 'ImportDefaultSpecifier', start, end, parent, local: leaf() })
       skips(',')
     }
     const at = start
     if (skips('*')) {
       expect('as')
-      append(list, { type: 'ImportNamespaceSpecifier', start: at, local: leaf(), end: before, parent })
+      put({ type: 'ImportNamespaceSpecifier', start: at, local: leaf(), end: before, parent })
     } else if (value === '{') {
-      specifiers(list, (start, imported, local) =>
+      specifiers((start, imported, local) =>
         ({ type: 'ImportSpecifier', start, end: before, parent, imported, local }))
     }
     if (!isBare) expect('from')
     return {
-      type: 'ImportDeclaration', start: first, specifiers: list, source: leaf(), attributes: attributes(), end: endOf(), parent
+      type: 'ImportDeclaration', start: first, specifiers: listFrom(base), source: leaf(), attributes: attributes(), end: endOf(), parent
     }
   }
 
@@ -5794,19 +5825,18 @@ function read(source, type) {
         : value === 'class' ? classOf('ClassDeclaration') : expression(COMMA)
       return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
     }
-    /** @type {any[]} */
-    const list = []
+    const base = size
     if (value !== '{') {
       const declaration = yield statement(true)
       return {
-        type: 'ExportNamedDeclaration', start: first, end: before, parent, declaration, specifiers: list, source: null,
+        type: 'ExportNamedDeclaration', start: first, end: before, parent, declaration, specifiers: [], source: null,
         attributes: []
       }
     }
-    specifiers(list, (start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
+    specifiers((start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
     const isFrom = skips('from')
     return {
-      type: 'ExportNamedDeclaration', start: first, declaration: null, specifiers: list, source: isFrom ? leaf() : null,
+      type: 'ExportNamedDeclaration', start: first, declaration: null, specifiers: listFrom(base), source: isFrom ? leaf() : null,
       attributes: isFrom ? attributes() : [], end: endOf(), parent
     }
   }
@@ -5827,7 +5857,8 @@ function read(source, type) {
       }
       if (value !== '') throw unexpected()
     } else {
-      while (value !== '') append(body, yield statement(true))
+      while (value !== '') put(yield statement(true))
+      body = listFrom(0)
       markDirectives(body)
     }
     return { type: 'Program', start: 0, end: source.length, parent, body, sourceType: type }
@@ -5835,7 +5866,18 @@ function read(source, type) {
 
   if (startsWith(source, '#!')) end = skip(/.*/y, 0)
   next()
-  return nested(program())
+
+  // The generators on the way to where the reading stands.
+  const stack = [program()]
+  /** @type {any} */
+  let result
+  for (let depth = 0; depth >= 0;) {
+    const step = resume(stack[depth], result) // one that begins takes no notice of the result
+    if (step.done) depth--
+    else if (step.value) stack[++depth] = step.value
+    result = step.done ? step.value : operand
+  }
+  return result
 }
 
 // --------------------------------------------------------------------------------------------- 8b names
@@ -6634,7 +6676,7 @@ function preemptify(fn, options = {}) {
     callable('fn', fn)
     if (fn[known]) return fn
     const twin = twinOf(fn)
-    if (twin?.generator) return published(twin, fn)
+    if (twin !== undefined && twin.generator !== null) return published(twin, fn)
     const isDefault = keysOf(others).length === 0
     const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
     if (isDefault) rewritten.set(fn, result)
@@ -7695,6 +7737,10 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {number} price of a call, where it is not long
  * @property {number} duals how many functions may be dual from here on inwards
  * @property {string} twin the name of its twin
+ * @property {boolean} isDirect whether its twin has a name wherever it has one
+ * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
+ * @property {{ from: number, to: number } | null} guards statements that may end it before it needs to be one
+ * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
  * @property {Edit[]} edits of its twin
@@ -7801,7 +7847,14 @@ function planModule(tree, text) {
   }
   for (let i = 0; i < plans.length; i++) findCalls(plans[i])
   findShort(plans)
-  for (let i = 0; i < plans.length; i++) if (plans[i].isLong) plans[i].calls = pick(plans[i].calls, isPreempted)
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    if (!plan.isLong) continue
+    plan.calls = pick(plan.calls, isPreempted)
+    const { node, facts } = plan
+    plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync
+  }
+  for (let i = plans.length; i-- > 0;) plans[i].isTail = plans[i].isLong && isTail(plans[i])
   return plans
 }
 
@@ -7812,6 +7865,7 @@ const isPreempted = ({ target }) => target === null || target.isLong
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0, twin: '',
+    isDirect: false, isTail: false, guards: null, entry: '',
     plain: [], inner: [], edits: []
   }
   plan.reason = refusalOf(plan)
@@ -8023,15 +8077,22 @@ function printModule(source, tree, plans, runtime) {
   }
   const left = `${our}b.left`
   const point = `if(--${left}<=0)yield;`
+  /** What a guard must not hold. */
+  const written = { has: (/** @type {Node} */ node) => node.call && isPreempted(node.call) }
 
-  for (let i = 0; i < plans.length; i++) plans[i].twin = `${our}${i}`
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    plan.twin = `${our}${i}`
+    if (plan.isLong && !plan.isTail && canGuard(plan)) plan.guards = guard(/** @type {any} */ ({ source, edits: plan.edits, written }), plan.node)
+    if (plan.isTail || plan.guards) plan.entry = `${plan.twin}e`
+  }
   chooseForms(plans)
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
     plan.plain = inOrder(childEdits(plan, false))
     if (i === 0) continue
     plan.inner = inOrder(childEdits(plan, true))
-    if (plan.isLong) plan.edits = inOrder(twinEdits(plan, childEdits(plan, true)))
+    if (plan.isLong) inOrder(twinEdits(plan, childEdits(plan, true, plan.edits)))
   }
   const head = headOf()
   const { plain } = plans[0]
@@ -8088,9 +8149,7 @@ function printModule(source, tree, plans, runtime) {
   // ---------------------------------------------------------------------------------------------- functions
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
-  function childEdits(plan, isInner) {
-    /** @type {Edit[]} */
-    const edits = []
+  function childEdits(plan, isInner, edits = /** @type {Edit[]} */ ([])) {
     for (let i = 0; i < plan.children.length; i++) printChild(edits, plan.children[i], isInner)
     return edits
   }
@@ -8108,79 +8167,101 @@ function printModule(source, tree, plans, runtime) {
       if (own.length) replace(edits, start, end, [asItIs])
       return
     }
-    const isDual = facts.isAsync || isInClass || (!isInner && plan.duals > 0)
-    const hasSelf = facts.isArrow && facts.usesThis
-    const register = helper(hasSelf ? 'u' : 't')
-    const self = `${facts.isAsync ? `,${our}f` : hasSelf ? ',null' : ''}${hasSelf ? ',this' : ''}`
+    const isDual = facts.isAsync || isInClass || plan.isTail || (!isInner && plan.duals > 0)
+    const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
+    const register = helper(isArrow ? 'u' : 't')
+    const key = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : ''
+    const { id } = node
     if (node.type === 'FunctionDeclaration') {
-      const isAnonymous = node.id === null
-      const name = isAnonymous ? `${twin}f` : node.id.name
-      if (isAnonymous) {
-        // export default function () {}
+      const name = id ? id.name : `${twin}f`
+      if (!id) { // export default function () {}
         const open = paramsOf(node)
         insert(own, open, REPLACES, open, ` ${name}`)
         inOrder(own)
         replace(edits, parent.start, start, `export{${name} as default};`)
       }
       const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
-      replace(edits, start, end, list(plain, ['function*', twin], twinOf(plan)))
-      const { body } = parent.type === 'Program' || parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : parent.parent
+      const made = plan.isTail ? [] : list(['function*', twin], twinOf(plan))
+      replace(edits, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], entryOf(plan)) : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
-      const at = block ? afterDirectives(body, skip(BRACE, block.start))
-        : placeOfHead()
-      const entry = facts.isAsync ? `,${name}` : ''
-      insert(edits, at, BODY_EDGE, Infinity, `;${isAnonymous ? `${helper('m')}(${name},"default");` : ''}${register}(${name},${twin}${entry});`)
+      const at = block ? afterDirectives(block.body, skip(BRACE, block.start)) : placeOfHead()
+      const rest = facts.isAsync ? `,${name}` : plan.entry ? `,${plan.entry}` : ''
+      insert(edits, at, BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
+        `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
       return
     }
+    const entry = plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
     if (isInClass) {
       if (own.length) replace(edits, start, end, [asItIs])
       const { key, static: isStatic } = parent
-      const at = parent.parent.start + 1
       const elements = parent.parent.body
-      for (let i = elements.length; elements[--i] !== parent;) {
-        const other = elements[i]
-        const isSame = other.type === 'MethodDefinition' && !other.computed && other.static === isStatic && !isPrivate(other.key)
-        if (isSame && (other.key.name ?? other.key.value) === (key.name ?? key.value)) return
-      }
-      const member = key.type === 'Identifier' ? `.${key.name}` : `[${cut(source, key.start, key.end)}]`
-      const fn = `this${isStatic ? '' : '.prototype'}${member}`
-      const made = facts.usesSuper
-        ? list([`{__proto__:${helper('z')}(this${isStatic ? '' : '.prototype'}),*m`], twinOf(plan), ['}.m'])
-        : list(['function*'], twinOf(plan))
-      insert(edits, at, BODY_EDGE, Infinity, list([`static{${register}(${fn},`], made, [`${facts.isAsync ? `,${fn}` : ''})}`]))
+      for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return
+      const holder = `this${isStatic ? '' : '.prototype'}`
+      const fn = `${holder}${key.type === 'Identifier' ? `.${key.name}` : `[${cut(source, key.start, key.end)}]`}`
+      const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
+      const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], twinOf(plan))) : list(['function*'], twinOf(plan))
+      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], entryOf(plan))) : entry
+      const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : begin.length ? list([','], begin) : [])
+      insert(edits, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
     }
-    const { id } = node
     const name = isObjectMethod || id ? '' : /** @type {string} */ (inferredName(node))
     const ownName = id ? id.name : ''
     /** The function, with the name that it would have where it stands. @param {any[]} fn */
     const named = fn => {
-      if (isObjectMethod) {
-        const key = cut(source, parent.key.start, parent.key.end)
-        return list(['{'], fn, [parent.key.type === 'Identifier' ? `}.${key}` : `}[${key}]`])
-      }
+      if (isObjectMethod) return list(['{'], fn, [parent.key.type === 'Identifier' ? `}.${key}` : `}[${key}]`])
       if (name === '') return fn
-      return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`]) : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
+      return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
+        : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
     }
+    const made = plan.isTail ? ['void 0'] : list(['function*'], twinOf(plan))
+    const self = isArrow ? 'this' : ''
+    const head = isObjectMethod ? key : isArrowNode(node) ? '' : 'function'
     let result
-    if (isDual) {
-      const made = list(['function*'], twinOf(plan))
-      const async = facts.isAsync
-      if (ownName) result = list([`(${ownName}=>${register}(${ownName},`], made, [`${async ? `,${ownName}` : self}))(`, asItIs, ')'])
-      else if (async) {
-        result = list([`(${our}f=>${register}(${our}f,`], made, [`${self}))(`], named([asItIs]), [')'])
-      } else result = list([`${register}(`], named([asItIs]), [','], made, [`${self})`])
-    } else if (ownName) {
-      result = list([`(()=>{`], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan), [`return ${register}(${ownName},${twin})})()`])
+    if (ownName) {
+      const more = facts.isAsync ? [`,${ownName}`] : entry.length ? list([','], entry) : []
+      result = isDual ? list([`(${ownName}=>`], registering([ownName], made, more), [')(', asItIs, ')'])
+        : list(['(()=>{'], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan),
+          [`return ${register}(${ownName},${twin}`], more, [')})()'])
+    } else if (facts.isAsync) {
+      result = list([`(${our}f=>`], registering([`${our}f`], made, [`,${our}f${self && ','}${self}`]), [')('], named([asItIs]), [')'])
     } else {
-      const head = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : facts.isArrow ? '' : 'function'
-      result = list([`(${twin}=>${register}(`], named(stub(plan, head)), [`,${twin}${self}))(function*`], twinOf(plan), [')'])
+      const more = entry.length || self ? list([','], entry.length ? entry : ['null'], [self && ','], [self]) : []
+      result = registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
     }
-    if (isObjectMethod) {
-      const key = cut(source, parent.key.start, parent.key.end)
-      result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
-    }
+    if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
     replace(edits, start, end, result)
+
+    /** @param {any[]} fn @param {any[]} made @param {any[]} more */
+    function registering(fn, made, more) {
+      return !isDual || plan.guards ? list([`(${twin}=>${register}(`], fn, [`,${twin}`], more, ['))('], made, [')'])
+        : list([`${register}(`], fn, [','], made, more, [')'])
+    }
+  }
+
+  /** What begins a call of a twin. @param {Plan} plan @returns {any[]} */
+  function entryOf({ node, facts, twin, edits, guards, isTail }) {
+    const { params, body } = node
+    const list = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+    if (isTail) {
+      const text = { edits, from: body.start, to: body.end }
+      if (body.type === 'BlockStatement') append(list, facts.isArrow ? '=>' : '')
+      else append(list, '=>(')
+      append(list, text)
+      if (body.type !== 'BlockStatement') append(list, ')')
+      return list
+    }
+    const names = join(namesOf(source, params), ',')
+    const call = (/** @type {string} */ more) => {
+      const given = names && more ? `${names},${more}` : names + more
+      return `${helper('g')}(${facts.usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`})`
+    }
+    const budget = isScript ? `${our}p.budget` : `${our}b`
+    const strict = isStrictBody(body.body) ? '"use strict";' : ''
+    append(list, `{${strict}if(${budget}.left>1){${budget}.left--;`)
+    append(list, { edits, ...guards })
+    append(list, `;return ${call(budget)}}return ${call('')}}`)
+    return list
   }
 
   /** @param {any[][]} lists @returns {any[]} */
@@ -8197,9 +8278,12 @@ function printModule(source, tree, plans, runtime) {
   }
 
   /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
-  function twinOf({ node, edits }) {
+  function twinOf({ node, edits, guards }) {
     const { params, body } = node
-    const pieces = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+    const more = guards ? `${our}s` : ''
+    const pieces = params.length
+      ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, more && ',', more, ')'] : [`(${more})`]
+    if (guards) return list(pieces, [{ edits, from: body.start, to: guards.to }, '}', { edits, from: guards.to, to: body.end }])
     if (body.type === 'BlockStatement') return list(pieces, [{ edits, from: body.start, to: body.end }])
     return list(pieces, ['{', { edits, from: body.start, to: body.end }, '}'])
   }
@@ -8229,7 +8313,8 @@ function printModule(source, tree, plans, runtime) {
   // ------------------------------------------------------------------------------------------------- twins
 
   /** @param {Plan} plan @param {Edit[]} edits of the functions in it */
-  function twinEdits({ node, facts, calls }, edits) {
+  function twinEdits(plan, edits) {
+    const { node, facts, calls, isTail } = plan
     const { body } = node
     /** Variables of its own. */
     const variables = emptySet()
@@ -8240,8 +8325,8 @@ function printModule(source, tree, plans, runtime) {
     }
     /** Chains that are rewritten already. */
     const chains = emptySet()
-    const suffix = () => `)===${our}b?yield ${helper('q')}():${variable('r')})`
-    const prefix = () => `((${variable('r')}=`
+    const suffix = () => isTail ? '' : `)===${our}b?yield ${helper('q')}():${variable('r')})`
+    const prefix = () => isTail ? '' : `((${variable('r')}=`
     for (let i = 0; i < calls.length; i++) printCall(calls[i])
     for (let i = 0; i < facts.awaits.length; i++) {
       const { start, end } = facts.awaits[i]
@@ -8253,18 +8338,30 @@ function printModule(source, tree, plans, runtime) {
     for (let i = 0; i < facts.loops.length; i++) {
       if (facts.loops[i].start > body.start) printLoop(facts.loops[i], i)
     }
-    const begin = body.type === 'BlockStatement' ? afterDirectives(body.body, body.start + 1) : body.start
-    const list = listOf(variables)
     const isBlock = body.type === 'BlockStatement'
+    const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
+    const list = listOf(variables)
+    if (isTail) {
+      if (list.length) insert(edits, begin, BODY_EDGE, Infinity, `${begin > body.start + 1 ? ';' : ''}let ${join(list, ',')};`)
+      return edits
+    }
+    const entering = plan.guards ? `if(${our}s!==${our}b){${point}` : point
     insert(edits, begin, BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
       (list.length ? `let ${join(list, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
-      point + (isBlock ? '' : 'return '))
+      entering + (isBlock ? '' : 'return '))
     return edits
 
     /** @param {CallSite} call */
-    function printCall({ node, kind, isAwaited }) {
+    function printCall({ node, kind, target, isAwaited }) {
       const { callee = node.tag, start, end } = node
       const enter = helper(isAwaited ? 'w' : 'e')
+      if (target && kind === 'call' && target.isDirect && !node.optional && callee.start === start && source[callee.end] === '(') {
+        const begins = target.isTail || target.guards !== null
+        guardStatement(node)
+        insert(edits, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
+        insert(edits, end, -EXPRESSION_EDGE, start, (begins ? '' : ')') + suffix())
+        return
+      }
       guardStatement(node)
       if (kind === 'new') {
         const open = gap(callee.end)
@@ -8486,6 +8583,33 @@ function printModule(source, tree, plans, runtime) {
   }
 }
 
+/** Whether statements of it may be done before its twin is made. @param {Plan} plan */
+function canGuard({ facts, node }) {
+  return node.body.type === 'BlockStatement' && !facts.isAsync && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
+    !find(node.params, ({ type }) => type !== 'Identifier')
+}
+
+/** Whether all calls that may be preempted are what is returned. @param {Plan} plan */
+function isTail({ facts, node, calls, children }) {
+  return !facts.isAsync && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
+    let top = call
+    for (; top.parent !== node; top = top.parent) {
+      const { type, argument, consequent, alternate, right } = top.parent
+      if (type === 'ReturnStatement' && argument === top) break
+      const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
+      if (!isLast) return true
+    }
+    for (; top !== node; top = top.parent) if (top.type === 'TryStatement') return true
+  })
+}
+
+/** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
+const isSameMember = (one, other) => one.type === 'MethodDefinition' && !one.computed && one.static === other.static &&
+  !isPrivate(one.key) && (one.key.name ?? one.key.value) === (other.key.name ?? other.key.value)
+
+/** @param {Node} node */
+const isArrowNode = ({ type }) => type === 'ArrowFunctionExpression'
+
 /** @param {Node} key */
 const isPrivate = key => key.type === 'PrivateIdentifier'
 
@@ -8570,11 +8694,18 @@ function twin(fn, generator, entry = null, self) {
 
 /** @param {Twin} twin @returns {any} its generator function, as anybody may call it */
 function generatorOf(twin) {
+  if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
   if (twin.self !== null) {
     twin.generator = apply(engine.bind, twin.generator, twin.self)
     twin.self = null
   }
   return twin.generator
+}
+
+/** The twin of a function that needs no generator, since what it calls is what it returns. @param {any} entry */
+const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+  const result = apply(entry, this, args)
+  return result === budget ? yield suspended() : result
 }
 
 /** @param {Twin} twin */
@@ -9185,7 +9316,7 @@ const runtime = {
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)
-    return twin?.generator ? generatorOf(twin) : fn
+    return twin !== undefined && twin.generator !== null ? generatorOf(twin) : fn
   }
   if (shared in globalThis) link()
   return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, report, runtime }))
