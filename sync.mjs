@@ -437,23 +437,14 @@ export class Mutex {
 
   get name() { return this.#name }
   /** Whether somebody holds it. */
-  get locked() {
-    this.#notice()
-    return this.#isHeld
-  }
+  get locked() { return this.#noticed().#isHeld }
   /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
-  get owner() {
-    this.#notice()
-    return this.#owner
-  }
+  get owner() { return this.#noticed().#owner }
   /**
    * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
    * `unlock`.
    */
-  get abandoned() {
-    this.#notice()
-    return this.#abandoned
-  }
+  get abandoned() { return this.#noticed().#abandoned }
 
   /**
    * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
@@ -472,8 +463,7 @@ export class Mutex {
    * @throws {OwnershipError} when neither the running job nor `key` holds it
    */
   unlock(key) {
-    this.#notice()
-    if (!this.#isHeld) throw new OwnershipError(`${this.#name} is not locked`)
+    if (!this.locked) throw new OwnershipError(`${this.#name} is not locked`)
     const { current } = here()
     const owner = this.#owner
     if (owner === null ? key !== this.#key : key !== undefined || current !== owner) {
@@ -506,8 +496,7 @@ export class Mutex {
 
   /** @param {Turn} turn @param {Job | null} job */
   #request = (turn, job) => {
-    this.#notice()
-    if (!this.#isHeld) return this.#grant(turn, job)
+    if (!this.locked) return this.#grant(turn, job)
     this.#waiters ??= new Queue(null, () => this.#abandon())
     this.#waiters.owner = this.#owner
     this.#waiters.push(turn, job)
@@ -539,8 +528,9 @@ export class Mutex {
   }
 
   /** An owner whose lock nobody else wanted may have ended unnoticed. */
-  #notice() {
+  #noticed() {
     if (this.#owner !== null && this.#owner.finished !== undefined) this.#abandon()
+    return this
   }
 }
 
@@ -703,20 +693,14 @@ let choosing = null
 
 /** @param {Queue} queue @returns {End | null} the first, removed; it belongs to no choice that is just looking for a peer */
 function take(queue) {
-  const first = /** @type {End | null} */ (queue.shift())
-  return first === null || first.group === null || first.group !== choosing ? first : takeAfter(first, queue)
-}
-
-/** @param {End} own @param {Queue} queue @returns {End | null} */
-function takeAfter(own, queue) {
-  const skipped = []
-  let end = /** @type {End | null} */ (own)
-  while (end !== null && end.group === choosing) {
-    skipped.push(end)
+  let skipped = null
+  let end = /** @type {End | null} */ (queue.shift())
+  while (end !== null && end.group !== null && end.group === choosing) {
+    (skipped ??= []).push(end)
     end = /** @type {End | null} */ (queue.shift())
   }
   // They entered last of all, so they lose no place.
-  for (const one of skipped) queue.push(one, jobOf(one))
+  skipped?.forEach(one => { queue.push(one, jobOf(one)) })
   return end
 }
 
@@ -1555,12 +1539,8 @@ const PACKED = {
 const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
   { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError })
 
-/** What holds bytes, made of a buffer. @type {Record<string, (buffer: ArrayBufferLike) => any>} */
-const BYTES = { ArrayBuffer: buffer => buffer }
-for (const name of ['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array',
-  'Float16Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView']) {
-  if (name in globalThis) BYTES[name] = buffer => new /** @type {any} */ (globalThis)[name](buffer)
-}
+/** The classes of what shows bytes. */
+const VIEW = /^(?:(?:Big)?(?:Ui|I)nt\d+(?:Clamped)?Array|Float\d+Array|DataView)$/
 
 /** @type {any[]} */
 const NONE = []
@@ -1622,7 +1602,7 @@ function packed(value, buffers) {
   if (kind === 'Object') return Object.fromEntries(all(Object.entries(value)))
   if (['Number', 'String', 'Boolean'].includes(kind)) return packed(value.valueOf(), buffers)
   if (Object.hasOwn(PACKED, kind)) return { [ESCAPE]: [kind, ...all(PACKED[kind].pack(value))] }
-  if (Object.hasOwn(BYTES, kind)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
+  if (isBytes(value)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
   throw cannotClone(value)
 }
 
@@ -1684,7 +1664,8 @@ function unpacked(value, buffers) {
     return value
   }
   const [kind, ...content] = list(value[ESCAPE])
-  if (Object.hasOwn(BYTES, kind)) return BYTES[kind](bufferOf(buffers[content[0]]))
+  if (kind === 'ArrayBuffer') return bufferOf(buffers[content[0]])
+  if (VIEW.test(kind)) return new /** @type {any} */ (globalThis)[kind](bufferOf(buffers[content[0]]))
   if (!Object.hasOwn(PACKED, kind)) throw new SyntaxError('an escape of an unknown kind')
   return PACKED[kind].make(...content.map(part => unpacked(part, buffers)))
 }
@@ -2840,6 +2821,7 @@ class Wire extends Exchange {
 }
 
 const TRANSFER = check.unchecked('transfer')
+const wireOf = (/** @type {Channel} */ channel) => /** @type {Wire} */ (exchangeOf(channel))
 
 /**
  * One end of a channel between threads, processes or machines. It is used like any other channel, with these
@@ -2850,17 +2832,8 @@ const TRANSFER = check.unchecked('transfer')
  * @extends {Channel<T>}
  */
 class ExternalChannel extends Channel {
-  /** @type {Wire} */
-  #wire
-
-  /** @internal @param {any} wire a Wire */
-  constructor(wire) {
-    super(/** @type {any} */ (wire))
-    this.#wire = wire
-  }
-
   /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
-  get rejected() { return this.#wire.link.rejected }
+  get rejected() { return wireOf(this).link.rejected }
 
   /**
    * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
@@ -2874,7 +2847,7 @@ class ExternalChannel extends Channel {
   send(message, options = {}) {
     const { transfer } = check.knownOptions(options, TRANSFER)
     if (transfer !== undefined && !Array.isArray(transfer)) throw check.wrongType('transfer', 'an array', transfer)
-    return Object.assign(new End(this.#wire, true, message), { transfer })
+    return Object.assign(new End(wireOf(this), true, message), { transfer })
   }
 }
 
@@ -2916,5 +2889,5 @@ export function connect(endpoint, name) {
   check.text('name', name)
   if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
   const wire = (links.get(endpoint) ?? new Link(endpoint)).connect(name)
-  return wire.channel ??= new ExternalChannel(wire)
+  return wire.channel ??= new ExternalChannel(/** @type {any} */ (wire))
 }
