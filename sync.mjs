@@ -40,6 +40,10 @@ const partyCount = check.number('an integer >= 1', value => isCount(value) && va
 const bufferSize = check.number('an integer >= 0 or Infinity', value => value === Infinity || isCount(value))
 const anyNumber = check.number('a number', value => !Number.isNaN(value))
 
+/** @param {string} name @param {unknown} value */
+function array(name, value) {
+  if (!Array.isArray(value)) throw check.wrongType(name, 'an array', value)
+}
 const NAMED = { name: check.text }
 const ACTING = { scheduler: check.scheduler }
 
@@ -183,8 +187,7 @@ function callOf(name, parameter, fn, options, body) {
 
 /** @param {any} result of a function @returns {boolean} whether its job is to yield it */
 function isUnfinished(result) {
-  if ((typeof result !== 'object' && typeof result !== 'function') || result === null) return false
-  return typeof result.next === 'function' || typeof result.then === 'function'
+  return typeof result?.next === 'function' || typeof result?.then === 'function'
 }
 
 /**
@@ -1079,6 +1082,8 @@ class Group extends Waitable {
     this.members = members
     this.decides = decides
     this.left = members.length
+    /** Those that its members have for who made it, where some are left out. @type {number[] | null} */
+    this.places = null
   }
   get name() {
     return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
@@ -1123,7 +1128,8 @@ class Group extends Waitable {
   }
   /** @param {Waitable} member */
   indexOf(member) {
-    return this.members.indexOf(member)
+    const index = this.members.indexOf(member)
+    return this.places === null ? index : this.places[index]
   }
   /** @param {Waitable | null} decision but for it */
   leaveAll(decision) {
@@ -1164,8 +1170,8 @@ class Choice extends Group {
 
   /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
   #order(memory) {
-    const order = this.members.map((branch, i) =>
-      ({ branch, place: this.places[i], turn: memory.get(this.#subjectOf(branch)) ?? 0 }))
+    const order = this.members.map(branch =>
+      ({ branch, place: this.indexOf(branch), turn: memory.get(this.#subjectOf(branch)) ?? 0 }))
     order.sort((a, b) => a.turn - b.turn || a.place - b.place)
     this.members = order.map(({ branch }) => branch)
     this.places = order.map(({ place }) => place)
@@ -1202,10 +1208,6 @@ class Choice extends Group {
     this.decided(branch)
     if (this.isFair) memoryOf(this.job).set(this.#subjectOf(branch), ++choices)
     super.conclude(branch)
-  }
-  /** @param {Waitable} branch */
-  indexOf(branch) {
-    return this.places[this.members.indexOf(branch)]
   }
   /** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @returns {object} */
   #subjectOf(branch) {
@@ -1314,7 +1316,7 @@ function endOf(name, channel, isSender, value) {
  * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
  */
 export function choice(guards, options = {}) {
-  if (!Array.isArray(guards)) throw check.wrongType('guards', 'an array', guards)
+  array('guards', guards)
   const { fair = false } = check.options(options, CHOICE)
   const made = guards.map((guard, place) => branchOf(guard, place, options))
   /** @type {Waitable[]} */
@@ -1773,13 +1775,11 @@ function sharedMemory(bytes) {
 /** @param {number} least */
 const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`, value => isCount(value) && value >= least && value <= 2 ** 28)
 const valueCount = sizeFrom(1)
-const SHARED = {
-  shared: check.flag,
-  bytes: sizeFrom(8),
-  buffer: (/** @type {string} */ name, /** @type {unknown} */ value) => {
-    if (kindOf(value) !== 'SharedArrayBuffer') throw check.wrongType(name, 'a SharedArrayBuffer', value)
-  }
+/** @param {string} name @param {unknown} value */
+function sharedBuffer(name, value) {
+  if (kindOf(value) !== 'SharedArrayBuffer') throw check.wrongType(name, 'a SharedArrayBuffer', value)
 }
+const SHARED = { shared: check.flag, bytes: sizeFrom(8), buffer: sharedBuffer }
 
 /**
  * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
@@ -1942,12 +1942,8 @@ export class Ring {
   read() {
     if (this.length === 0) return undefined
     const place = this.#words[READ] % this.#size
-    let value
-    if (this.#store !== null) value = this.#store.get(place)
-    else {
-      value = this.#values[place]
-      this.#values[place] = undefined
-    }
+    const value = this.#store !== null ? this.#store.get(place) : this.#values[place]
+    if (this.#store === null) this.#values[place] = undefined
     this.#advance(READ)
     return value
   }
@@ -2248,16 +2244,13 @@ class Link {
     links.set(endpoint, this)
     if (transport.isSocket) this.treatment = TAKES_BYTES
     transport.listen(this)
-    const open = (/** @type {string} */ name) => {
-      this.life = name
-      this.open()
-    }
     if (transport.state > 1) this.gone('closed')
-    else if (transport.isSilent) lifeOfThread().then(open)
-    else open('')
+    else if (transport.isSilent) lifeOfThread().then(life => this.open(life))
+    else this.open('')
   }
 
-  open() {
+  open(life = this.life) {
+    this.life = life
     if (this.isOpen || this.#isOver || this.life === null || this.transport.state !== 1) return
     this.isOpen = true
     for (const wire of [...this.#byName.values()]) {
@@ -2820,7 +2813,7 @@ class Wire extends Exchange {
   }
 }
 
-const TRANSFER = check.unchecked('transfer')
+const TRANSFER = { transfer: array }
 const wireOf = (/** @type {Channel} */ channel) => /** @type {Wire} */ (exchangeOf(channel))
 
 /**
@@ -2845,8 +2838,7 @@ class ExternalChannel extends Channel {
    * @throws {TypeError} when `transfer` is no array
    */
   send(message, options = {}) {
-    const { transfer } = check.knownOptions(options, TRANSFER)
-    if (transfer !== undefined && !Array.isArray(transfer)) throw check.wrongType('transfer', 'an array', transfer)
+    const { transfer } = check.options(options, TRANSFER)
     return Object.assign(new End(wireOf(this), true, message), { transfer })
   }
 }
