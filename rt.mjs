@@ -18,7 +18,7 @@
  *              spawn            arrive          dispatch
  *   (release)  ----->  pending  ----->  ready  <--------->  running  --finish-->  done, failed, cancelled
  *                                        ^  ^    dispatch    |  |
- *                                   wake |  | unblock  block |  | deplete
+ *                                  woken |  | refresh  block |  | deplete
  *                                     waiting  depleted <----+--+
  *
  * Invariants. Tests check 1 to 6 whenever a job goes on, and 7 to 9 over whole runs.
@@ -1250,7 +1250,7 @@ export class Job {
   get priority() { return this.#activation.priority }
   set priority(value) {
     finite('priority', value)
-    this.#activation.dispatcher.setPriority(this.#activation, value)
+    this.#activation.dispatcher.rekey(this.#activation, 'priority', value)
   }
   /** ms; Infinity without one. */
   get period() { return this.#activation.parameters.period }
@@ -1544,10 +1544,14 @@ class Join extends Waitable {
   /** @param {Job | null} job */
   begin(job) {
     const { target } = this
-    if (target.state === DONE) return this.wake(target.outcome)
-    if (target.state > DONE) return this.fail(target.outcome)
+    if (target.state >= DONE) return this.end()
     const queue = extrasOf(target).joiners ??= new Queue(target.job)
     queue.push(this, job)
+  }
+  end() {
+    const { state, outcome } = this.target
+    if (state === DONE) this.wake(outcome)
+    else this.fail(outcome)
   }
 }
 
@@ -2115,8 +2119,7 @@ const SLICE = 1
 const ROUND = 5
 /**
  * Turns of the microtask queue after which an async job that shows no sign is taken to wait for something else. Each async
- * function that returns takes one: with 2, a yield in a helper leaves the scheduler, with 4 in helpers three deep, with 16 when
- * 20 return one after the other (test/rt.shim).
+ * function that returns takes one: with 4, a yield in helpers four deep leaves the scheduler, with 16 in helpers 25 deep.
  */
 const PATIENCE = 32
 /**
@@ -2728,10 +2731,10 @@ class Dispatcher extends Accounts {
     } else {
       throw wrongType('work', 'a Task, a generator or a function', work)
     }
-    return this.#spawnWith(work, leaf, options === undefined ? NO_OPTIONS : knownOptions(options, SPAWN_OPTIONS), args).job
+    return this.#spawnWith(work, leaf, options === undefined ? NO_OPTIONS : knownOptions(options, SPAWN_OPTIONS), args)
   }
 
-  /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Activation} */
+  /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Job} */
   #spawnWith(work, leaf, options, args) {
     const { release, signal, scheduler } = options
     if (scheduler !== undefined && scheduler !== this.scheduler) throw new TypeError('scheduler must be the one that spawns')
@@ -2747,29 +2750,29 @@ class Dispatcher extends Accounts {
     a.deadline = parameters.deadline
     a.priority = priority
     a.limit = parameters.limit ?? this.budget
-    if (signal?.aborted) {
-      this.refuse(a, signal.reason)
-      return a
-    }
     if (signal !== undefined) listen(a, signal, 'abort')
-    this.attach(a, parameters.uses, parameters.reservation)
-    this.launch(a, now)
-    return a
+    if (!signal?.aborted) this.attach(a, parameters.uses, parameters.reservation)
+    return this.launch(a, now)
   }
 
-  /** Its signal has been aborted before. @param {Activation} a @param {unknown} reason */
-  refuse(a, reason) {
-    extrasOf(a).reason = reason
-    this.#admit(a)
-    this.finish(a, CANCELLED, reason)
-  }
-
-  /** @param {Activation} a @param {number} now */
+  /** @param {Activation} a @param {number} now @returns {Job} */
   launch(a, now) {
-    this.#admit(a)
-    if (a.release <= now) return this.#arrive(a)
-    extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
-    this.loop.rest()
+    const { signal } = a.extras
+    if (a.leaf !== UNSTARTED && a.leaf !== null) drives(a.leaf)
+    this.stats.jobs++
+    this.live++
+    if (signal?.aborted) {
+      extrasOf(a).reason = signal.reason
+      this.finish(a, CANCELLED, signal.reason)
+      return a.job
+    }
+    if (a.release <= now) {
+      this.#arrive(a)
+    } else {
+      extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
+      this.loop.rest()
+    }
+    return a.job
   }
 
   /** @param {Activation} a @param {JobHook[] | null} uses @param {any} reservation a ReservationHook, or what stands for it */
@@ -2788,13 +2791,6 @@ class Dispatcher extends Accounts {
     extrasOf(a).uses = uses
     extrasOf(a).server = reservation?.payer ?? reservation
     a.standing = this.standingOf(a)
-  }
-
-  /** @param {Activation} a */
-  #admit(a) {
-    if (a.leaf !== UNSTARTED && a.leaf !== null) drives(a.leaf)
-    this.stats.jobs++
-    this.live++
   }
 
   /** A release is due. @param {Activation} a */
@@ -2922,9 +2918,8 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a @param {number} deadline */
   setDeadline(a, deadline) {
-    if (a.state >= DONE) return
-    this.#rekey(a, 'deadline', deadline)
-    if (a.state === PENDING) return
+    this.rekey(a, 'deadline', deadline)
+    if (a.state === PENDING || a.state >= DONE) return
     if (a.miss !== null) this.timeline.remove(a.miss)
     a.miss = null
     if (!a.missed && deadline < Infinity) this.#expectMiss(a)
@@ -2935,16 +2930,11 @@ class Dispatcher extends Accounts {
   renew(a, release) {
     // The period that ends here may have been missed; it is noticed with the other misses of the next reading.
     if (a.miss !== null && this.read() > a.absoluteDeadline) a.miss = null
-    this.#rekey(a, 'release', release)
+    this.rekey(a, 'release', release)
     a.missed = false
     extrasOf(a).overran = false
     extrasOf(a).costBefore = a.cost
     this.setDeadline(a, a.deadline)
-  }
-
-  /** @param {Activation} a @param {number} priority */
-  setPriority(a, priority) {
-    if (a.state < DONE) this.#rekey(a, 'priority', priority)
   }
 
   /**
@@ -2952,7 +2942,8 @@ class Dispatcher extends Accounts {
    *
    * @param {Activation} a @param {'release' | 'deadline' | 'priority'} key @param {number} value
    */
-  #rekey(a, key, value) {
+  rekey(a, key, value) {
+    if (a.state >= DONE) return
     const before = a[key]
     const isPending = a.state === PENDING
     if (!isPending) extrasOf(a).level ??= a.level // fixed at release
@@ -2963,13 +2954,15 @@ class Dispatcher extends Accounts {
     if (!isPending) return this.#place(a, this.standingOf(a))
     // The level has changed, by which resources compute their ceilings.
     const uses = a.extras.uses ?? []
-    for (const resource of uses) resource.detach(a.job)
-    try {
-      for (const resource of uses) resource.attach(a.job, this.scheduler)
-    } catch (error) {
-      a[key] = before
+    const declareAnew = () => {
       for (const resource of uses) resource.detach(a.job)
       for (const resource of uses) resource.attach(a.job, this.scheduler)
+    }
+    try {
+      declareAnew()
+    } catch (error) {
+      a[key] = before
+      declareAnew()
       throw error
     }
   }
@@ -3153,10 +3146,7 @@ class Dispatcher extends Accounts {
     for (const queue of extras.owned.slice()) if (queue !== extras.joiners) queue.orphan()
     const { joiners } = extras
     if (joiners !== null) {
-      for (let join = joiners.shift(); join !== null; join = joiners.shift()) {
-        if (a.state === DONE) join.wake(a.outcome)
-        else join.fail(a.outcome)
-      }
+      for (let join = joiners.shift(); join !== null; join = joiners.shift()) /** @type {Join} */ (join).end()
       joiners.owner = null
     }
   }
@@ -3287,7 +3277,6 @@ class Dispatcher extends Accounts {
             driver.passed = false
             quiet = 0
           }
-          this.current = dispatched = null
           const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
           this.#endBudget(a, outcome)
           this.#account(a, outcome)
@@ -3432,7 +3421,6 @@ class Dispatcher extends Accounts {
     this.standing = a.standing
     const outcome = drive(a)
     if (outcome === ASYNC) return outcome
-    this.current = dispatched = null
     this.#endBudget(a, outcome)
     this.#account(a, outcome)
     return outcome
@@ -3455,7 +3443,6 @@ class Dispatcher extends Accounts {
    */
   isOver(a) {
     if (this.standing !== a || isDoomed(a)) return true // who else pays for it is charged when nothing runs
-    this.current = dispatched = null
     this.#endBudget(a, POINT)
     this.inspect(a)
     this.current = dispatched = a
@@ -3468,6 +3455,7 @@ class Dispatcher extends Accounts {
 
   /** Charges a job its budget. @param {Activation} a @param {number} outcome */
   #endBudget(a, outcome) {
+    this.current = dispatched = null
     this.charge(a)
     if (outcome < DONE) {
       a.tuner ??= new BudgetTuner()
@@ -4633,14 +4621,9 @@ function postTask(dispatcher, fn, options) {
   a.deadline = deadline
   const { policy } = dispatcher
   a.priority = policy.priority === undefined ? own : policy.priority({ ...PLAIN, deadline, priority: own })
-  if (signal?.aborted) {
-    dispatcher.refuse(a, signal.reason)
-    return a.job
-  }
   if (signal !== undefined) listen(a, signal, 'abort')
   if (follows) listen(a, signal, 'prioritychange')
-  dispatcher.launch(a, now)
-  return a.job
+  return dispatcher.launch(a, now)
 }
 
 /**
@@ -4669,7 +4652,7 @@ const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : nu
 /** @type {Record<SignalEvent, (a: Activation, signal: any) => void>} */
 const HEED = {
   abort: (a, signal) => abort(a, signal.reason),
-  prioritychange: (a, signal) => a.dispatcher.setPriority(a, priorityOf('priority', signal.priority))
+  prioritychange: (a, signal) => a.dispatcher.rekey(a, 'priority', priorityOf('priority', signal.priority))
 }
 
 /**

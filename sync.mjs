@@ -40,6 +40,10 @@ const partyCount = check.number('an integer >= 1', value => isCount(value) && va
 const bufferSize = check.number('an integer >= 0 or Infinity', value => value === Infinity || isCount(value))
 const anyNumber = check.number('a number', value => !Number.isNaN(value))
 
+/** @param {string} name @param {unknown} value */
+function array(name, value) {
+  if (!Array.isArray(value)) throw check.wrongType(name, 'an array', value)
+}
 const NAMED = { name: check.text }
 const ACTING = { scheduler: check.scheduler }
 
@@ -183,8 +187,7 @@ function callOf(name, parameter, fn, options, body) {
 
 /** @param {any} result of a function @returns {boolean} whether its job is to yield it */
 function isUnfinished(result) {
-  if ((typeof result !== 'object' && typeof result !== 'function') || result === null) return false
-  return typeof result.next === 'function' || typeof result.then === 'function'
+  return typeof result?.next === 'function' || typeof result?.then === 'function'
 }
 
 /**
@@ -437,23 +440,14 @@ export class Mutex {
 
   get name() { return this.#name }
   /** Whether somebody holds it. */
-  get locked() {
-    this.#notice()
-    return this.#isHeld
-  }
+  get locked() { return this.#noticed().#isHeld }
   /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
-  get owner() {
-    this.#notice()
-    return this.#owner
-  }
+  get owner() { return this.#noticed().#owner }
   /**
    * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
    * `unlock`.
    */
-  get abandoned() {
-    this.#notice()
-    return this.#abandoned
-  }
+  get abandoned() { return this.#noticed().#abandoned }
 
   /**
    * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
@@ -472,8 +466,7 @@ export class Mutex {
    * @throws {OwnershipError} when neither the running job nor `key` holds it
    */
   unlock(key) {
-    this.#notice()
-    if (!this.#isHeld) throw new OwnershipError(`${this.#name} is not locked`)
+    if (!this.locked) throw new OwnershipError(`${this.#name} is not locked`)
     const { current } = here()
     const owner = this.#owner
     if (owner === null ? key !== this.#key : key !== undefined || current !== owner) {
@@ -506,8 +499,7 @@ export class Mutex {
 
   /** @param {Turn} turn @param {Job | null} job */
   #request = (turn, job) => {
-    this.#notice()
-    if (!this.#isHeld) return this.#grant(turn, job)
+    if (!this.locked) return this.#grant(turn, job)
     this.#waiters ??= new Queue(null, () => this.#abandon())
     this.#waiters.owner = this.#owner
     this.#waiters.push(turn, job)
@@ -539,8 +531,9 @@ export class Mutex {
   }
 
   /** An owner whose lock nobody else wanted may have ended unnoticed. */
-  #notice() {
+  #noticed() {
     if (this.#owner !== null && this.#owner.finished !== undefined) this.#abandon()
+    return this
   }
 }
 
@@ -703,20 +696,14 @@ let choosing = null
 
 /** @param {Queue} queue @returns {End | null} the first, removed; it belongs to no choice that is just looking for a peer */
 function take(queue) {
-  const first = /** @type {End | null} */ (queue.shift())
-  return first === null || first.group === null || first.group !== choosing ? first : takeAfter(first, queue)
-}
-
-/** @param {End} own @param {Queue} queue @returns {End | null} */
-function takeAfter(own, queue) {
-  const skipped = []
-  let end = /** @type {End | null} */ (own)
-  while (end !== null && end.group === choosing) {
-    skipped.push(end)
+  let skipped = null
+  let end = /** @type {End | null} */ (queue.shift())
+  while (end !== null && end.group !== null && end.group === choosing) {
+    (skipped ??= []).push(end)
     end = /** @type {End | null} */ (queue.shift())
   }
   // They entered last of all, so they lose no place.
-  for (const one of skipped) queue.push(one, jobOf(one))
+  skipped?.forEach(one => { queue.push(one, jobOf(one)) })
   return end
 }
 
@@ -1095,6 +1082,8 @@ class Group extends Waitable {
     this.members = members
     this.decides = decides
     this.left = members.length
+    /** Those that its members have for who made it, where some are left out. @type {number[] | null} */
+    this.places = null
   }
   get name() {
     return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
@@ -1139,7 +1128,8 @@ class Group extends Waitable {
   }
   /** @param {Waitable} member */
   indexOf(member) {
-    return this.members.indexOf(member)
+    const index = this.members.indexOf(member)
+    return this.places === null ? index : this.places[index]
   }
   /** @param {Waitable | null} decision but for it */
   leaveAll(decision) {
@@ -1180,8 +1170,8 @@ class Choice extends Group {
 
   /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
   #order(memory) {
-    const order = this.members.map((branch, i) =>
-      ({ branch, place: this.places[i], turn: memory.get(this.#subjectOf(branch)) ?? 0 }))
+    const order = this.members.map(branch =>
+      ({ branch, place: this.indexOf(branch), turn: memory.get(this.#subjectOf(branch)) ?? 0 }))
     order.sort((a, b) => a.turn - b.turn || a.place - b.place)
     this.members = order.map(({ branch }) => branch)
     this.places = order.map(({ place }) => place)
@@ -1218,10 +1208,6 @@ class Choice extends Group {
     this.decided(branch)
     if (this.isFair) memoryOf(this.job).set(this.#subjectOf(branch), ++choices)
     super.conclude(branch)
-  }
-  /** @param {Waitable} branch */
-  indexOf(branch) {
-    return this.places[this.members.indexOf(branch)]
   }
   /** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @returns {object} */
   #subjectOf(branch) {
@@ -1330,7 +1316,7 @@ function endOf(name, channel, isSender, value) {
  * @throws {TypeError | RangeError} naming the guard; TypeError when `when` leaves none
  */
 export function choice(guards, options = {}) {
-  if (!Array.isArray(guards)) throw check.wrongType('guards', 'an array', guards)
+  array('guards', guards)
   const { fair = false } = check.options(options, CHOICE)
   const made = guards.map((guard, place) => branchOf(guard, place, options))
   /** @type {Waitable[]} */
@@ -1555,12 +1541,8 @@ const PACKED = {
 const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
   { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError })
 
-/** What holds bytes, made of a buffer. @type {Record<string, (buffer: ArrayBufferLike) => any>} */
-const BYTES = { ArrayBuffer: buffer => buffer }
-for (const name of ['Int8Array', 'Uint8Array', 'Uint8ClampedArray', 'Int16Array', 'Uint16Array', 'Int32Array', 'Uint32Array',
-  'Float16Array', 'Float32Array', 'Float64Array', 'BigInt64Array', 'BigUint64Array', 'DataView']) {
-  if (name in globalThis) BYTES[name] = buffer => new /** @type {any} */ (globalThis)[name](buffer)
-}
+/** The classes of what shows bytes. */
+const VIEW = /^(?:(?:Big)?(?:Ui|I)nt\d+(?:Clamped)?Array|Float\d+Array|DataView)$/
 
 /** @type {any[]} */
 const NONE = []
@@ -1622,7 +1604,7 @@ function packed(value, buffers) {
   if (kind === 'Object') return Object.fromEntries(all(Object.entries(value)))
   if (['Number', 'String', 'Boolean'].includes(kind)) return packed(value.valueOf(), buffers)
   if (Object.hasOwn(PACKED, kind)) return { [ESCAPE]: [kind, ...all(PACKED[kind].pack(value))] }
-  if (Object.hasOwn(BYTES, kind)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
+  if (isBytes(value)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
   throw cannotClone(value)
 }
 
@@ -1684,7 +1666,8 @@ function unpacked(value, buffers) {
     return value
   }
   const [kind, ...content] = list(value[ESCAPE])
-  if (Object.hasOwn(BYTES, kind)) return BYTES[kind](bufferOf(buffers[content[0]]))
+  if (kind === 'ArrayBuffer') return bufferOf(buffers[content[0]])
+  if (VIEW.test(kind)) return new /** @type {any} */ (globalThis)[kind](bufferOf(buffers[content[0]]))
   if (!Object.hasOwn(PACKED, kind)) throw new SyntaxError('an escape of an unknown kind')
   return PACKED[kind].make(...content.map(part => unpacked(part, buffers)))
 }
@@ -1792,13 +1775,11 @@ function sharedMemory(bytes) {
 /** @param {number} least */
 const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`, value => isCount(value) && value >= least && value <= 2 ** 28)
 const valueCount = sizeFrom(1)
-const SHARED = {
-  shared: check.flag,
-  bytes: sizeFrom(8),
-  buffer: (/** @type {string} */ name, /** @type {unknown} */ value) => {
-    if (kindOf(value) !== 'SharedArrayBuffer') throw check.wrongType(name, 'a SharedArrayBuffer', value)
-  }
+/** @param {string} name @param {unknown} value */
+function sharedBuffer(name, value) {
+  if (kindOf(value) !== 'SharedArrayBuffer') throw check.wrongType(name, 'a SharedArrayBuffer', value)
 }
+const SHARED = { shared: check.flag, bytes: sizeFrom(8), buffer: sharedBuffer }
 
 /**
  * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
@@ -1961,12 +1942,8 @@ export class Ring {
   read() {
     if (this.length === 0) return undefined
     const place = this.#words[READ] % this.#size
-    let value
-    if (this.#store !== null) value = this.#store.get(place)
-    else {
-      value = this.#values[place]
-      this.#values[place] = undefined
-    }
+    const value = this.#store !== null ? this.#store.get(place) : this.#values[place]
+    if (this.#store === null) this.#values[place] = undefined
     this.#advance(READ)
     return value
   }
@@ -2267,16 +2244,13 @@ class Link {
     links.set(endpoint, this)
     if (transport.isSocket) this.treatment = TAKES_BYTES
     transport.listen(this)
-    const open = (/** @type {string} */ name) => {
-      this.life = name
-      this.open()
-    }
     if (transport.state > 1) this.gone('closed')
-    else if (transport.isSilent) lifeOfThread().then(open)
-    else open('')
+    else if (transport.isSilent) lifeOfThread().then(life => this.open(life))
+    else this.open('')
   }
 
-  open() {
+  open(life = this.life) {
+    this.life = life
     if (this.isOpen || this.#isOver || this.life === null || this.transport.state !== 1) return
     this.isOpen = true
     for (const wire of [...this.#byName.values()]) {
@@ -2839,7 +2813,8 @@ class Wire extends Exchange {
   }
 }
 
-const TRANSFER = check.unchecked('transfer')
+const TRANSFER = { transfer: array }
+const wireOf = (/** @type {Channel} */ channel) => /** @type {Wire} */ (exchangeOf(channel))
 
 /**
  * One end of a channel between threads, processes or machines. It is used like any other channel, with these
@@ -2850,17 +2825,8 @@ const TRANSFER = check.unchecked('transfer')
  * @extends {Channel<T>}
  */
 class ExternalChannel extends Channel {
-  /** @type {Wire} */
-  #wire
-
-  /** @internal @param {any} wire a Wire */
-  constructor(wire) {
-    super(/** @type {any} */ (wire))
-    this.#wire = wire
-  }
-
   /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
-  get rejected() { return this.#wire.link.rejected }
+  get rejected() { return wireOf(this).link.rejected }
 
   /**
    * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
@@ -2872,9 +2838,8 @@ class ExternalChannel extends Channel {
    * @throws {TypeError} when `transfer` is no array
    */
   send(message, options = {}) {
-    const { transfer } = check.knownOptions(options, TRANSFER)
-    if (transfer !== undefined && !Array.isArray(transfer)) throw check.wrongType('transfer', 'an array', transfer)
-    return Object.assign(new End(this.#wire, true, message), { transfer })
+    const { transfer } = check.options(options, TRANSFER)
+    return Object.assign(new End(wireOf(this), true, message), { transfer })
   }
 }
 
@@ -2916,5 +2881,5 @@ export function connect(endpoint, name) {
   check.text('name', name)
   if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
   const wire = (links.get(endpoint) ?? new Link(endpoint)).connect(name)
-  return wire.channel ??= new ExternalChannel(wire)
+  return wire.channel ??= new ExternalChannel(/** @type {any} */ (wire))
 }
