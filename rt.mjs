@@ -5989,12 +5989,14 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
  * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
  * is known.
  *
- * @param {Node} tree gets `facts`, `scope` and `variable`
+ * @param {Node} tree gets `facts`, `scope` and `variable`, and `special`: what is called `arguments` or `yield`, labels too
  * @returns {Record<string, Node[]>} the references to what it does not declare, by name
  */
 function names(tree) {
   /** A scope where it begins, null where it ends, and the identifiers between. @type {any[]} */
   const order = []
+  /** @type {Node[]} */
+  const special = tree.special = []
   let hoists = false
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   let facts = /** @type {Facts} */ (/** @type {any} */ (null))
@@ -6014,6 +6016,11 @@ function names(tree) {
     stack[size++] = role
   }
 
+  /** @param {Node} id */
+  function note(id) {
+    if (id.name === 'arguments' || id.name === 'yield') append(special, id)
+  }
+
   /** @param {Scope} scope */
   function pushEdge(scope) {
     stack[size++] = scope
@@ -6029,6 +6036,7 @@ function names(tree) {
       if (part === null || typeof part !== 'object' || key === 'parent') continue
       if (LABELS[key] && !node.computed) {
         part.parent = node
+        if (key === 'label') note(part)
         continue
       }
       const partRole = READ[key] ? '' : role
@@ -6131,6 +6139,7 @@ function names(tree) {
     if (list) append(/** @type {any} */ (facts)[list], node)
     switch (type) {
       case 'Identifier':
+        note(node)
         if (role !== '' && role !== 'write') declare(node, role, scope)
         else if (node.name === 'arguments') facts.usesArguments = true
         if (role === '' || role === 'write' || role === 'var') {
@@ -6235,7 +6244,10 @@ function names(tree) {
       case 'FunctionDeclaration': case 'FunctionExpression': case 'ArrowFunctionExpression': {
         const { id, params, body, parent } = node
         const isDeclaration = type === 'FunctionDeclaration'
-        if (id) id.parent = node
+        if (id) {
+          id.parent = node
+          note(id)
+        }
         if (id && (!isDeclaration || parent.type === 'IfStatement')) enter(scopeOf(node))
         const around = scope
         if (id) declare(id, isDeclaration ? 'function' : 'name', scope)
@@ -6688,7 +6700,6 @@ function preemptify(fn, options = {}) {
  * @property {any} options as of preemptify
  * @property {string} label what its errors begin with
  * @property {string} source
- * @property {string} text the source without escapes
  * @property {Node} tree
  * @property {Record<string, Node[]>} free the names that the source does not declare, and where they are used
  * @property {string} our what our names begin with, and none in the source
@@ -6698,15 +6709,16 @@ function preemptify(fn, options = {}) {
  * @property {string[]} helpers declarations around it
  * @property {Links} links
  * @property {boolean} isVisible whether `evaluate` sees the function by its name
- * @property {any} self the generator function, once it is made
- * @property {() => any} own what gives it
  * @property {Set<Node>} written calls that may yield, and optional links that have other texts
  */
 
 /**
- * What the names of preemptible functions stand for.
+ * What the names of preemptible functions stand for. Rewritten code keeps it, and nothing else: not the tree.
  *
  * @typedef {object} Links
+ * @property {any} fn the function itself
+ * @property {any} self the generator function, once it is made
+ * @property {() => any} own what gives that
  * @property {Map<string, { callee: any, get: () => any }>} table the callee, if it stays
  * @property {Map<string, () => any>} live variables that are read when the function reads them
  * @property {string[]} values names that are in scope by value
@@ -6717,8 +6729,8 @@ function preemptify(fn, options = {}) {
 /** @param {string} key */
 const isUnknown = key => !(key in globalThis) && !isOwnWord(key)
 
-/** @param {any} options as of preemptify @param {string[]} methods @returns {Links} */
-function linksOf(options, methods) {
+/** @param {any} fn @param {any} options as of preemptify @param {string[]} methods @returns {Links} */
+function linksOf(fn, options, methods) {
   const { scope = {}, evaluate, calls } = options
   /** @type {Links['table']} */
   const table = emptyMap()
@@ -6767,7 +6779,18 @@ function linksOf(options, methods) {
     table.set(key, { callee: isByName ? value : undefined, get: () => delegable(key, get()) })
     preemptible.add(key)
   }
-  return { table, live, values, preemptible, mayCome: key => !evaluate && isByName && isUnknown(key) }
+  /** @type {Links} */
+  const links = {
+    fn,
+    self: null,
+    own: () => links.self,
+    table,
+    live,
+    values,
+    preemptible,
+    mayCome: key => !evaluate && isByName && isUnknown(key)
+  }
+  return links
 }
 
 /**
@@ -6790,7 +6813,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     const value = options[key]
     if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
   }
-  const links = linksOf(options, methods)
+  const links = linksOf(fn, options, methods)
   const tree = read(source, 'function')
   const target = tree.body[0]
   if (isClass && target.type !== 'ClassExpression') throw wrongType('fn', 'a class or an object with methods', fn)
@@ -6799,25 +6822,21 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const ownName = own?.id ? own.id.name : ''
   if (own) own.id = null
   const free = names(tree)
-  const text = withoutEscapes(`${source} ${join(links.values, ' ')}`)
   /** @type {Draft} */
   const draft = {
     fn,
     options,
     label,
     source,
-    text,
     tree,
     free,
-    our: prefixFor(text),
+    our: prefixFor(withoutEscapes(`${source} ${join(links.values, ' ')}`)),
     edits: [],
     variables: emptySet(),
     bindings: emptyMap(),
     helpers: [],
     links,
     isVisible: false,
-    self: null,
-    own: () => draft.self,
     written: emptySet()
   }
   for (const key in provided) bind(draft, key, provided[key])
@@ -6980,7 +6999,7 @@ function resolveNames(draft, ownName, isNamed) {
     } catch {} // not there, or not initialized yet
   }
   if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (draft.isVisible || isNamed)) {
-    table.set(ownName, { callee: undefined, get: draft.own })
+    table.set(ownName, { callee: undefined, get: links.own })
     if (!draft.isVisible) bindings.set(ownName, fn)
   }
   /** @type {string[]} */
@@ -6990,7 +7009,7 @@ function resolveNames(draft, ownName, isNamed) {
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]
     if (mayCome(key) && !table.has(key) && !bindings.has(key) && find(free[key], isCalled)) {
-      table.set(key, { callee: undefined, get: () => delegable(key, calls[key]) })
+      table.set(key, { callee: undefined, get: laterIn(calls, key) })
     }
     if (bindings.has(key) || live.has(key)) continue
     const callee = table.get(key)?.callee
@@ -7200,7 +7219,7 @@ function linkOf({ links }, call) {
 /** Calls of names have to be where they can yield. @param {Draft} draft @param {Node} call @param {string} zone */
 function refuseToYield(draft, call, zone) {
   const found = linkOf(draft, call)
-  if (!found || found.get === draft.own) return
+  if (!found || found.get === draft.links.own) return
   const { label, source } = draft
   const { name, start } = calledIn(call)
   let line = 1
@@ -7251,7 +7270,7 @@ function delegate(draft, call, own) {
   const callee = calledIn(call)
   const isAlone = !goesOnAfter(call)
   const way = isAlone && isAwaited(call, own) ? 'awaited' : 'call'
-  const enter = () => bind(draft, way, (/** @type {any} */ callee) => wayOf(draft, callee, way))
+  const enter = () => bind(draft, way, wayTo(links, way))
   const assigning = `(${our}result = `
   let begin = start
   if (callee.type === 'Identifier') {
@@ -7259,14 +7278,14 @@ function delegate(draft, call, own) {
     if (!found) return false
     const { name } = callee
     const { callee: value, get } = found
-    const isOwn = get === draft.own
+    const isOwn = get === links.own
     const isRaw = own.generator && isAlone && parent.type === 'YieldExpression'
     // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the original does.
     if (isOwn && !isRaw && (own.generator || (own.async && !isVisible && way === 'call'))) return false
     written.add(call)
     write(draft, callee, isRaw ? `${bind(draft, `generator_${name}`, get)}()`
-      : value ? bind(draft, `${way}_${name}`, wayOf(draft, value, way))
-        : !isOwn ? `${bind(draft, `${way}_${name}`, () => wayOf(draft, get(), way))}()`
+      : value ? bind(draft, `${way}_${name}`, wayOf(links, value, way))
+        : !isOwn ? `${bind(draft, `${way}_${name}`, wayLater(links, get, way))}()`
           : isVisible ? `${enter()}(${name})` : `${our}enter`)
     if (optional) {
       const at = seek(source, '?.', callee.end)
@@ -7316,20 +7335,30 @@ function delegate(draft, call, own) {
   return true
 }
 
+// Here, for a closure holds all that a closure beside it holds.
+/** @param {Links} links @param {string} way */
+const wayTo = (links, way) => (/** @type {any} */ callee) => wayOf(links, callee, way)
+/** @param {Links} links @param {() => any} get @param {string} way */
+const wayLater = (links, get, way) => () => wayOf(links, get(), way)
+/** @param {() => any} get */
+const originalLater = get => () => originalOf(get())
+/** @param {any} calls @param {string} key */
+const laterIn = (calls, key) => () => delegable(key, calls[key])
+
 /** @param {Node} key of a member @returns {string} with the # of a private one */
 const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : name
 
 /**
  * What is preemptible is a generator function, or the original of one that is to be called instead.
  *
- * @param {Draft} draft @param {any} callee @param {'call' | 'awaited'} way
+ * @param {Links} links @param {any} callee @param {string} way 'call' or 'awaited'
  */
-function wayOf({ fn, self, links }, callee, way) {
+function wayOf({ fn, self, table }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
   if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
   let target = callee
-  links.table.forEach(({ get }) => {
+  table.forEach(({ get }) => {
     const others = valueOf(get)?.[known]
     if (others?.original === callee) target = others[way]
   })
@@ -7342,7 +7371,7 @@ function wayOf({ fn, self, links }, callee, way) {
  * @param {Draft} draft @param {Node} own @param {string} ownName
  */
 function replaceWords(draft, own, ownName) {
-  const { fn, options, label, source, our, free, helpers, links, bindings, written, text } = draft
+  const { fn, options, label, source, our, free, helpers, links, bindings, written, tree } = draft
   const { isArrow, isGenerator } = own.facts
   /** @param {Node[]} nodes @param {string} key of the object @param {string} get @param {string} set */
   const reach = (nodes, key, get, set) => {
@@ -7386,21 +7415,18 @@ function replaceWords(draft, own, ownName) {
     reachName('arguments')
   }
   if (!isGenerator) reachName('yield')
-  if (holds(text, 'yield') || (isArrow && holds(text, 'arguments'))) {
-    some(own, node => {
-      const { type, name, variable, parent } = node
-      const isYield = name === 'yield' && !isGenerator
-      if (type !== 'Identifier' || !(isYield || (isArrow && name === 'arguments'))) return
-      if (parent.label === node) replace(draft, node.start, node.end, labelOf(draft, node))
-      else if (variable && isOurs(variable.scope.facts, own)) write(draft, node, our + name)
-    })
-  }
+  pick(tree.special, node => {
+    const { name, variable, parent, start, end } = node
+    if (name === 'yield' ? isGenerator : !isArrow) return
+    if (parent.label === node) replace(draft, start, end, labelOf(draft, node))
+    else if (variable && isOurs(variable.scope.facts, own)) write(draft, node, our + name)
+  })
   links.live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
     const nodes = mentionsOf(key)
     if (find(nodes, isTarget)) {
       throw refusal(label, `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
     }
-    reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, () => originalOf(get()))}()`, '')
+    reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, originalLater(get))}()`, '')
   })
   // Assignments to the name of a function expression have no effect, or throw in strict code.
   const nodes = mentionsOf(ownName)
@@ -7428,11 +7454,10 @@ function isOurs(facts, own) {
  *
  * @param {Draft} draft @param {Node} own
  */
-function isSimple({ tree, options, text }, { params, facts, async, generator }) {
-  const { isArrow, usesThis, usesArguments, usesSuper, usesNewTarget, hasWith } = facts
-  return options.budgeted !== false && !async && !generator && !tree.scope.hasEval && !holds(text, 'yield') && !hasWith &&
-    !usesArguments && !usesSuper && !usesNewTarget && !(isArrow && usesThis) &&
-    !find(params, ({ type, name }) => type !== 'Identifier' || name === 'arguments')
+function isSimple({ tree, options }, { params, facts, async, generator }) {
+  const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = facts
+  return options.budgeted !== false && !async && !generator && !tree.scope.hasEval && !tree.special.length && !hasWith &&
+    !usesSuper && !usesNewTarget && !(isArrow && usesThis) && !find(params, ({ type }) => type !== 'Identifier')
 }
 
 /**
@@ -7518,7 +7543,7 @@ function openBody(draft, own, condition = '') {
 
 /** @param {Draft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
 function rewriteFunction(draft, own, ownName) {
-  const { fn, options, label, source, our, free, variables, edits } = draft
+  const { fn, options, label, source, our, free, links, edits } = draft
   const { evaluate, home } = options
   const { facts, params, async } = own
   const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = facts
@@ -7563,8 +7588,8 @@ function rewriteFunction(draft, own, ownName) {
   const rest = `${parameters[0] === '(' ? parameters : `(${parameters})`} ` +
     (guards ? `${edited(draft, from, guards.to)} }${edited(draft, guards.to, to)}` : edited(draft, from, to))
   const { 0: inner, 1: enter } = compiled(draft, member + rest, entry)
-  draft.self = async || lost.length ? wrapping(inner, async, label, lost) : inner
-  return publish(draft.self, fn, `function* ${rest}`, async, draft.self === inner ? enter : wayInto(draft.self))
+  const self = links.self = async || lost.length ? wrapping(inner, async, label, lost) : inner
+  return publish(self, fn, `function* ${rest}`, async, self === inner ? enter : wayInto(self))
 }
 
 /**
