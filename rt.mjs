@@ -4940,30 +4940,33 @@ function pastSpace(source, from, type) {
   return at
 }
 
+/** @param {string} source @param {number} at @returns {string} counted from 1, as editors do */
+function placeOf(source, at) {
+  let line = 1
+  let lineStart = 0
+  const ends = /\r\n|(?!.)[^]/g
+  for (let match; (match = exec(ends, source)) && ends.lastIndex <= at; line++) lineStart = ends.lastIndex
+  return `line ${line}, column ${at - lineStart + 1}`
+}
+
+/** What a target is called. @type {any} */
+const PATTERNS = {
+  __proto__: null,
+  ArrayExpression: 'ArrayPattern',
+  ObjectExpression: 'ObjectPattern',
+  AssignmentExpression: 'AssignmentPattern', // what it assigns to is a pattern already
+  SpreadElement: 'RestElement'
+}
+
 /** Makes a pattern of what has been read as an expression. @param {any} target */
 function patternOf(target) {
   const left = [target]
   while (left.length) {
     const node = takeLast(left)
-    switch (node?.type) {
-      case 'ArrayExpression':
-        node.type = 'ArrayPattern'
-        for (let i = 0; i < node.elements.length; i++) append(left, node.elements[i])
-        break
-      case 'ObjectExpression':
-        node.type = 'ObjectPattern'
-        for (let i = 0; i < node.properties.length; i++) append(left, node.properties[i])
-        break
-      case 'Property':
-        append(left, node.value)
-        break
-      case 'AssignmentExpression': // what it assigns to is a pattern already
-        node.type = 'AssignmentPattern'
-        break
-      case 'SpreadElement':
-        node.type = 'RestElement'
-        append(left, node.argument)
-    }
+    if (!node || node.type === 'Identifier') continue
+    node.type = PATTERNS[node.type] ?? node.type
+    const inner = node.elements ?? node.properties ?? [node.value ?? node.argument]
+    for (let i = 0; i < inner.length; i++) append(left, inner[i])
   }
   return target
 }
@@ -5054,13 +5057,7 @@ function read(source, type) {
     return seen
   }
 
-  function unexpected() {
-    let line = 1
-    let lineStart = 0
-    const ends = new RegExp(LINE_END, 'g')
-    for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
-    return new SyntaxError(`unexpected ${value || 'end'} (line ${line}, column ${start - lineStart + 1})`)
-  }
+  const unexpected = () => new SyntaxError(`unexpected ${value || 'end'} (${placeOf(source, start)})`)
 
   /** @param {string} token */
   function expect(token) {
@@ -5081,6 +5078,7 @@ function read(source, type) {
     const text = value
     const key = name
     const code = codeAt(text, 0)
+    if (text === '') throw unexpected()
     next()
     if (key !== '') return { type: 'Identifier', start: first, end: before, parent, name: key }
     if (code === 35/*#*/) {
@@ -5201,12 +5199,11 @@ function read(source, type) {
       case '...':
         open(ASSIGNMENT, { type: 'SpreadElement', start, end, parent, argument: null }, 'argument')
         return next()
-      case '++': case '--':
-        open(UNARY, { type: 'UpdateExpression', start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
+      case '+': case '-': case '!': case '~': case '++': case '--': case 'typeof': case 'void': case 'delete': {
+        const type = level === SUFFIX ? 'UpdateExpression' : 'UnaryExpression'
+        open(UNARY, { type, start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
         return next()
-      case '+': case '-': case '!': case '~': case 'typeof': case 'void': case 'delete':
-        open(UNARY, { type: 'UnaryExpression', start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
-        return next()
+      }
       case 'new': case 'import': {
         const meta = leaf()
         if (skips('.')) {
@@ -5228,24 +5225,18 @@ function read(source, type) {
         return routine('FunctionExpression', start, false)
       case 'class':
         return classOf('ClassExpression')
-      case 'this':
-        operand = { type: 'ThisExpression', start, end, parent }
-        break
-      case 'super':
-        operand = { type: 'Super', start, end, parent }
-        break
       case '/': case '/=':
         end = skip(REGULAR_EXPRESSION, start)
       // falls through
-      case 'null': case 'true': case 'false':
-        operand = { type: 'Literal', start, end, parent, value: undefined }
-        break
-      default:
-        if (!matches(/^[,)\]]$/, word) || top.level > BRACKET || top.node === null) throw unexpected()
-        operand = null
+      case 'this': case 'super': case 'null': case 'true': case 'false': {
+        const type = word === 'this' ? 'ThisExpression' : word === 'super' ? 'Super' : 'Literal'
+        operand = { type, start, end, parent, value: undefined }
+        next()
         return null
+      }
     }
-    next()
+    if (!matches(/^[,)\]]$/, word) || top.level > BRACKET || top.node === null) throw unexpected()
+    operand = null
     return null
   }
 
@@ -5550,9 +5541,13 @@ function read(source, type) {
     return before
   }
 
-  /** @param {boolean} isList */
-  const isDeclaring = isList => value === 'var' || value === 'const' || (value === 'let' &&
-    peek(() => value === '[' || (isList && (isName || value === '{'))))
+  /** @param {boolean} isList whether any declaration may stand there */
+  const isDeclaring = isList => value === 'var' || value === 'const' || isUsing() ||
+    (value === 'let' && peek(() => value === '[' || (isList && (isName || value === '{'))))
+
+  /** @returns {boolean} */
+  const isUsing = () => value === 'using' ? peek(() => isName && value !== 'of' && !isOnNewLine())
+    : value === 'await' && (mode & AWAITS) > 0 && peek(() => value === 'using' && !isOnNewLine() && isUsing())
 
   /** @param {boolean} isList whether declarations may stand there @returns {Generator<any, any, any>} */
   const statement = isList => value === '{' ? block(false) : otherStatement(isList)
@@ -5586,7 +5581,7 @@ function read(source, type) {
   /** A declaration of variables, without what ends it. @param {number} [until] @returns {Generator<any, any, any>} */
   function* declaration(until = 0) {
     const first = start
-    const kind = value
+    const kind = skips('await') ? 'await using' : value
     const base = size
     do {
       next()
@@ -5638,7 +5633,10 @@ function read(source, type) {
         next()
         return {
           type: 'TryStatement', start: first, block: yield block(false),
-          handler: value === 'catch' ? yield catchClause() : null,
+          handler: value !== 'catch' ? null : {
+            type: 'CatchClause', start, param: (next(), value === '(') ? patternOf(yield expression(OPERAND)) : null,
+            body: yield block(false), end: before, parent
+          },
           finalizer: skips('finally') ? yield block(false) : null, end: before, parent
         }
       case 'return':
@@ -5687,14 +5685,6 @@ function read(source, type) {
   }
 
   const isAsyncFunction = () => value === 'async' && peek(() => value === 'function' && !isOnNewLine())
-
-  /** @returns {Generator<any, any, any>} */
-  function* catchClause() {
-    const first = start
-    next()
-    const param = value === '(' ? patternOf(yield expression(OPERAND)) : null
-    return { type: 'CatchClause', start: first, param, body: yield block(false), end: before, parent }
-  }
 
   /** @returns {Generator<any, any, any>} */
   function* forStatement() {
@@ -5800,27 +5790,20 @@ function read(source, type) {
       }
     }
     if (skips('default')) {
-      const isFunction = isAsyncFunction()
-      const at = start
-      if (isFunction) next()
-      const isDeclared = value === 'function' || value === 'class'
-      const declaration = yield value === 'function' ? routine('FunctionDeclaration', at, isFunction)
-        : value === 'class' ? classOf('ClassDeclaration') : expression(COMMA)
+      const isDeclared = value === 'function' || value === 'class' || isAsyncFunction()
+      const declaration = yield isDeclared ? statement(true) : expression(COMMA)
       return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
     }
     const base = size
-    if (value !== '{') {
-      const declaration = yield statement(true)
-      return {
-        type: 'ExportNamedDeclaration', start: first, end: before, parent, declaration, specifiers: [], source: null,
-        attributes: []
-      }
+    const isList = value === '{'
+    const declaration = isList ? null : yield statement(true)
+    if (isList) {
+      specifiers((start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
     }
-    specifiers((start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
-    const isFrom = skips('from')
+    const isFrom = isList && skips('from')
     return {
-      type: 'ExportNamedDeclaration', start: first, declaration: null, specifiers: listFrom(base), source: isFrom ? leaf() : null,
-      attributes: isFrom ? attributes() : [], end: endOf(), parent
+      type: 'ExportNamedDeclaration', start: first, declaration, specifiers: listFrom(base), source: isFrom ? leaf() : null,
+      attributes: isFrom ? attributes() : [], end: isList ? endOf() : before, parent
     }
   }
 
@@ -7222,11 +7205,7 @@ function refuseToYield(draft, call, zone) {
   if (!found || found.get === draft.links.own) return
   const { label, source } = draft
   const { name, start } = calledIn(call)
-  let line = 1
-  let lineStart = 0
-  const ends = new RegExp(LINE_END, 'g')
-  for (let match; (match = exec(ends, source)) && ends.lastIndex <= start; line++) lineStart = ends.lastIndex
-  throw new SyntaxError(`${label}: ${name}() in ${zone} (line ${line}, column ${start - lineStart + 1}) cannot yield; ` +
+  throw new SyntaxError(`${label}: ${name}() in ${zone} (${placeOf(source, start)}) cannot yield; ` +
     'move it into the function itself')
 }
 
