@@ -4327,7 +4327,7 @@ function byDemand(demands, blockers, utilization) {
     const [from, to] = [order[index].deadline, order[index + 1].deadline]
     if (blocking[index] > 0 && to > from) overload = overloadWithin(from, to, blocking[index])
   }
-  let horizon = horizonOf(order, utilization)
+  let horizon = Infinity
   // Most overloads are early. The busy period ends early, too, but may be long in coming.
   let to = 4 * order.reduce((longest, { period, deadline }) => Math.max(longest, period, deadline), 0)
   for (let from = order[0].deadline; overload === null && from < horizon && terms >= 0; from = to, to *= 8) {
@@ -4361,18 +4361,6 @@ function isSparse(order, blocking) {
     last = deadline
     return asked + blocking[index] <= deadline * MORE
   })
-}
-
-/**
- * From then on, demand stays below the time (Zhang, Burns 2009).
- *
- * @param {Demand[]} order by deadline @param {number} utilization
- */
-function horizonOf(order, utilization) {
-  if (utilization > LESS) return Infinity
-  const late = order.reduce((most, { deadline, period }) => Math.max(most, deadline - period), 0)
-  const sum = order.reduce((sum, { wcet, period, deadline }) => sum + (period - deadline) * wcet / period, 0)
-  return Math.max(late, sum / (1 - utilization), order[0].deadline) * MORE
 }
 
 /** When the processor has nothing left to do. @param {Demand[]} order @param {number} terms at most */
