@@ -1779,13 +1779,10 @@ export function admit(set, options = {}) {
     throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${JSON.stringify(policy.name)}`)
   }
   const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
-  const sums = promise(scheduler, claims, share === undefined ? { guarantees: true } : { share, guarantees: true })
   const promised = promisesOf(scheduler)
-  const withdrawn = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
-  return Object.freeze({
-    ...sums,
-    cancel: () => withdrawn.filter(claimant => promised.claims.delete(claimant)).length > 0
-  })
+  const sums = promise(scheduler, claims, { share: share ?? promised.share, guarantees: true })
+  const tasks = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
+  return Object.freeze({ ...sums, cancel: () => tasks.filter(task => promised.claims.delete(task)).length > 0 })
 }
 
 /** Nothing will use it any more. @param {Reservation} reservation */

@@ -82,20 +82,17 @@ function makeHost(platform) {
   const hidden = () => document?.visibilityState === 'hidden'
   /** @type {Host['post'] | undefined} */
   let send
-  // Read here, and not at the first post: by then it may be a scheduler of ours, which would post its rounds to itself.
-  const sender = () => platform.setImmediate ? immediatePost(platform)
-    : isPage() ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)
   /** @type {Host['after'] | undefined} */
   let wait
+  // `scheduler` is what it was above: by now it may be one of ours, which would post its rounds to itself.
+  const sender = () => platform.setImmediate ? immediatePost(platform)
+    : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)
   const waiter = () => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden)
-  const isPage = () => document && platform.requestAnimationFrame
-  /** @type {Host['post']} */
-  const post = (fn, goesOn) => (send ??= sender())(fn, goesOn)
   /** @type {Host} */
   const host = {
     now,
     hidden,
-    post,
+    post: (fn, goesOn) => (send ??= sender())(fn, goesOn),
     after: (ms, fn, options) => (wait ??= waiter())(ms, fn, options),
     // Browsers differ in whether an event's time counts from the epoch or from the page's time origin.
     eventTime: ({ timeStamp }) => timeStamp > 1e12 ? timeStamp - performance.timeOrigin : timeStamp
@@ -537,23 +534,15 @@ const counted = number("an integer >= 1 or 'auto'", value => Number.isSafeIntege
 /** @param {string} name @param {unknown} value @returns {number} points, or AUTO */
 const points = (name, value) => value === 'auto' ? AUTO : counted(name, value)
 
-/** @param {string} name @param {unknown} value @returns {any} */
-function callable(name, value) {
-  if (typeof value !== 'function') throw wrongType(name, 'a function', value)
+/** @param {string} type @param {string} wanted @returns {(name: string, value: any) => any} */
+const typed = (type, wanted) => (name, value) => {
+  if (typeof value !== type) throw wrongType(name, wanted, value)
   return value
 }
 
-/** @param {string} name @param {unknown} value @returns {boolean} */
-function flag(name, value) {
-  if (typeof value !== 'boolean') throw wrongType(name, 'a boolean', value)
-  return value
-}
-
-/** @param {string} name @param {unknown} value @returns {string} */
-function text(name, value) {
-  if (typeof value !== 'string') throw wrongType(name, 'a string', value)
-  return value
-}
+const callable = typed('function', 'a function')
+const flag = typed('boolean', 'a boolean')
+const text = typed('string', 'a string')
 
 /** @param {string[]} choices @returns {(name: string, value: any) => any} */
 const among = (...choices) => (name, value) => {
