@@ -296,6 +296,32 @@ function pacedPost(platform, scheduler, now, hidden) {
   }
 }
 
+/**
+ * How a page gets modules of others to the engine: it fetches them, and names what they are made into by blobs. Node has hooks
+ * for that.
+ */
+function moduleHost() {
+  const { fetch, Blob, URL, document, location, process } = /** @type {any} */ (globalThis)
+  return {
+    /** Node's module for its hooks, where this is Node. @type {any} */
+    node: process?.getBuiltinModule?.('node:module'),
+    /** What addresses are relative to. @type {string} */
+    base: document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`,
+    /** @param {string} address @param {string} base @returns {string} */
+    absolute: (address, base) => new URL(address, base).href,
+    /** @param {string} url */
+    async get(url) {
+      const response = await fetch(url, { credentials: 'same-origin' })
+      const { ok, status, headers } = response
+      return { ok, status, type: headers.get('content-type') ?? '', url: response.url || url, text: await response.text() }
+    },
+    /** @param {string} text of a module @returns {string} its address */
+    name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
+    /** @param {string} address that is not asked for again */
+    forget: address => URL.revokeObjectURL(address)
+  }
+}
+
 /** @param {string} ascii */
 const toBase64 = ascii => /** @type {any} */ (globalThis).btoa(ascii)
 
@@ -4751,6 +4777,10 @@ const join = /* @__PURE__ */ kept(Array, 'join')
 const slice = /* @__PURE__ */ kept(Array, 'slice')
 const concat = /* @__PURE__ */ kept(Array, 'concat')
 const sort = /* @__PURE__ */ kept(Array, 'sort')
+const split = /* @__PURE__ */ kept(String, 'split')
+const lastIndexOf = /* @__PURE__ */ kept(String, 'lastIndexOf')
+const indexOf = /* @__PURE__ */ kept(String, 'indexOf')
+const splice = /* @__PURE__ */ kept(Array, 'splice')
 const apply = Reflect.apply
 const reflectConstruct = Reflect.construct
 const ownKeys = Reflect.ownKeys
@@ -9273,20 +9303,611 @@ const runtime = {
   get: fn => stamps.get(fn),
   /** @param {any} value */
   prototypeOf: value => getPrototypeOf(value),
-  standIn: STAND_IN
+  standIn: STAND_IN,
+  meta: keepMeta,
+  isModule,
+  importer,
+  cycle,
+  hooks: { resolve: resolveMarked, load: loadMarked }
 }
 
-/** @type {() => typeof preemptify & { readonly report: typeof report, readonly runtime: Record<string, any> }} */
+/** @type {() => typeof preemptify & { readonly import: typeof importModule, readonly report: typeof report, readonly runtime: Record<string, any> }} */
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)
     return twin !== undefined && twin.generator !== null ? generatorOf(twin) : fn
   }
   if (shared in globalThis) link()
-  return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, report, runtime }))
+  return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, import: importModule, report, runtime }))
 }
 const preemptifyWhole = /* @__PURE__ */ linking()
 export { preemptifyWhole as preemptify }
+
+// ------------------------------------------------------------------------------------------- 8f modules
+
+// A module is rewritten once, by its address, with all that it imports. Pages fetch them, and give them to the engine as
+// blobs that import each other: linking, live bindings and the order of evaluation are the engine's own. In Node hooks
+// rewrite modules whose addresses have a mark, and mark what these import.
+
+/** @param {string} message @param {unknown} [cause] */
+const importError = (message, cause) => new TypeError(`preemptify.import: ${message}`, { cause })
+
+/** Whether it is one of ours, of which there must be no second. @param {string} url */
+function isOwnModule(url) {
+  const home = cut(import.meta.url, 0, lastIndexOf(import.meta.url, '/') + 1)
+  return url === import.meta.url || url === `${home}alarms.mjs` || url === `${home}sync.mjs`
+}
+
+/**
+ * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it. Other imports of
+ * the same address get the module as it is: that is another one.
+ *
+ * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of Node's packages
+ * @param {{ base?: string | URL }} [options] default: the address of the page, or the current directory; give `import.meta.url`
+ * @returns {Promise<any>} its namespace, the same one whenever it is asked for
+ * @throws {EvalError} (rejects) when the Content-Security-Policy of the page has no `blob:` in its script-src
+ */
+async function importModule(url, options = {}) {
+  const host = moduleHost()
+  const { base = host.base } = optionsOf(options, ['base'])
+  address('url', url)
+  const from = resolved(`${address('base', base)}`, host.base)
+  if (!host.node) return importAt(resolved(`${url}`, from))
+  hook(host)
+  return import(`${url}${MARK}${from}`)
+}
+
+/** @param {string} name @param {any} value @returns {any} */
+function address(name, value) {
+  if (typeof value === 'string' || typeof value?.href === 'string') return value
+  throw wrongType(name, 'a string or a URL', value)
+}
+
+/** @param {string} specifier @param {string} base @returns {string} an address, by the page's import map */
+function resolved(specifier, base) {
+  const { absolute, node } = moduleHost()
+  try {
+    const isBare = !matches(/^(?:\.{0,2}\/|[a-z][a-z\d+.-]*:)/i, specifier)
+    const address = isBare ? specifier : absolute(specifier, base)
+    return node ? address : import.meta.resolve(address)
+  } catch (error) {
+    throw importError(`'${specifier}' in ${base} leads to no module: ${/** @type {any} */ (error).message}`, error)
+  }
+}
+
+/** Nodes of two types, wherever they are. @param {any} tree @param {string} one @param {string} other @returns {any[]} */
+function nodesOf(tree, one, other) {
+  /** @type {any[]} */
+  const found = []
+  const rest = [tree]
+  const visit = (/** @type {any} */ child) => { if (typeof child?.type === 'string') append(rest, child) }
+  while (rest.length) {
+    const node = takeLast(rest)
+    if (node.type === one || node.type === other) append(found, node)
+    const keys = keysOf(node)
+    for (let i = 0; i < keys.length; i++) {
+      const child = keys[i] === 'parent' ? null : node[keys[i]]
+      if (isArray(child)) pick(child, visit)
+      else visit(child)
+    }
+  }
+  return found
+}
+
+/** @param {number} start @param {number} end @param {string} text @returns {Edit} */
+const instead = (start, end, text) => [start, REPLACES, end, text, end]
+
+/** A name that begins like this and is not in the text. @param {string} name @param {string} text */
+function unused(name, text) {
+  while (holds(text, name)) name += '_'
+  return name
+}
+
+/**
+ * The text of a module for another address: its `import.meta` stays what it was, and so does `import()`, where the engine
+ * could not follow it.
+ *
+ * @param {string} text @param {any} tree @param {string} url @param {boolean} isBlob
+ * @param {Edit[]} edits @param {string} [prologue] @param {string} [epilogue]
+ */
+function rewriteModule(text, tree, url, isBlob, edits = [], prologue = '', epilogue = '') {
+  const runtime = unused('$i', text)
+  let begin = ''
+  let isUsed = false
+  pick(nodesOf(tree, 'ImportExpression', 'MetaProperty'), ({ type, start, meta }) => {
+    if (type === 'MetaProperty') {
+      if (meta.name === 'import') begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
+    } else if (isBlob) {
+      append(edits, instead(start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`))
+      isUsed = true
+    }
+  })
+  if (isUsed || begin) begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${begin}`
+  const start = exec(/^(?:#!.*(?:\r\n|[^])?)?/, text)[0].length
+  const rest = print(text, { edits: inOrder(edits), from: start, to: text.length })
+  const moved = cut(text, 0, start) + begin + prologue + rest + epilogue
+  return sourceOfModule(moved, { type: 'module', runtime: import.meta.url, url })
+}
+
+/** @param {string} text @param {string} url */
+function readModule(text, url) {
+  try {
+    return read(text, 'module')
+  } catch (error) {
+    throw new SyntaxError(`${url}: ${/** @type {any} */ (error).message}`, { cause: error })
+  }
+}
+
+/** Whether a text can only be a module. @param {string} text */
+function isModule(text) {
+  const tree = read(text, 'module')
+  return pick(tree.body, ({ type }) => matches(/^(?:Ex|Im)port\w+Declaration$/, type)).length > 0 ||
+    pick(nodesOf(tree, 'MetaProperty', ''), ({ meta }) => meta.name === 'import').length > 0
+}
+
+/** What `import.meta` says in a module that has another address now. @param {any} meta @param {string} url */
+function keepMeta(meta, url) {
+  const { resolve } = meta
+  meta.url = url
+  meta.resolve = moduleHost().node ? (/** @type {string} */ specifier) => unmarked(resolve(specifier))
+    : (/** @type {unknown} */ specifier) => resolved(`${specifier}`, url)
+}
+
+/** What `import()` is in a blob. @param {string} base */
+function importer(base) {
+  return async (/** @type {any} */ specifier, /** @type {any} */ options) => {
+    const url = resolved(`${specifier}`, base)
+    const type = options?.with?.type
+    if (type === undefined) return importAt(url)
+    const { name, forget } = moduleHost()
+    const blob = name(`export { default } from ${stringify(url)} with { type: ${stringify(`${type}`)} }`)
+    return import(blob).finally(() => forget(blob))
+  }
+}
+
+// Node
+
+/** What the addresses of rewritten modules end with in Node; in specifiers, what they are relative to follows. */
+const MARK = '#preemptify:'
+
+/** @param {string} url */
+const unmarked = url => holds(url, MARK) ? cut(url, 0, indexOf(url, MARK)) : url
+
+let isHooked = false
+
+/** @param {any} host */
+function hook({ node }) {
+  if (isHooked) return
+  const text = `import { preemptify } from ${stringify(import.meta.url)}; export const { resolve, load } = preemptify.runtime.hooks`
+  node.register(`data:text/javascript,${encodeURIComponent(text)}`)
+  isHooked = true
+}
+
+/**
+ * Hooks of Node, which has a thread for them. Packages that are no modules stay as they are.
+ *
+ * @param {string} specifier @param {any} context @param {(...args: any[]) => any} next
+ */
+async function resolveMarked(specifier, context, next) {
+  const { parentURL = '' } = context
+  if (!holds(specifier, MARK) && !holds(parentURL, MARK)) return next(specifier, context)
+  const base = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length) : unmarked(parentURL)
+  const found = await next(unmarked(specifier), { ...context, parentURL: base })
+  return startsWith(found.url, 'node:') || isOwnModule(found.url) ? found : { ...found, url: found.url + MARK }
+}
+
+/** @param {string} url @param {any} context @param {(...args: any[]) => any} next */
+async function loadMarked(url, context, next) {
+  const plain = unmarked(url)
+  const loaded = await next(plain, context)
+  if (plain === url || loaded.format !== 'module') return loaded
+  const text = new TextDecoder().decode(loaded.source)
+  return { ...loaded, responseURL: url, source: rewriteModule(text, readModule(text, plain), plain, false) }
+}
+
+// pages
+
+/**
+ * @typedef {object} Loaded
+ * @property {string} url
+ * @property {string} base its address after redirections
+ * @property {string} text
+ * @property {any} tree
+ * @property {{ node: any, url: string }[]} needs those it imports that are rewritten, and where it says so
+ * @property {Edit[]} edits
+ * @property {Promise<void>} loaded
+ * @property {string} blob the address of what was made of it
+ */
+
+/** @type {Map<string, Loaded>} */
+const modules = /* @__PURE__ */ emptyMap()
+/** Modules by the blobs that were made of them. @type {Map<string, string>} */
+const blobs = /* @__PURE__ */ emptyMap()
+
+/** @param {string} url @returns {Promise<any>} */
+async function importAt(url) {
+  if (isOwnModule(url)) return import(url)
+  await loadGraph(url)
+  const { made, order } = linkGraph(moduleAt(url))
+  try {
+    // Waiting for their turns, those of a cycle would let others pass.
+    for (let i = 0; i < order.length; i++) await import(order[i])
+    const namespace = await import(moduleAt(url).blob)
+    // The engine knows them by their addresses. What failed to link would be asked for again.
+    pick(made, moduleHost().forget)
+    return namespace
+  } catch (error) {
+    throw await explained(error)
+  }
+}
+
+/** @param {string} url @returns {Loaded} loaded once; what failed is tried again, as most engines do */
+function moduleAt(url) {
+  const known = modules.get(url)
+  if (known) return known
+  /** @type {any} */
+  const module = { url, base: url, text: '', tree: null, needs: [], edits: [], blob: '' }
+  module.loaded = load(module)
+  module.loaded.catch(() => modules.delete(url))
+  modules.set(url, module)
+  return module
+}
+
+/** @param {Loaded} module */
+async function load(module) {
+  const { url } = module
+  const response = await moduleHost().get(url).catch((/** @type {unknown} */ error) => {
+    throw importError(`${url} could not be fetched; if it is of another origin, that has to allow it (CORS)`, error)
+  })
+  const { ok, status, type, url: base, text } = response
+  if (!ok) throw importError(`${url} could not be fetched: status ${status}`)
+  if (!matches(/^\s*\w+\/(?:x-)?(?:java|ecma)script\b/i, type)) throw importError(`${url} is no JavaScript but ${type || 'of no type'}`)
+  module.base = base
+  module.text = text
+  module.tree = readModule(text, url)
+  pick(module.tree.body, node => {
+    if (!node.source) return
+    const { start, end, value } = node.source
+    const address = resolved(value, base)
+    const isScript = !find(node.attributes ?? [], ({ key }) => (key.name ?? key.value) === 'type')
+    if (isScript && !isOwnModule(address)) append(module.needs, { node, url: moduleAt(address).url })
+    else append(module.edits, instead(start, end, stringify(address)))
+  })
+}
+
+/** A module and all that it imports. @param {string} url */
+async function loadGraph(url) {
+  const list = [url]
+  const seen = emptySet()
+  for (let i = 0; i < list.length; i++) {
+    if (seen.has(list[i])) continue
+    seen.add(list[i])
+    const module = moduleAt(list[i])
+    await module.loaded
+    pick(module.needs, ({ url }) => append(list, url))
+  }
+}
+
+/** @param {{ url: string }} need @returns {Loaded} */
+const neededBy = ({ url }) => /** @type {Loaded} */ (modules.get(url))
+
+/**
+ * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that import each
+ * other are a component of the graph (Tarjan 1972).
+ *
+ * @param {Loaded} entry
+ * @returns {{ made: string[], order: string[] }} all blobs; and those to evaluate before, each when the one before it has been
+ */
+function linkGraph(entry) {
+  /** @type {string[]} */
+  const made = []
+  /** @type {string[]} */
+  const order = []
+  /** @type {Loaded[]} */
+  const ended = []
+  /** When each was come to; and of those that it leads to, the earliest. @type {Map<Loaded, number>} */
+  const earliest = emptyMap()
+  /** @type {{ module: Loaded, low: number, place: number, first: number, next: number }[]} */
+  const stack = []
+  let count = 0
+  let hasCycle = false
+  const visit = (/** @type {Loaded} */ module) => {
+    earliest.set(module, count)
+    append(stack, { module, low: count, place: count++, first: ended.length, next: 0 })
+  }
+  if (!entry.blob) visit(entry)
+  while (stack.length) {
+    const call = stack[stack.length - 1]
+    const { module, place, first, next } = call
+    if (next < module.needs.length) {
+      const needed = neededBy(module.needs[next])
+      const other = earliest.get(needed)
+      if (!needed.blob && other === undefined) {
+        visit(needed)
+        continue
+      }
+      if (!needed.blob) call.low = min(call.low, /** @type {number} */ (other))
+      call.next++
+      continue
+    }
+    stack.length--
+    earliest.set(module, call.low)
+    append(ended, module)
+    if (call.low < place) continue
+    const component = splice(ended, first)
+    if (component.length > 1 || find(module.needs, need => neededBy(need) === module)) {
+      hasCycle = true
+      linkCycle(component, made)
+    } else module.blob = blobOf(module, made)
+    pick(component, ({ blob }) => append(order, blob))
+  }
+  return { made, order: hasCycle ? order : [] }
+}
+
+/** @param {Loaded} module @param {string[]} made @param {[prologue?: string, epilogue?: string]} more */
+function blobOf(module, made, ...more) {
+  const { text, tree, base, url, needs, edits } = module
+  pick(needs, need => {
+    const { blob } = neededBy(need)
+    const { start, end } = need.node.source
+    if (blob) append(edits, instead(start, end, stringify(blob)))
+  })
+  const blob = nameBlob(rewriteModule(text, tree, base, true, edits, ...more), url, made)
+  module.tree = null
+  module.text = ''
+  return blob
+}
+
+/** @param {string} text @param {string} url of the module that it is part of @param {string[]} made */
+function nameBlob(text, url, made) {
+  const blob = moduleHost().name(text)
+  blobs.set(blob, url)
+  append(made, blob)
+  return blob
+}
+
+// A blob cannot import one that is made later, so those of a cycle import nothing of each other. What one exports the others
+// read from an object, its cell. Each begins when its functions are there: it fills its cell with getters of what it exports,
+// and waits for its turn. Other modules import it through a facade, a blob that imports all of the cycle.
+
+/** @param {Loaded[]} component in the order of evaluation @param {string[]} made */
+function linkCycle(component, made) {
+  const places = emptyMap()
+  /** @type {string[]} */
+  const urls = []
+  let texts = ''
+  pick(component, (module) => {
+    places.set(module, urls.length)
+    append(urls, module.url)
+    texts += module.text
+  })
+  const our = unused('$c', texts)
+  const hub = nameBlob(`import { preemptify } from ${stringify(import.meta.url)}; ` +
+    `export const ${our} = preemptify.runtime.cycle(${stringify(urls)})`, urls[0], made)
+  /** @type {Cyclic[]} */
+  const parts = []
+  for (let i = 0; i < component.length; i++) {
+    const part = cyclic(component[i], i, places, our)
+    const prologue = `import { ${our} } from ${stringify(hub)}; ${part.prologue}`
+    parts[i] = { ...part, member: blobOf(component[i], made, prologue, `\n;${our}.done(${i})`) }
+  }
+  let all = ''
+  pick(parts, ({ member }) => { all += `import ${stringify(member)}; ` })
+  const facadeOf = (/** @type {number} */ i) => {
+    const module = component[i]
+    const { member, own, passed } = parts[i]
+    if (module.blob) return module.blob
+    if (parts[i].isOpen) throw importError(`${module.url} exports what a module exports that exports what it exports; serve it by the service worker`)
+    parts[i].isOpen = true
+    let text = `${all}export * from ${stringify(member)}; export { ${join(own, ', ')} } from ${stringify(member)}; `
+    pick(passed, ({ what, from }) => { text += `export ${what} from ${stringify(facadeOf(from))}; ` })
+    return module.blob = nameBlob(text, module.url, made)
+  }
+  for (let i = 0; i < component.length; i++) facadeOf(i)
+}
+
+/**
+ * @typedef {object} Cyclic
+ * @property {string} prologue
+ * @property {string[]} own names that it exports, but for those of others in the cycle
+ * @property {{ what: string, from: number }[]} passed what it exports of others
+ * @property {string} [member] its blob
+ * @property {boolean} [isOpen] whether its facade is being made
+ */
+
+/** An exported or imported name. @param {any} id an identifier or a string @returns {string} */
+const nameIn = id => id.name ?? id.value
+/** @param {string} name @returns {string} as it stands in braces */
+const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, name) ? name : stringify(name)
+
+/**
+ * Takes out of a module what it imports of its cycle, and exports of others in it.
+ *
+ * @param {Loaded} module gets edits @param {number} index @param {Map<Loaded, number>} places of the cycle's modules
+ * @param {string} our @returns {Cyclic}
+ */
+function cyclic({ tree, text, needs, edits }, index, places, our) {
+  names(tree)
+  /** By declaration. @type {Map<any, number>} */
+  const sources = emptyMap()
+  pick(needs, need => {
+    const place = places.get(neededBy(need))
+    if (place !== undefined) sources.set(need.node, place)
+  })
+  /** What is imported of the cycle. @type {Map<any, { from: number, name: string }>} */
+  const imports = emptyMap()
+  /** @type {string[]} */
+  const own = []
+  /** @type {{ what: string, from: number }[]} */
+  const passed = []
+  let getters = ''
+  let stars = ''
+  let wants = ''
+  let prologue = ''
+  let aliases = 0
+
+  const remove = (/** @type {any} */ { start, end }, by = '') => {
+    const lines = linesOf(cut(text, start, end)).length - 1
+    append(edits, instead(start, end, by + '\n'.repeat(lines)))
+  }
+  /** @param {number} from @param {string} name none for all of it */
+  const access = (from, name) => {
+    const cell = `${our}.cells[${from}]`
+    if (name === '') return cell
+    wants += `[${from}, [${stringify(name)}]], `
+    return `${cell}[${stringify(name)}]`
+  }
+  const give = (/** @type {string} */ name, /** @type {string} */ value) => {
+    getters += `get ${quotedName(name)}() { return ${value} }, `
+  }
+  /** @param {string} exported @param {number} from @param {string} name */
+  const pass = (exported, from, name) => {
+    give(exported, access(from, name))
+    append(passed, { what: name === '' ? `* as ${quotedName(exported)}` : `{ ${quotedName(name)} as ${quotedName(exported)} }`, from })
+  }
+  const giveOwn = (/** @type {string} */ name, /** @type {string} */ value) => {
+    append(own, quotedName(name))
+    give(name, value)
+  }
+  /** A module that is not of the cycle. @param {any} node */
+  const alias = ({ source: { start } }) => {
+    const address = find(edits, edit => edit[0] === start)
+    const need = find(needs, ({ node }) => node.source.start === start)
+    prologue += `import * as ${our}${++aliases} from ${address ? address[3] : stringify(neededBy(/** @type {any} */ (need)).blob)}; `
+    return `${our}${aliases}`
+  }
+
+  pick(tree.body, node => {
+    const from = sources.get(node)
+    if (node.type !== 'ImportDeclaration' || from === undefined) return
+    remove(node)
+    pick(node.specifiers, ({ type, local, imported }) => {
+      const name = imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : ''
+      imports.set(local.variable, { from, name })
+      pick(local.variable.references, ({ start, end, parent }) => {
+        if (parent.type === 'ExportSpecifier') return
+        const value = access(from, name)
+        append(edits, instead(start, end, parent.shorthand ? `${local.name}: ${value}` : isCallee(start, parent) ? called(start, parent, value) : value))
+      })
+    })
+  })
+  pick(keysOf(tree.scope.variables), name => {
+    const { kind, declarations: { 0: id } } = tree.scope.variables[name]
+    if (!matches(/^(?:var|let|const)$/, kind)) return
+    let { parent } = id
+    while (parent.parent !== tree) parent = parent.parent
+    if (parent.type === 'ExportNamedDeclaration') giveOwn(name, name)
+  })
+  pick(tree.body, node => {
+    const { type, source, specifiers, declaration, exported, start, end } = node
+    const from = sources.get(node)
+    if (type === 'ExportAllDeclaration') {
+      if (exported && from !== undefined) pass(nameIn(exported), from, '')
+      else if (exported) giveOwn(nameIn(exported), alias(node))
+      else stars += `${from === undefined ? alias(node) : access(from, '')}, `
+      if (!exported && from !== undefined) append(passed, { what: '*', from })
+      if (from !== undefined) remove(node)
+    } else if (type === 'ExportNamedDeclaration' && source) {
+      const other = from === undefined && specifiers.length ? alias(node) : ''
+      pick(specifiers, ({ local, exported }) => from === undefined ? giveOwn(nameIn(exported), `${other}[${stringify(nameIn(local))}]`)
+        : pass(nameIn(exported), from, nameIn(local)))
+      if (from !== undefined) remove(node)
+    } else if (type === 'ExportNamedDeclaration' && declaration) {
+      if (declaration.id) giveOwn(declaration.id.name, declaration.id.name)
+    } else if (type === 'ExportNamedDeclaration') {
+      /** @type {string[]} */
+      const stay = []
+      pick(specifiers, ({ local, exported }) => {
+        const imported = imports.get(local.variable)
+        if (imported) return pass(nameIn(exported), imported.from, imported.name)
+        giveOwn(nameIn(exported), local.name)
+        append(stay, `${local.name} as ${quotedName(nameIn(exported))}`)
+      })
+      remove(node, `export { ${join(stay, ', ')} };`)
+    } else if (type === 'ExportDefaultDeclaration') {
+      if (declaration.id && /Declaration$/.test(declaration.type)) giveOwn('default', declaration.id.name)
+      else {
+        SPACE.lastIndex = start + 'export'.length
+        exec(SPACE, text)
+        const stop = text[end - 1] === ';' ? end - 1 : end
+        append(edits, instead(start, SPACE.lastIndex + 'default'.length, `const ${our}0 = { default:`))
+        append(edits, instead(stop, end, ` }.default; export { ${our}0 as default };`))
+        giveOwn('default', `${our}0`)
+      }
+    }
+  })
+  prologue += `await ${our}.turn(${index}, { ${getters}}, [${stars}], [${wants}]); `
+  return { prologue, own, passed }
+}
+
+/** @param {number} start @param {any} parent */
+const isCallee = (start, { type, callee, tag }) => type !== 'NewExpression' && (callee ?? tag)?.start === start
+
+/** A call without `this`; a parenthesis that begins a statement must not go on with the one before. @param {number} start @param {any} parent @param {string} value */
+function called(start, parent, value) {
+  let node = parent
+  while (node.type !== 'ExpressionStatement' && node.start === start) node = node.parent
+  const isFirst = node.start === start && /^(?:Program|BlockStatement|SwitchCase|StaticBlock)$/.test(node.parent.type)
+  return `${isFirst ? ';' : ''}(0, ${value})`
+}
+
+/** What modules that import each other share: their cells, and whose turn it is. @param {string[]} urls */
+function cycle(urls) {
+  /** @type {any[]} */
+  const cells = []
+  /** @type {any[]} */
+  const turns = []
+  let ready = 0
+  for (let i = 0; i < urls.length; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
+  const complete = () => {
+    for (let round = 0; round < urls.length; round++) { // a name may come through all of them
+      for (let i = 0; i < urls.length; i++) {
+        pick(turns[i].stars, star => pick(ownKeys(star), key => {
+          if (typeof key !== 'string' || key === 'default' || key in cells[i]) return
+          defineProperty(cells[i], key, { get: () => star[key], enumerable: true })
+        }))
+      }
+    }
+    for (let i = 0; i < urls.length; i++) {
+      pick(turns[i].wants, ({ 0: from, 1: names }) => pick(names, name => {
+        if (!(name in cells[from])) throw new SyntaxError(`${urls[from]} does not export '${name}', which ${urls[i]} imports`)
+      }))
+    }
+  }
+  return {
+    cells,
+    turn: (/** @type {number} */ i, /** @type {any} */ getters, /** @type {any[]} */ stars, /** @type {any[]} */ wants) =>
+      new Promise((resolve, reject) => {
+        defineProperties(cells[i], getOwnPropertyDescriptors(getters))
+        turns[i] = { stars, wants, resolve }
+        if (++ready < urls.length) return
+        complete()
+        turns[0].resolve()
+      }),
+    done: (/** @type {number} */ i) => turns[i + 1]?.resolve()
+  }
+}
+
+/**
+ * An error of the engine names addresses that nobody knows, or does not say that no blob may be imported.
+ *
+ * @param {any} error
+ */
+async function explained(error) {
+  const { name, forget } = moduleHost()
+  const probe = name('')
+  try {
+    await import(probe)
+  } catch (cause) {
+    return new EvalError('preemptify.import: the Content-Security-Policy of this page has no blob: in its script-src; ' +
+      'the service worker of examples/service-worker does without, it rewrites scripts as they are fetched', { cause })
+  } finally {
+    forget(probe)
+  }
+  if (typeof error?.message !== 'string' || !holds(error.message, 'blob:')) return error
+  pick(listOf(blobs), blob => { error.message = join(split(error.message, blob), blobs.get(blob)) })
+  return error
+}
 
 // ----------------------------------------------------------------------------------------- 8f source maps
 

@@ -1,0 +1,106 @@
+import { preemptify, Scheduler, rt } from '../../rt.mjs'
+import { equal, ok, rejection, test } from './page.mjs'
+
+const base = new URL('../fixtures/import/', import.meta.url).href
+const load = name => preemptify.import(name, { base })
+const address = name => new URL(name, base).href
+
+/** Runs a function as a job, and counts how often its budget of one point is used up. */
+async function asJob(fn, ...args) {
+  const scheduler = new Scheduler({ budget: 1 })
+  const result = await scheduler.spawn(fn, undefined, ...args)
+  return { result, points: scheduler.stats().yields }
+}
+
+test('functions of a module have twins over its variables, those of what it imports too', async () => {
+  const { sum, called } = await load('./sums.mjs')
+  equal(sum(10), 285)
+  const { result, points } = await asJob(sum, 10)
+  equal(result, 285)
+  ok(points > 20, `points of the callees are among them: ${points}`)
+  equal(called(), 2)
+})
+
+test('once for each address, beside the module as it is', async () => {
+  const namespace = await load('./sums.mjs')
+  equal(await load(address('sums.mjs')) === namespace, true)
+  equal(await load(new URL(address('sums.mjs'))) === namespace, true)
+  equal((await load('./square.mjs')).square === namespace.square, true)
+  equal(await load('./sums.mjs?other') === namespace, false)
+  equal(await import(address('sums.mjs')) === namespace, false)
+  const [one, other] = await Promise.all([load('./square.mjs?twice'), load('./square.mjs?twice')])
+  equal(one === other, true)
+})
+
+test('import.meta is what it was', async () => {
+  const { meta } = await load('./sums.mjs')
+  equal(meta, { url: address('sums.mjs'), square: address('square.mjs') })
+})
+
+test('what a module imports later is rewritten as well', async () => {
+  const { load: loadFrom, loadData, square, square3 } = await load('./sums.mjs')
+  equal(square3, 9)
+  equal((await loadFrom('./square.mjs')).square === square, true)
+  equal((await loadData()).default, { start: 0 })
+  equal((await rejection(loadFrom('nothing'))).name, 'TypeError')
+})
+
+test('rt.mjs is the one that runs', async () => {
+  equal((await load('./sums.mjs')).rt === rt, true)
+  equal((await load('../../../rt.mjs')).rt === rt, true)
+})
+
+test('modules that import each other: order, live bindings, functions before their lines', async () => {
+  const native = await import(address('cycle/entry.mjs'))
+  const rewritten = await load('./cycle/entry.mjs')
+  equal(Object.keys(rewritten), Object.keys(native))
+  equal(rewritten.observed(), native.observed())
+  equal((await load('./cycle/second.mjs')).Thing === rewritten.first.passed.Thing, true)
+})
+
+test('no blob is left', async () => {
+  const { createObjectURL, revokeObjectURL } = URL
+  const left = new Set()
+  URL.createObjectURL = blob => {
+    const url = createObjectURL.call(URL, blob)
+    left.add(url)
+    return url
+  }
+  URL.revokeObjectURL = url => {
+    left.delete(url)
+    revokeObjectURL.call(URL, url)
+  }
+  try {
+    await load('./cycle/entry.mjs?again')
+    equal(left.size, 0)
+  } finally {
+    Object.assign(URL, { createObjectURL, revokeObjectURL })
+  }
+})
+
+test('errors name the module, and are tried again', async () => {
+  const text = await rejection(load('../../browser/page.html'))
+  equal(text.message.includes('page.html is no JavaScript but text/html'), true)
+  const bare = await rejection(load('nothing'))
+  ok(bare.message.startsWith("preemptify.import: 'nothing' in "), bare.message)
+  const unlinked = await rejection(load('./missing-export.mjs'))
+  equal(unlinked.name, 'SyntaxError')
+  ok(!unlinked.message.includes('blob:'), unlinked.message)
+  const thrown = await rejection(load('./throws.mjs'))
+  equal(thrown.message, 'thrown by a module')
+  equal(await rejection(load('./throws.mjs')) === thrown, true)
+  equal((await rejection(load('./broken.mjs'))).name, 'SyntaxError')
+
+  const { fetch } = globalThis
+  try {
+    globalThis.fetch = async () => new Response('', { status: 404 })
+    const missing = await rejection(load('./nothing.mjs'))
+    equal(missing.message, `preemptify.import: ${address('nothing.mjs')} could not be fetched: status 404`)
+    globalThis.fetch = () => Promise.reject(new TypeError('offline'))
+    const offline = await rejection(load('./square.mjs?later'))
+    ok(offline.message.includes('could not be fetched'), offline.message)
+  } finally {
+    globalThis.fetch = fetch
+  }
+  equal((await load('./square.mjs?later')).square(2), 4)
+})

@@ -1,0 +1,123 @@
+import { createRequire } from 'node:module'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { preemptify, rt } from '../rt.mjs'
+import { drive } from './support/drive.mjs'
+
+const base = new URL('./fixtures/import/', import.meta.url)
+const load = name => preemptify.import(name, { base })
+
+async function rejection(promise) {
+  try {
+    await promise
+  } catch (error) {
+    return error
+  }
+  throw new Error('it was not rejected')
+}
+
+/** How many points a function passes in its twin, which closes over its module. */
+function pointsOf(fn, ...args) {
+  let points = 0
+  const result = drive(preemptify(fn)(...args), { limit: 1, onPoint: () => { points++ } })
+  return { points, result }
+}
+
+const modules = suite('preemptify.import')
+
+modules('functions of a module have twins over its variables, those of what it imports too', async () => {
+  const { sum, called, square } = await load('./sums.mjs')
+  assert.is(sum(10), 285)
+  const { points, result } = pointsOf(sum, 10)
+  assert.is(result, 285)
+  assert.ok(points > 10 + 45, `points of the callees are among them: ${points}`)
+  assert.is(called(), 2)
+  assert.ok(pointsOf(square, 5).points > 4)
+})
+
+modules('once for each address, beside the module as it is', async () => {
+  const namespace = await load('./sums.mjs')
+  assert.is(await load(new URL('sums.mjs', base)), namespace)
+  assert.is(await preemptify.import(new URL('sums.mjs', base).href), namespace)
+  assert.is(await load('../import/sums.mjs'), namespace)
+  assert.is((await load('./square.mjs')).square, namespace.square)
+  assert.is.not(await load('./sums.mjs?other'), namespace)
+  assert.is.not(await import(new URL('sums.mjs', base)), namespace)
+})
+
+modules('import.meta is what it was', async () => {
+  const { meta } = await load('./sums.mjs')
+  assert.equal(meta, { url: new URL('sums.mjs', base).href, square: new URL('square.mjs', base).href })
+})
+
+modules('what a module imports later is rewritten as well', async () => {
+  const { load: loadFrom, loadData, square, square3 } = await load('./sums.mjs')
+  assert.is(square3, 9)
+  assert.is((await loadFrom('./square.mjs')).square, square)
+  assert.equal((await loadData()).default, { start: 0 })
+})
+
+modules('rt.mjs is the one that runs', async () => {
+  const namespace = await load('./sums.mjs')
+  assert.is(namespace.rt, rt)
+  assert.is((await load('../../../rt.mjs')).rt, rt)
+  assert.is(await load('../../../alarms.mjs'), await import('../alarms.mjs'))
+})
+
+modules('modules that import each other: order, live bindings, functions before their lines', async () => {
+  const native = await import(new URL('cycle/entry.mjs', base))
+  const rewritten = await load('./cycle/entry.mjs')
+  assert.equal(Object.keys(rewritten), Object.keys(native))
+  assert.is(rewritten.observed(), native.observed())
+})
+
+modules('packages, and what Node brings', async () => {
+  const { suite: named, existsSync: exists, common, marked } = await load('./package.mjs')
+  assert.is(exists, existsSync)
+  assert.type(named, 'function')
+  assert.is((await preemptify.import('uvu')).suite, named)
+  // What is no module stays what it is.
+  assert.is(common, createRequire(import.meta.url)('./fixtures/import/common.cjs'))
+  assert.is(marked, common.marked)
+})
+
+modules('relative to the present directory', async () => {
+  assert.is((await preemptify.import('./test/fixtures/import/square.mjs')).square(2), 4)
+})
+
+modules('addresses of data', async () => {
+  const { f } = await preemptify.import('data:text/javascript,export function f(n) { for (let i = 0; i < n; i++); return n }')
+  assert.equal(pointsOf(f, 3).result, 3)
+})
+
+modules('what cannot be loaded is rejected as by import()', async () => {
+  const missing = await rejection(load('./nothing.mjs'))
+  assert.is(missing.code, 'ERR_MODULE_NOT_FOUND')
+  assert.ok(missing.message.includes(fileURLToPath(new URL('nothing.mjs', base))))
+  assert.is((await rejection(load('nothing-of-that-name'))).code, 'ERR_MODULE_NOT_FOUND')
+  assert.instance(await rejection(load('./missing-export.mjs')), SyntaxError)
+  const thrown = await rejection(load('./throws.mjs'))
+  assert.is(thrown.message, 'thrown by a module')
+  assert.is(await rejection(load('./throws.mjs')), thrown)
+})
+
+modules('what cannot be read says where', async () => {
+  const error = await rejection(load('./broken.mjs'))
+  assert.instance(error, SyntaxError)
+  assert.match(error.message + error.stack, 'broken.mjs')
+})
+
+modules('misuse', async () => {
+  const said = async (...args) => {
+    const { name, message } = await rejection(preemptify.import(...args))
+    return `${name}: ${message}`
+  }
+  assert.match(await said(), /^TypeError: url must be a string or a URL, got undefined/)
+  assert.match(await said('./x.mjs', { base: 5 }), /^TypeError: base must be a string or a URL, got 5/)
+  assert.match(await said('./x.mjs', { bass: '' }), /^TypeError: unknown option 'bass'; did you mean 'base'\?/)
+  assert.match(await said('./x.mjs', { base: 'http:' }), /^TypeError: preemptify\.import: /)
+})
+
+modules.run()
