@@ -83,7 +83,7 @@ async function answer(top, request, response) {
   // Hidden files are nobody's business, and `..` is one of them.
   if (names.some(name => name.startsWith('.'))) return end(response, 404)
 
-  let file = await inside(top, join(top, ...names))
+  let file = await inside(top, join(top, ...placed(names)))
   if (file?.stats.isDirectory()) {
     if (!path.endsWith('/')) {
       response.setHeader('location', `/${names.map(encodeURIComponent).join('/')}/`)
@@ -97,6 +97,13 @@ async function answer(top, request, response) {
   response.setHeader('content-length', file.stats.size)
   if (request.method === 'HEAD') return response.end()
   pipeline(createReadStream(file.name), response, () => {})
+}
+
+/** Packages that the benches' peers have installed stand for those below an example. @param {string[]} names */
+function placed(names) {
+  const at = names.indexOf('packages')
+  if (names[0] !== 'examples' || at < 0) return names
+  return ['bench', 'peers', 'node_modules', ...names.slice(at + 1).map(name => name.replace(/(.)@.*/, '$1'))]
 }
 
 function decode(url) {

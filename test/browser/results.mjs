@@ -17,6 +17,7 @@ export async function serveTests() {
   const handle = (request, response) => {
     const policy = new URL(request.url, 'http://localhost').searchParams.get('policy')
     if (policy) response.setHeader('content-security-policy', policy)
+    if (request.headers['service-worker']) response.setHeader('service-worker-allowed', '/')
     if (request.method !== 'POST' || !request.url.startsWith('/results/')) return false
     let body = ''
     request.setEncoding('utf8')

@@ -1,0 +1,19 @@
+/**
+ * Registers a service worker and waits until it sees what the page fetches. A page's first load comes before it, and one that is
+ * reloaded with Shift passes it.
+ *
+ * @param {string | URL} url
+ * @param {RegistrationOptions} [options]
+ * @returns {Promise<void>}
+ * @throws {TypeError} where there are no service workers, or none that are modules
+ */
+export async function controlled(url, options = {}) {
+  const { serviceWorker } = navigator
+  if (!serviceWorker) throw new TypeError('service workers need https: or localhost, and no private window')
+  const isTaken = new Promise(resolve => serviceWorker.addEventListener('controllerchange', resolve, { once: true }))
+  const registration = await serviceWorker.register(url, { type: 'module', updateViaCache: 'none', ...options })
+  if (serviceWorker.controller) return
+  const { active } = await serviceWorker.getRegistration().then(found => found ? serviceWorker.ready : registration)
+  active?.postMessage('claim')
+  await isTaken
+}

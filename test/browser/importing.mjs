@@ -1,0 +1,76 @@
+// What a page finds when it imports modules of others; it posts it to the server, since some drivers would have to evaluate to
+// ask it. Import maps have to come before any module.
+import { preemptify, Scheduler } from '../../rt.mjs'
+import { controlled } from '../../examples/service-worker/register.mjs'
+
+const { searchParams } = new URL(location.href)
+const base = new URL('../fixtures/import/', import.meta.url).href
+
+const said = async promise => {
+  try {
+    return await promise
+  } catch (error) {
+    return { name: error.name, message: error.message, cause: error.cause?.name }
+  }
+}
+
+/** How a function of a module runs as a job, and how often it could be interrupted. */
+async function asJob(fn, ...args) {
+  const scheduler = new Scheduler({ budget: 1 })
+  return { result: await scheduler.spawn(fn, undefined, ...args), points: scheduler.stats().yields }
+}
+
+function script(properties) {
+  return new Promise(resolve => {
+    const element = Object.assign(document.createElement('script'), properties)
+    element.onload = () => resolve('loaded')
+    element.onerror = () => resolve('failed')
+    document.head.append(element)
+  })
+}
+
+const cases = {
+  /** By blobs, where the page's policy allows them. */
+  async blobs() {
+    const { name, message, cause, ...rest } = await said(preemptify.import('./square.mjs', { base }))
+    return rest.square ? { value: rest.square(2) } : { name, message, cause }
+  },
+
+  /** A module of another origin. */
+  async elsewhere() {
+    return said(preemptify.import(searchParams.get('other')))
+  },
+
+  /** By the service worker, which is there from the second load on. */
+  async worker() {
+    const options = { scope: '/' }
+    await controlled(`/examples/service-worker/sw.mjs?match=/fixtures/import/`, options)
+    const { sum, square, meta } = await import(`${base}sums.mjs`)
+    const plain = await import(`${base}square.mjs?plain`)
+    const store = await caches.open('preemptified')
+    const found = {
+      isControlled: navigator.serviceWorker.controller !== null,
+      sum: sum(10),
+      job: await asJob(sum, 10),
+      plain: (await asJob(plain.square, 10)).points,
+      again: (await import(`${base}square.mjs`)).square === square,
+      meta,
+      kept: (await store.keys()).length > 0,
+      broken: (await said(import(`${base}broken.mjs`))).name,
+      missing: (await said(import(`${base}nothing.mjs`))).name,
+      classic: [await script({ src: `${base}classic.js` }), globalThis.classic?.(3)],
+      crossorigin: [await script({ src: `${base}classic.js?cors`, crossOrigin: 'anonymous' }), globalThis.classic?.(4)],
+      classicJob: await asJob(globalThis.classic, 10),
+      integrity: await script({ src: `${base}classic.js?intact`, integrity: searchParams.get('integrity') }),
+      cycle: JSON.parse((await import(`${base}cycle/entry.mjs`)).observed()).order,
+      data: await (await fetch(`${base}data.json`)).json()
+    }
+    const registration = await navigator.serviceWorker.getRegistration()
+    await registration.unregister()
+    return found
+  }
+}
+
+const body = JSON.stringify(await said(cases[searchParams.get('case')]()))
+// The page may be left before the answer is back.
+fetch(searchParams.get('report'), { method: 'POST', body }).catch(() => {})
