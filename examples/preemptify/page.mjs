@@ -1,7 +1,8 @@
-import { rt } from '../../rt.mjs'
+import { preemptify, rt } from '../../rt.mjs'
 import { Frames, runPlain, runPreempted } from './experiment.mjs'
 import { ready } from './functions.mjs'
 import { marks } from './marks.mjs'
+import { caller, moduleIn, readyModules, textOf } from './modules.mjs'
 import { argumentsOf, explain, read, rewrite } from './pasted.mjs'
 import { strip } from './strip.mjs'
 import { same, show } from './values.mjs'
@@ -12,6 +13,9 @@ const { elements } = form
 const draw = strip(element('strip'))
 const frames = new Frames()
 
+/** Characters of a rewritten module that are shown. */
+const mostShown = 50_000
+
 /** ms without a frame that are no hiccup of the page, but code without points. */
 const LONGEST_FREEZE = 250
 
@@ -21,6 +25,8 @@ const spans = []
 let outcomes = {}
 /** @type {import('./pasted.mjs').Pasted | null} */
 let pasted = null
+/** Where the text is a module, or the address of one. @type {{ url?: string, text?: string } | null} */
+let module = null
 /** @type {import('./pasted.mjs').Rewritten | null} */
 let rewritten = null
 /** @type {{ name: string, signal: AbortSignal, abort(): void } | null} */
@@ -35,20 +41,23 @@ const ways = {
     label: 'Run as it is',
     button: element('run-plain'),
     color: '--plain',
-    run: (args, signal) => runPlain(pasted.fn, args, { signal })
+    prepare: () => module && caller(module, elements.args.value, url => import(url)),
+    run: (fn, args, signal) => runPlain(fn ?? pasted.fn, args, { signal })
   },
   preempted: {
     title: 'Preempted',
     label: 'Run preempted',
     button: element('run-preempted'),
     color: '--preempted',
-    run(args, signal) {
-      return runPreempted(rewritten.work, args, { deadline: Number(elements.deadline.value), signal })
+    prepare: () => module && caller(module, elements.args.value, url => preemptify.import(url)),
+    run(fn, args, signal) {
+      return runPreempted(fn ?? rewritten.work, args, { deadline: Number(elements.deadline.value), signal })
     }
   }
 }
 
-elements.ready.append(...ready.map(({ id, title }) => new Option(title, id)), new Option('Your own', 'own'))
+const choices = [...ready, ...readyModules]
+elements.ready.append(...choices.map(({ id, title }) => new Option(title, id)), new Option('Your own', 'own'))
 applyAddress()
 choose()
 animate()
@@ -77,7 +86,7 @@ form.addEventListener('submit', event => {
   event.preventDefault()
   if (running) return running.abort()
   if (isTyped) update()
-  if (pasted) run(event.submitter?.value ?? 'preempted')
+  if (pasted || module) run(event.submitter?.value ?? 'preempted')
 })
 element('wrap').addEventListener('change', ({ target }) => {
   element('rewritten').classList.toggle('wrapped', target.checked)
@@ -86,11 +95,11 @@ element('wrap').addEventListener('change', ({ target }) => {
 // What to begin with can stand in the address: ?function=fib
 function applyAddress() {
   const given = new URLSearchParams(location.search)
-  if (ready.some(({ id }) => id === given.get('function'))) elements.ready.value = given.get('function')
+  if (choices.some(({ id }) => id === given.get('function'))) elements.ready.value = given.get('function')
 }
 
 function chosen() {
-  return ready.find(({ id }) => id === elements.ready.value)
+  return choices.find(({ id }) => id === elements.ready.value)
 }
 
 function choose() {
@@ -107,7 +116,14 @@ function update() {
   pasted = rewritten = null
   forget()
   const text = elements.text.value
+  module = moduleIn(text)
+  element('called').textContent = module ? 'Call' : 'Arguments'
+  for (const name of ['budgeted', 'strict']) elements[name].closest('label').hidden = module !== null
   complain('')
+  if (module) {
+    showModule(module)
+    return enable()
+  }
   if (text.trim() !== '') {
     try {
       pasted = read(text, { strict: elements.strict.checked })
@@ -130,7 +146,7 @@ function enable() {
   const isEndless = chosen()?.isEndless === true
   for (const [name, { button }] of Object.entries(ways)) {
     button.textContent = running?.name === name ? 'Stop' : ways[name].label
-    button.disabled = running ? running.name !== name : !pasted || (name === 'plain' && isEndless)
+    button.disabled = running ? running.name !== name : !(pasted || module) || (name === 'plain' && isEndless)
   }
   for (const name of ['ready', 'budgeted', 'strict']) elements[name].disabled = running !== null
   // What is typed in keeps the focus.
@@ -146,11 +162,15 @@ function forget() {
 
 async function run(name) {
   const way = ways[name]
-  let args
+  let args = []
+  let fn
   try {
-    args = argumentsOf(pasted, elements.args.value)
+    if (module) say('Loading the module')
+    fn = await way.prepare()
+    if (!module) args = argumentsOf(pasted, elements.args.value)
   } catch (error) {
-    return complain(`The arguments: ${explain(error)}`)
+    if (module) say('It was not run.')
+    return complain(`${module ? 'The module or the call' : 'The arguments'}: ${explain(error)}`)
   }
   complain('')
   const controller = new AbortController()
@@ -168,7 +188,7 @@ async function run(name) {
 
   const began = performance.now()
   frames.watch(began)
-  const outcome = await way.run(args, signal)
+  const outcome = await way.run(fn, args, signal)
   // What computes, and when, of one that waits is known to nobody.
   if (name === 'plain' && outcome.cost !== undefined) mark(began, performance.now(), way.color)
   await nextFrame()
@@ -293,13 +313,52 @@ function showRewritten() {
     return section
   })
   const left = (rewritten?.left ?? []).map(({ name, reason }) => {
-    const textContent = `${name} stays as it is. ${reason}`
-    return Object.assign(document.createElement('p'), { className: 'note', textContent })
+    return paragraph(`${name} stays as it is. ${reason}`)
   })
   element('rewritten').replaceChildren(...parts, ...left)
   element('points').textContent = String(count.point)
   element('calls').textContent = String(count.call)
   element('legend').hidden = !rewritten
+}
+
+/** What a module is rewritten into, and what of it runs in one piece all the same. @param {{ url?: string, text?: string }} shown */
+async function showModule(shown) {
+  element('legend').hidden = true
+  element('rewritten').replaceChildren(paragraph('Reading the module.'))
+  try {
+    const text = await textOf(shown)
+    if (module !== shown) return
+    const began = performance.now()
+    const after = preemptify.source(text, { runtime: new URL('../../rt.mjs', import.meta.url).href })
+    const elapsed = performance.now() - began
+    const size = `${(text.length / 1000).toFixed(1)}\u00a0kB in ${ms(elapsed)}, ${(after.length / text.length).toFixed(1)} times as long.`
+    const pre = document.createElement('pre')
+    pre.tabIndex = 0
+    pre.setAttribute('aria-label', 'the module, rewritten')
+    pre.textContent = after.length > mostShown ? `${after.slice(0, mostShown)}\n…` : after
+    element('rewritten').replaceChildren(paragraph(`Rewritten: ${size}`), ...reported(text), pre)
+  } catch (error) {
+    if (module !== shown) return
+    element('rewritten').replaceChildren()
+    complain(explain(error))
+  }
+}
+
+/** @param {string} text of a module */
+function reported(text) {
+  const all = preemptify.report(text)
+  if (all.length === 0) return [paragraph('All of it can be preempted.')]
+  const list = document.createElement('ul')
+  list.className = 'note'
+  list.append(...all.slice(0, 12).map(({ name, line, column, reason }) => Object.assign(document.createElement('li'), {
+    textContent: `${name ? `${name}, line` : 'Line'} ${line}:${column}: ${reason}`
+  })))
+  const more = all.length > 12 ? [paragraph(`And ${all.length - 12} more.`)] : []
+  return [paragraph('In one piece, as a job too:'), list, ...more]
+}
+
+function paragraph(textContent) {
+  return Object.assign(document.createElement('p'), { className: 'note', textContent })
 }
 
 /** The box and the meters: moved by script, so that they stand still whenever the thread is kept. */
