@@ -315,6 +315,8 @@ function moduleHost() {
       const { ok, status, headers } = response
       return { ok, status, type: headers.get('content-type') ?? '', url: response.url || url, text: await response.text() }
     },
+    /** @param {string} address @returns {Promise<any>} the module that is there */
+    bring: address => import(address),
     /** @param {string} text of a module @returns {string} its address */
     name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
     /** @param {string} address that is not asked for again */
@@ -9354,7 +9356,7 @@ async function importModule(url, options = {}) {
   const from = resolved(`${address('base', base)}`, host.base)
   if (!host.node) return importAt(resolved(`${url}`, from))
   hook(host)
-  return import(`${url}${MARK}${from}`)
+  return host.bring(`${url}${MARK}${from}`)
 }
 
 /** @param {string} name @param {any} value @returns {any} */
@@ -9459,9 +9461,9 @@ function importer(base) {
     const url = resolved(`${specifier}`, base)
     const type = options?.with?.type
     if (type === undefined) return importAt(url)
-    const { name, forget } = moduleHost()
+    const { name, bring, forget } = moduleHost()
     const blob = name(`export { default } from ${stringify(url)} with { type: ${stringify(`${type}`)} }`)
-    return import(blob).finally(() => forget(blob))
+    return bring(blob).finally(() => forget(blob))
   }
 }
 
@@ -9526,15 +9528,16 @@ const blobs = /* @__PURE__ */ emptyMap()
 
 /** @param {string} url @returns {Promise<any>} */
 async function importAt(url) {
-  if (isOwnModule(url)) return import(url)
+  const { bring, forget } = moduleHost()
+  if (isOwnModule(url)) return bring(url)
   await loadGraph(url)
   const { made, order } = linkGraph(moduleAt(url))
   try {
     // Waiting for their turns, those of a cycle would let others pass.
-    for (let i = 0; i < order.length; i++) await import(order[i])
-    const namespace = await import(moduleAt(url).blob)
+    for (let i = 0; i < order.length; i++) await bring(order[i])
+    const namespace = await bring(moduleAt(url).blob)
     // The engine knows them by their addresses. What failed to link would be asked for again.
-    pick(made, moduleHost().forget)
+    pick(made, forget)
     return namespace
   } catch (error) {
     throw await explained(error)
@@ -9894,10 +9897,10 @@ function cycle(urls) {
  * @param {any} error
  */
 async function explained(error) {
-  const { name, forget } = moduleHost()
+  const { name, bring, forget } = moduleHost()
   const probe = name('')
   try {
-    await import(probe)
+    await bring(probe)
   } catch (cause) {
     return new EvalError('preemptify.import: the Content-Security-Policy of this page has no blob: in its script-src; ' +
       'the service worker of examples/service-worker does without, it rewrites scripts as they are fetched', { cause })
@@ -9996,8 +9999,9 @@ function mapLine(source, text, kept, url) {
 // ---------------------------------------------------------------------------------------------- 8f report
 
 /**
- * What cannot be preempted in a function, a module or a script, and why: functions that a job, too, runs in one piece, if they
- * have loops or calls. What else takes long are single calls of the engine, such as those of JSON or of a regular expression.
+ * What cannot be preempted in a function, a module or a script, and why: what a job, too, runs in one piece, if it has loops or calls of
+ * what is not known to be short. What else takes long are single calls of the engine, such as those of JSON or of a regular
+ * expression. Of a generator each step is one piece.
  *
  * @param {Function | string} source a function, or the text of a module or script
  * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
@@ -10007,40 +10011,39 @@ function report(source, options = {}) {
   const { type = 'module' } = knownOptions(options, unchecked('type'))
   const text = typeof source === 'string' ? source : sourceOf(callable('source', source))
   if (typeof source !== 'string' && matches(NO_SOURCE, text)) {
-    return [{ name: source.name, line: 1, column: 1, reason: 'native, bound and proxied functions run in one piece' }]
+    return [{ name: source.name, line: 1, column: 1, reason: 'a native, bound or proxied function' }]
   }
   const tree = read(text, typeof source === 'string' ? type : 'function')
   names(tree)
   const starts = linesOf(text)
   /** @type {{ name: string, line: number, column: number, reason: string }[]} */
   const list = []
-  const rest = [tree.facts]
-  while (rest.length) {
-    const facts = takeLast(rest)
-    const { node, functions, loops, calls } = facts
-    for (let i = functions.length; i-- > 0;) append(rest, functions[i])
-    const isInHead = (/** @type {any} */ call) => node.params && call.start < node.body.start
-    const late = pick(calls, isInHead)[0]
-    const reason = reasonOf(facts, loops.length + calls.length > 0) || (late ? 'calls in its parameters are of one piece' : '')
-    if (reason === '') continue
+  pick(planModule(tree, text), plan => {
+    const { node, facts } = plan
     const { start } = node.parent?.value === node ? node.parent : node
+    const reason = reasonOf(plan)
     const line = lineAt(starts, start)
-    append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
-  }
-  return list
+    if (reason) append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
+  })
+  return sort(list, (/** @type {any} */ a, /** @type {any} */ b) => a.line - b.line || a.column - b.column)
 }
-
-/** @param {Facts} facts @param {boolean} isLong */
-function reasonOf({ node: { type }, isConstructor, isAccessor, isAsync, isGenerator, usesNewTarget, isArrow }, isLong) {
-  return !isLong ? ''
-    : isConstructor ? 'constructors of classes run in one piece'
-    : isAccessor ? 'accessors run in one piece'
-    : type === 'PropertyDefinition' ? 'values of fields are computed in one piece'
-    : type === 'StaticBlock' ? 'static blocks run in one piece'
-    : isAsync && isGenerator ? 'async generators run in one piece from await to await'
-    : isGenerator ? 'each step of a generator runs in one piece, unless rewritten code iterates it'
-    : usesNewTarget && !isArrow ? 'functions that mention new.target run in one piece'
-    : ''
+/** @param {Plan} plan @returns {string} why it runs in one piece, or part of it; empty: it does not, or it cannot run long */
+function reasonOf({ node: { type, params, body }, facts, reason }) {
+  const isPart = type === 'PropertyDefinition' || type === 'StaticBlock'
+  if (reason === 'code that is run once' && !isPart) return ''
+  const isLong = (/** @type {any} */ call) => {
+    const { callee = call.tag } = call
+    const kind = kindOf(call)
+    const target = kind === 'new' ? null : targetOf(callee)
+    return kind !== '' && (target === null || target.isLong || target.reason !== '')
+  }
+  const calls = pick(facts.calls, isLong)
+  if (reason === '') return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters' : ''
+  return calls.length + facts.loops.length === 0 ? ''
+    : type === 'PropertyDefinition' ? 'the value of a field'
+    : type === 'StaticBlock' ? 'a static block'
+    : facts.isAsync && facts.isGenerator ? 'an async generator'
+    : reason
 }
 
 /** @param {any} node a function @returns {string} */
