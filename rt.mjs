@@ -8242,9 +8242,9 @@ function printModule(source, tree, plans, runtime) {
     if (isTail) {
       const text = { edits, from: body.start, to: body.end }
       if (body.type === 'BlockStatement') append(list, facts.isArrow ? '=>' : '')
-      else append(list, '=>(')
+      else append(list, '=>{')
       append(list, text)
-      if (body.type !== 'BlockStatement') append(list, ')')
+      if (body.type !== 'BlockStatement') append(list, '}')
       return list
     }
     const names = join(namesOf(source, params), ',')
@@ -8338,7 +8338,8 @@ function printModule(source, tree, plans, runtime) {
     const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
     const list = listOf(variables)
     if (isTail) {
-      if (list.length) insert(edits, begin, BODY_EDGE, Infinity, `${begin > body.start + 1 ? ';' : ''}let ${join(list, ',')};`)
+      const declaration = list.length ? `${isBlock && begin > body.start + 1 ? ';' : ''}let ${join(list, ',')};` : ''
+      insert(edits, begin, BODY_EDGE, Infinity, declaration + (isBlock ? '' : 'return '))
       return edits
     }
     const entering = plan.guards ? `if(${our}s!==${our}b){${point}` : point
