@@ -9352,18 +9352,17 @@ function isOwnModule(url) {
  */
 async function importModule(url, options = {}) {
   const host = moduleHost()
-  const { base = host.base } = optionsOf(options, ['base'])
+  const { base = host.base } = optionsOf(options, { base: address })
   address('url', url)
-  const from = resolved(`${address('base', base)}`, host.base)
+  const from = resolved(`${base}`, host.base)
   if (!host.node) return importAt(resolved(`${url}`, from))
   hook(host)
   return host.bring(`${url}${MARK}${from}`)
 }
 
-/** @param {string} name @param {any} value @returns {any} */
+/** @param {string} name @param {any} value */
 function address(name, value) {
-  if (typeof value === 'string' || typeof value?.href === 'string') return value
-  throw wrongType(name, 'a string or a URL', value)
+  if (typeof value !== 'string' && typeof value?.href !== 'string') throw wrongType(name, 'a string or a URL', value)
 }
 
 /** @param {string} specifier @param {string} base @returns {string} an address, by the page's import map */
