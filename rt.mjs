@@ -6369,13 +6369,21 @@ const REPLACES = 4
 const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
   a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
 
-/** @param {string} source @param {Range} range @returns {string} the edited text, however deep ranges stand in edits */
-function print(source, range) {
+/**
+ * @param {string} source @param {Range} range @param {number[]} [kept] gets what of the source stays, as mapOf takes it
+ * @returns {string} the edited text, however deep ranges stand in edits
+ */
+function print(source, range, kept) {
   let result = ''
-  /** What comes next is last. @type {(string | Range)[]} */
+  /** What comes next is last. @type {(number | string | Range)[]} */
   const stack = [range]
   while (stack.length) {
-    const piece = takeLast(stack)
+    let piece = takeLast(stack)
+    if (typeof piece === 'number') {
+      const place = piece
+      piece = /** @type {string} */ (takeLast(stack))
+      if (kept && piece !== '') append(kept, result.length, place, piece.length)
+    }
     if (typeof piece === 'string') {
       result += piece
       continue
@@ -6386,9 +6394,9 @@ function print(source, range) {
   return result
 }
 
-/** @param {string} source @param {Range} range @returns {(string | Range)[]} */
+/** @param {string} source @param {Range} range @returns {(number | string | Range)[]} before what stays, its place */
 function piecesOf(source, { edits, from, to }) {
-  /** @type {(string | Range)[]} */
+  /** @type {(number | string | Range)[]} */
   const pieces = []
   const begin = from
   let first = 0
@@ -6401,12 +6409,12 @@ function piecesOf(source, { edits, from, to }) {
     const { 0: at, 1: rank, 3: text, 4: next } = edits[first]
     if (at > to || (at === to && rank > 0)) break
     if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
-    append(pieces, cut(source, from, at))
+    append(pieces, from, cut(source, from, at))
     if (isArray(text)) for (let i = 0; i < text.length; i++) append(pieces, text[i])
     else append(pieces, text)
     from = next
   }
-  append(pieces, cut(source, from, to))
+  append(pieces, from, cut(source, from, to))
   return pieces
 }
 
@@ -7820,7 +7828,7 @@ function sourceOfModule(text, options = {}) {
   const tree = read(text, type)
   names(tree)
   const plans = planModule(tree, text)
-  return printModule(text, tree, plans, runtime)
+  return printModule(text, tree, plans, runtime, url)
 }
 
 /** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
@@ -8058,9 +8066,10 @@ function findShort(plans) {
  * Prints a module whose functions are planned.
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
+ * @param {string} [url] of the source, for a source map
  * @returns {string}
  */
-function printModule(source, tree, plans, runtime) {
+function printModule(source, tree, plans, runtime, url) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -8094,7 +8103,10 @@ function printModule(source, tree, plans, runtime) {
   const { plain } = plans[0]
   const at = placeOfHead()
   insert(plain, at, BODY_EDGE / 2, Infinity, head)
-  return print(source, { edits: inOrder(plain), from: 0, to: source.length })
+  /** @type {number[]} */
+  const kept = []
+  const text = print(source, { edits: inOrder(plain), from: 0, to: source.length }, kept)
+  return url === undefined ? text : text + mapLine(source, text, kept, url)
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0

@@ -1,10 +1,16 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
+import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { preemptify } from '../rt.mjs'
 import { internals } from './support/phases.mjs'
 import { seeded } from './support/seeded.mjs'
 
 const { mapOf, mapLine } = internals('mapOf', 'mapLine')
+
+const root = fileURLToPath(new URL('..', import.meta.url))
 
 const maps = suite('source maps')
 
@@ -70,6 +76,45 @@ maps('the line that browsers and Node look for', () => {
   const { 1: base64 } = /^\n\/\/# sourceMappingURL=data:application\/json;base64,(\S+)$/.exec(line)
   assert.equal(JSON.parse(Buffer.from(base64, 'base64').toString()),
     { version: 3, sources: ['http://localhost/ä.js'], names: [], mappings: 'AAAA' })
+})
+
+maps('stacks name the lines of the source, plainly and in jobs', () => {
+  const program = `
+    import { preemptify, rt } from './rt.mjs'
+    const { fail } = await preemptify.import('./test/fixtures/import/stack.mjs')
+    const lines = []
+    for (const list of [[2], [-1]]) {
+      for (const run of [() => fail(list), () => rt.spawn(fail, undefined, list)]) {
+        try {
+          await run()
+        } catch ({ message, stack }) {
+          lines.push(message.slice('line '.length), /stack\\.mjs:(\\d+)/.exec(stack)?.[1])
+        }
+      }
+    }
+    console.log(JSON.stringify(lines))`
+  const flags = ['--enable-source-maps', '--no-warnings', '--input-type=module', '--eval', program]
+  const lines = JSON.parse(execFileSync(process.execPath, flags, { cwd: root, encoding: 'utf8' }))
+  assert.equal(lines, ['5', '5', '5', '5', '9', '9', '9', '9'])
+})
+
+maps('each word of a source is found from where it stands in the rewritten text', () => {
+  const source = readFileSync(new URL('./fixtures/import/cycle/first.mjs', import.meta.url), 'utf8')
+  const text = preemptify.source(source, { url: 'first.mjs' })
+  const { 1: base64 } = /base64,(\S+)$/.exec(text)
+  const map = new SourceMap(JSON.parse(Buffer.from(base64, 'base64').toString()))
+  const places = startsOf(source)
+  const rows = text.split('\n').slice(0, -1)
+  let found = 0
+  for (const [row, line] of rows.entries()) {
+    for (const { 0: word, index } of line.matchAll(/\b(?:tagged|shorthand|assignments|renamed|hidden|typeof)\b/g)) {
+      const { originalLine, originalColumn, generatedColumn } = map.findEntry(row, index)
+      const at = places[originalLine] + originalColumn + index - generatedColumn
+      assert.is(source.slice(at, at + word.length), word, `${row}:${index}`)
+      found++
+    }
+  }
+  assert.ok(found > 10)
 })
 
 maps.run()
