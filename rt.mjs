@@ -5081,6 +5081,11 @@ function read(source, type) {
     return true
   }
 
+  /** With what it will mean. @param {number} first @param {string} name */
+  const identifier = (first, name) => ({
+    type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined, isWritten: undefined
+  })
+
   /** A name, a literal, or a key. */
   function leaf() {
     const first = start
@@ -5089,7 +5094,7 @@ function read(source, type) {
     const code = codeAt(text, 0)
     if (text === '') throw unexpected()
     next()
-    if (key !== '') return { type: 'Identifier', start: first, end: before, parent, name: key }
+    if (key !== '') return identifier(first, key)
     if (code === 35/*#*/) {
       return { type: 'PrivateIdentifier', start: first, end: before, parent, name: withoutEscapes(cut(text, 1)) }
     }
@@ -5528,7 +5533,7 @@ function read(source, type) {
       }
       const shorthand = part === null
       if (shorthand) {
-        part = { type: 'Identifier', start: first, end: before, parent, name: key.name }
+        part = identifier(first, key.name)
         if (skips('=')) {
           part = { type: 'AssignmentPattern', start: first, left: part, right: yield expression(COMMA), end: before, parent }
         }
@@ -5731,7 +5736,7 @@ function read(source, type) {
       const consequent = size
       expect(':')
       while (!matches(/^(?:case|default|\})$/, value)) put(yield statement(true))
-      put({ type: 'SwitchCase', start: at, end: before, parent, consequent: listFrom(consequent), test })
+      put({ type: 'SwitchCase', start: at, end: before, parent, test, consequent: listFrom(consequent) })
     }
     next()
     return { type: 'SwitchStatement', start: first, end: before, parent, discriminant, cases: listFrom(base) }
@@ -5923,6 +5928,8 @@ function read(source, type) {
 
 /** Fields that are read, although what has them is assigned to or declares. */
 const READ = /* @__PURE__ */ marks('key', 'property', 'object', 'right', 'init', 'body')
+/** The fields of nodes by their types, since each has but one shape. @type {Record<string, string[]>} */
+const PARTS = /* @__PURE__ */ Object.create(null)
 /** Fields whose identifiers are no references, unless they are computed. */
 const LABELS = /* @__PURE__ */ marks('key', 'property', 'label', 'exported')
 /** The lists of Facts by what they hold. @type {any} */
@@ -6021,7 +6028,7 @@ function names(tree) {
 
   /** @param {Node} node */
   function pushParts(node, role = '') {
-    const keys = node.type === 'SwitchCase' ? ['test', 'consequent'] : keysOf(node)
+    const keys = PARTS[node.type] ??= keysOf(node)
     for (let k = 0; k < keys.length; k++) {
       const key = keys[k]
       const part = node[key]
