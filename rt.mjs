@@ -4933,7 +4933,7 @@ function withoutEscapes(text) {
   return result + cut(text, from)
 }
 
-/** Behind white space and comments. @param {string} source @param {number} from @param {string} [type] */
+/** After white space and comments. @param {string} source @param {number} from @param {string} [type] */
 function pastSpace(source, from, type) {
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
   /** @param {RegExp} pattern @param {number} at */
@@ -6916,13 +6916,13 @@ function write(draft, { start, end, parent }, text) {
 
 // Places
 
-/** Where a token stands, the first behind a place that no comment holds. @param {string} source @param {string} token @param {number} at */
+/** The next place of a token that is not in a comment. @param {string} source @param {string} token @param {number} at */
 function seek(source, token, at) {
   while (!startsWith(source, token, at = pastSpace(source, at))) at++
   return at
 }
 
-/** Behind the parentheses that close at a place. @param {string} source @param {number} at */
+/** After the parentheses that close at a place. @param {string} source @param {number} at */
 function pastParentheses(source, at) {
   for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
   return at
@@ -7233,7 +7233,7 @@ function refuseToYield(draft, call, zone) {
     'move it into the function itself')
 }
 
-/** Whether a chain goes on behind a node. @param {Node} node */
+/** Whether a node is not the last of its chain. @param {Node} node */
 function goesOnAfter(node) {
   const { type, object, callee, tag } = node.parent
   return object === node || tag === node || (callee === node && type === 'CallExpression')
@@ -7512,9 +7512,9 @@ function guard(draft, own) {
     if (ends[1] < beyond) {
       to = ends[1]
       for (let i = 0; i < 3; i++) {
-        const behind = begins[i] + (i ? 1 : 6)
-        replace(draft, begins[i], behind, texts[i])
-        enclose(draft, behind, ends[i], BODY_EDGE, ' (', ')')
+        const after = begins[i] + (i ? 1 : 6)
+        replace(draft, begins[i], after, texts[i])
+        enclose(draft, after, ends[i], BODY_EDGE, ' (', ')')
       }
     }
   }
@@ -7524,7 +7524,7 @@ function guard(draft, own) {
 // Linking
 
 /**
- * Begins a body: behind its directives, with variables of ours and a point.
+ * Begins a body: after its directives, with variables of ours and a point.
  *
  * @param {Draft} draft @param {Node} own @param {string} [condition] of the point
  */

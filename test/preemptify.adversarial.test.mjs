@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -492,6 +494,23 @@ extent('1,500 names, each of which begins with the one before', () => {
 extent('1,000 delegated calls in one expression', () => {
   const own = preemptify(sloppy(`function f(n) { return n ? ${repeat('f(n - 1) + ', 1000)}0 : 1 }`))
   for (const limit of [1, 7, 2 ** 30]) assert.is(drive(own(1), { limit }), 1000)
+})
+
+extent('what is kept of a function is its text and code, and not the tree that they were made of', () => {
+  setFlagsFromString('--expose-gc')
+  const gc = runInNewContext('gc')
+  const used = () => {
+    gc()
+    return process.memoryUsage().heapUsed
+  }
+  const source = i => `function f${i}(n, o) { let total = ${i}; ${repeat('if (n) { total += g(n); o.step(total) } ', 600)} ` +
+    `return total + f${i}(n - 1, o) }`
+  const calls = { g: preemptify(x => x), step: preemptify(x => x) }
+  const made = []
+  const before = used()
+  for (let i = 0; i < 20; i++) made.push(preemptify(sloppy(source(i)), { calls, budgeted: i < 10 }))
+  const kept = (used() - before) / made.length / made[0].source.length
+  assert.ok(kept < 12, `${kept} bytes for each character of the text`)
 })
 
 extent('a function of 1 MB', () => {
