@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert'
 // In a realm of its own for each member: what a page replaces there after rt.mjs was loaded breaks nothing.
 // Awaits get undefined at once, since a test cannot know what a replaced promise does.
 
-const text = readFileSync(new URL('../rt.mjs', import.meta.url), 'utf8').replace(/^export (?:\{.*)?/gm, '')
+const file = new URL('../rt.mjs', import.meta.url)
+const text = readFileSync(file, 'utf8').replace(/^export (?:\{.*)?/gm, '').replaceAll('import.meta', `({ url: '${file.href}' })`)
 const load = new Script(`(() => { ${text}\nreturn { preemptify, budget } })()`, { filename: 'rt.mjs' })
 
 /** Functions that use none of what is replaced; each a script whose value is `preemptify => what to call`. */
