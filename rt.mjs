@@ -7987,7 +7987,7 @@ function findCalls(plan) {
     append(plan.calls, call.call = /** @type {CallSite} */ ({
       node: call,
       kind,
-      target: kind === 'new' ? null : targetOf(callee),
+      target: targetOf(callee),
       isAwaited: facts.isAsync && isAwaited(call, node)
     }))
   }
@@ -8011,7 +8011,7 @@ function kindOf(call) {
 
 /** @param {Variable | null | undefined} variable @returns {boolean} whether it is a class of the module, and stays it */
 const isClass = variable => !!variable && !variable.isAssigned && !variable.isDynamic &&
-  matches(/^Class/, variable.declarations[0]?.parent?.type ?? '')
+  (variable.kind === 'class' || matches(/^Class/, variable.scope.node.type))
 
 /** @param {Node} id @param {RegExp} names @returns {boolean} whether it is one of the engine's */
 const isQuick_ = (id, names) => id.variable === null && matches(names, id.name)
@@ -8022,6 +8022,7 @@ function targetOf(callee) {
   const variable = callee.type === 'Identifier' && callee.variable
   if (!variable || variable.isAssigned || variable.isDynamic || variable.kind === 'import' || variable.declarations.length !== 1) return null
   const { parent } = variable.declarations[0]
+  if (!parent) return null
   if (isFunctionNode(parent) && parent.id === variable.declarations[0]) return parent.plan
   if (parent.type === 'VariableDeclarator' && parent.id === variable.declarations[0] && parent.init && isFunctionNode(parent.init)) {
     return parent.init.plan
@@ -8135,12 +8136,14 @@ function printModule(source, tree, plans, runtime, url) {
 
   /** @param {Edit[]} edits @param {number} at @param {number} rank @param {number} other @param {any} text */
   function insert(edits, at, rank, other, text, to = at) {
-    append(edits, [at, rank, other, text, to])
+    // Minified code has no space before a parenthesis: `return(a)=>b`.
+    const glues = rank > 0 && matches(/^[\w$]/, isArray(text) ? text[0] : text) && matches(/[^\s!-#%-/:-@[\]^`{-~]/, source[at - 1] ?? '')
+    append(edits, [at, rank, other, glues ? list([' '], isArray(text) ? text : [text]) : text, to])
   }
 
   /** @param {Edit[]} edits @param {number} at @param {number} to @param {any} text */
   function replace(edits, at, to, text) {
-    append(edits, [at, REPLACES, to, text, to])
+    insert(edits, at, REPLACES, to, text, to)
   }
 
   /** @param {RegExp} pattern @param {number} at */
@@ -8201,7 +8204,8 @@ function printModule(source, tree, plans, runtime, url) {
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? afterDirectives(block.body, skip(BRACE, block.start)) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : plan.entry ? `,${plan.entry}` : ''
-      insert(edits, at, BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
+      // In a block it stands before what a guard, which is printed elsewhere, begins with.
+      insert(edits, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
         `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
       return
     }
@@ -8260,10 +8264,10 @@ function printModule(source, tree, plans, runtime, url) {
     const list = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
     if (isTail) {
       const text = { edits, from: body.start, to: body.end }
-      if (body.type === 'BlockStatement') append(list, facts.isArrow ? '=>' : '')
-      else append(list, '=>{')
+      const isBlock = body.type === 'BlockStatement'
+      append(list, isBlock ? facts.isArrow ? '=>' : '' : '=>{')
       append(list, text)
-      if (body.type !== 'BlockStatement') append(list, '}')
+      if (!isBlock) append(list, '}')
       return list
     }
     const names = join(namesOf(source, params), ',')
@@ -8357,12 +8361,12 @@ function printModule(source, tree, plans, runtime, url) {
     const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
     const list = listOf(variables)
     if (isTail) {
-      const declaration = list.length ? `${isBlock && begin > body.start + 1 ? ';' : ''}let ${join(list, ',')};` : ''
-      insert(edits, begin, BODY_EDGE, Infinity, declaration + (isBlock ? '' : 'return '))
+      const declared = list.length ? `let ${join(list, ',')};` : ''
+      insert(edits, begin, BODY_EDGE, Infinity, isBlock ? (declared && begin > body.start + 1 ? ';' : '') + declared : `${declared}return `)
       return edits
     }
     const entering = plan.guards ? `if(${our}s!==${our}b){${point}` : point
-    insert(edits, begin, BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
+    insert(edits, begin, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
       (list.length ? `let ${join(list, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
       entering + (isBlock ? '' : 'return '))
     return edits

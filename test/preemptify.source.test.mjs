@@ -123,3 +123,109 @@ forms('every kind of function keeps its name, length and keys, its result, and h
 })
 
 forms.run()
+
+const pieces = suite('pieces of programs')
+
+/** Each declares `main(log)`; `run` is a call that may be preempted. */
+const sources = {
+  'optional chains': `function main() {
+    const o = { a: { b(x) { return this === o.a ? { c: x, d() { return this.c } } : 0 } }, n: null, f: run }
+    const k = () => 'b'
+    return [o?.a?.b(run(1)).d(), o.n?.x(run(2)).y(), o.a.zz?.(run(3)), o.a?.[k()](4)?.d?.(), o.f?.(5), (o?.f)(6), o?.['a'].b?.(7)['c']]
+  }`,
+  'this and the order of members': `function main() {
+    const o = { get m() { log('get'); return function (x) { return [this === o, x] } }, n: { m() { return this } } }
+    let p = o
+    return [o.m(run(1)), p.m((p = null, run(2))), o.n.m() === o.n, (0, o.m)(3)[0], (o.m)(4), o[run('m')](o['m'](5))]
+  }`,
+  'spread, new, new.target': `function F(a, b) { if (new.target) this.x = [a, b]; run(1) }
+    function G(a) { this.y = run(a); return run(0) ? null : { z: this.y } }
+    class K { constructor(x) { this.k = x } }
+    function main() {
+      return [run(...[1, 2], ...[3]), new F(...[run(1), 2]).x, new G(5), new (run(1) && K)(6).k, new K().k, F.call({}, 1), new Map([[1, run(2)]]).get(1)]
+    }`,
+  'tagged templates': "function tag(s, ...v) { return s.raw.join('|') + v } function main() { return tag`a${run(1)}b\\n${run(2)}` }",
+  'errors': `function main() {
+    const out = []
+    for (const f of [() => undefined(), () => null.x(run(1)), () => run.y.z(), () => new run.q(run(2)), () => later(), () => (void 0)?.x.y(), () => ({}).a(run(3))]) {
+      try { out.push(f()) } catch (e) { out.push(e.constructor.name) }
+    }
+    const later = 1
+    return out
+  }`,
+  'arguments, mapped and not': `function main() {
+    function a(x) { arguments[0] = run(2); x++; return [x, arguments[0], arguments.length] }
+    function b(x) { 'use strict'; arguments[0] = run(2); x++; return [x, arguments[0]] }
+    function c(x = run(1), ...r) { run(x); return [arguments.length, x, r] }
+    return [a(1, 2, 3), b(1), c(), c(2, 3), [1, 2].map(function () { run(0); return arguments.length })]
+  }`,
+  'hoisting, blocks and Annex B': `function main() {
+    const out = [typeof late, early(1)]
+    function early(x) { return run(x) }
+    { function inBlock(x) { return run(x) + 1 } out.push(inBlock(1)) }
+    out.push(inBlock(2), again(3))
+    function again(x) { return 0 }
+    function again(x) { return run(x) }
+    if (out) function branch(x) { return run(x) }
+    switch (1) { case 1: function cased(x) { return run(x) } out.push(cased(4)) }
+    var late = () => run(5)
+    return [out, late(), branch(6)]
+  }`,
+  'names of function expressions': `function main() {
+    const f = function own(n) { try { own = 1 } catch {} return n ? run(own === f) && own(n - 1) : run(n) }
+    const g = function rec(n) { return n ? rec(n - 1) + run(1) : rec.name.length }
+    return [f(2), g(3)]
+  }`,
+  'closures of loops': `function main() {
+    const fs = []
+    for (let i = 0; i < 3; i++) fs.push(() => run(i++) + i)
+    for (const x of [1, 2]) { let y = x; fs.push(z => { y += run(z); return y }) }
+    return fs.map(f => f(1)).concat(fs.map(f => f(2)))
+  }`,
+  'classes': `class A { #p = 1; static #s = 2; get p() { return run(this.#p) } #m(x) { return run(x) + this.#p }
+      m(x) { return this.#m(x) + super.toString().length } static m(x) { return run(x) + A.#s }
+      m2() { return 1 } m2() { return run(2) } 'x y'(x) { for (let i = 0; i < x; i++) run(i); return x } field = () => run(this.#p)
+      static { this.q = run(9) } [run('comp')](x) { return run(x) } async am(x) { return run(x) } *g() { yield run(1) } static async *ag() { yield run(2) } }
+    class B extends A { m(x) { return [super.m(x), super['m2'](), super.p] } constructor() { const f = () => super(); f(); this.h = () => this.m(run(1)) } }
+    function main() { const b = new B(); return [b.m(3), A.m(1), b['x y'](2), b.field(), b.h(), A.q, b.comp(4), [...b.g()], b.m2()] }`,
+  'labels, and semicolons left out': `function main() {
+    let out = []
+    a: for (let i = 0; i < 3; i++) { b: for (const j of [1, 2]) { if (j === 2) continue a; if (i === 2) break a; out.push(run(i)) } }
+    let x = 1
+    run(x)
+    ;[1].forEach(y => run(y))
+    let z = x
+    run(z).toString()
+    do run(x); while (x++ < 2)
+    if (x) run(1); else run(2)
+    for (;;) if (run(x++) > 5) break; else continue
+    return out
+  }`,
+  'minified': `function main(){const f=a=>{if(a)return(b,c)=>run(b)+c;return[run(1)]};for(const x of(run)([1]))out(x);function out(x){if(x)run(x);else(0,run)(x);switch(x){case(run)(1):return;default:throw(run)(2)}}return[typeof(run)(1),void(run)(2),f(0),f(1)(2,3)]}`,
+  'engine functions': `function main() {
+    return [[3, 1, 2].sort((a, b) => pass[1](a) - b), [1, , 2].map(x => run(x) * 2), [1, 2].reduce((a, b) => run(a) + b), 'aXbX'.replace(/X/g, m => run(m) + 1),
+      Array.from({ length: 2 }, (_, i) => run(i)), [[1], [2]].flatMap(x => run(x)), new Set([1, 2]).forEach(x => run(x)), run.call(null, 1), run.apply(null, [2]), run.bind(null, 3)()]
+  }`,
+  'generators and destructuring': `function* g(n) { for (let i = 0; i < n; i++) yield run(i) }
+    function main() {
+      const { a = run(1), b: { c = run(2) } = {} } = { a: undefined }, [d = run(3), ...e] = g(4)
+      let f, h; [f = run(5), { h = run(6) }] = [, {}]
+      return [a, c, d, e, f, h, ...g(2), { ...{ i: run(7) }, [run('j')]: 8 }]
+    }`,
+  'direct eval and with': `function main() {
+    var v = 1
+    function e(x) { eval('v = run(x)'); for (let i = 0; i < 2; i++) run(i); return v }
+    function w(o) { with (o) { return m(1) + (() => m(2))() } }
+    return [e(5), v, w({ m(x) { return run(x) + this.y }, y: 1 })]
+  }`,
+  'sloppy words': `function main() { return words(run(1)) } function words() { var yield = 1, await = 2, let = 3, async = 4; const of = x => run(x) + yield; async: for (let; of(1) < 0;); return [of(1), yield + await + let + async] }`
+}
+
+for (const [name, source] of Object.entries(sources)) {
+  pieces(name, async () => {
+    const text = `const pass = [x => log(x), x => x]; function run(x) { return pass[0](x) }\n${source}`
+    await checkProgram({ source: text, names: ['main'], isClass: false })
+  })
+}
+
+pieces.run()
