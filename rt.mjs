@@ -6551,6 +6551,8 @@ const isObject = value => typeof value === 'function' || (typeof value === 'obje
 const GeneratorFunctions = /* @__PURE__ */ Object.getPrototypeOf(function* () {})
 /** @param {any} value */
 const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
+/** Whether a call of it may yield. @param {any} value */
+const isDelegable = value => isGeneratorFunction(value) || Boolean(twinOf(value)?.generator)
 
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
 const known = /* @__PURE__ */ Symbol('preemptify')
@@ -6599,7 +6601,7 @@ function valueOf(get) {
 /** @param {string} key @param {any} value @returns {any} the value, if it can be called as a preemptible function */
 function delegable(key, value) {
   if (value === undefined) throw new ReferenceError(`${key} is not defined in calls`)
-  if (value?.[known] || isGeneratorFunction(value)) return value
+  if (value?.[known] || isDelegable(value)) return value
   throw wrongType(`calls.${key}`, 'a generator function, as preemptify returns', value)
 }
 
@@ -6754,7 +6756,7 @@ function linksOf(fn, options, methods) {
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
       pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
-        if (isGeneratorFunction(getOwnPropertyDescriptor(holder, key)?.value)) preemptible.add(key)
+        if (isDelegable(getOwnPropertyDescriptor(holder, key)?.value)) preemptible.add(key)
       })
     }
   }
@@ -6763,7 +6765,7 @@ function linksOf(fn, options, methods) {
     const key = values[i]
     const value = scope[key]
     refuseKey('scope', key)
-    if (isGeneratorFunction(value)) table.set(key, { callee: value, get: () => value })
+    if (isDelegable(value)) table.set(key, { callee: value, get: () => value })
     enlistMembers(value)
   }
   const variables = isArray(scope) ? variablesOf('scope', scope) : []
@@ -6771,7 +6773,7 @@ function linksOf(fn, options, methods) {
     const { 0: key, 1: get } = variables[i]
     const value = valueOf(get)
     live.set(key, get)
-    if (isGeneratorFunction(value)) table.set(key, { callee: undefined, get })
+    if (isDelegable(value)) table.set(key, { callee: undefined, get })
     enlistMembers(value)
   }
   const isByName = calls !== undefined && !isArray(calls)
@@ -7359,6 +7361,7 @@ const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : n
 function wayOf({ fn, self, table }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
+  if (twinOf(callee)?.generator) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
   if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
   let target = callee
   table.forEach(({ get }) => {
@@ -8799,14 +8802,15 @@ function blank(twin, F, target) {
  * @returns {any} the object; `budget` where something is pending
  */
 function construct(F, args, target = F) {
-  const twin = stamps.get(F)
+  const begin = entryOf(F)
+  const twin = begin === F ? undefined : stamps.get(F)
   if (twin === undefined || twin.generator === null) return reflectConstruct(F, args, target)
   if (twin.target !== null) {
     const { fn, args: given } = twin.target
     return construct(fn, concat(given, args), target === F ? fn : target)
   }
   const object = blank(twin, F, target)
-  const result = apply(entryOf(F), object, args)
+  const result = apply(begin, object, args)
   if (result !== budget) return isObject(result) ? result : object
   append(pending, constructed(object, suspended()))
   return budget

@@ -465,6 +465,20 @@ works('preemptify returns the twin, evaluates nothing, and shows its source', ()
   }
 })
 
+for (const [how, options, text] of [
+  ['by a value in scope', { scope: { square } }, 'square(5)'],
+  ['by a variable in scope', { scope: [() => square] }, 'square(5)'],
+  ['as one of the calls', { calls: { square } }, 'square(5)'],
+  ['as a member of what is in scope', { scope: { lib: { square } } }, 'lib.square(5)']
+]) {
+  works(`a function that preemptify rewrites delegates to what has a twin, ${how}`, () => {
+    const fn = preemptify((0, eval)(`(function () { return ${text} + 1 })`), options)
+    let points = 0
+    assert.is(drive(fn(), { limit: 1, onPoint: () => points++ }), 26)
+    assert.ok(points > 5)
+  })
+}
+
 works.run()
 
 // ---------------------------------------------------------------------------------------------------- scripts
