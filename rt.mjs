@@ -8979,13 +8979,16 @@ const UNFOUND = { some: false, every: true, findIndex: -1, findLastIndex: -1 }
  * @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped
  * @returns {Generator<any, any, any>}
  */
-function* visitEach(receiver, { 0: callback, 1: self }, name, isTyped) {
+function* visitEach(receiver, args, name, isTyped) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
+  const { 0: callback, 1: given } = args
   const call = entryOf(callback)
   const skipsHoles = !isTyped && !startsWith(name, 'find')
-  const isBackward = startsWith(name, 'findLast')
+  const isBackward = holds(name, 'Last') || holds(name, 'Right')
+  const isFolding = startsWith(name, 'reduce')
+  let isEmpty = isFolding && args.length < 2
   let count = 0
-  let result = UNFOUND[name]
+  let result = isFolding ? given : UNFOUND[name]
   let write = set
   let like
   if (!isTyped) {
@@ -9003,9 +9006,16 @@ function* visitEach(receiver, { 0: callback, 1: self }, name, isTyped) {
     const index = isBackward ? length - 1 - i : i
     if (skipsHoles && !(index in object)) continue
     const value = object[index]
-    let answer = apply(call, self, [value, index, object])
+    if (isEmpty) {
+      isEmpty = false
+      result = value
+      continue
+    }
+    let answer = isFolding ? call(result, value, index, object) : apply(call, given, [value, index, object])
     if (answer === budget) answer = yield suspended()
-    if (name === 'map') {
+    if (isFolding) {
+      result = answer
+    } else if (name === 'map') {
       write(result, index, answer)
     } else if (name === 'filter') {
       if (answer) write(result, count++, value)
@@ -9022,6 +9032,7 @@ function* visitEach(receiver, { 0: callback, 1: self }, name, isTyped) {
       return name === 'some' || (endsWith(name, 'Index') ? index : value)
     }
   }
+  if (isEmpty) throw new TypeError('Reduce of empty array with no initial value')
   if (like === undefined) return result
   // TypedArraySpeciesCreate for so many, by the engine's own: it is given something else of the same class.
   defineProperty(like, 'constructor', { get: () => object.constructor })
@@ -9031,29 +9042,6 @@ function* visitEach(receiver, { 0: callback, 1: self }, name, isTyped) {
     typed[i] = result[i]
   }
   return typed
-}
-
-/** @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped @returns {Generator<any, any, any>} */
-function* foldEach(receiver, args, name, isTyped) {
-  const { 0: object, 1: length } = elementsOf(receiver, isTyped)
-  const call = entryOf(args[0])
-  let isEmpty = args.length < 2
-  let result = args[1]
-  for (let i = 0; i < length; i++) {
-    if (--budget.left <= 0) yield
-    const index = name === 'reduce' ? i : length - 1 - i
-    if (!isTyped && !(index in object)) continue
-    const value = object[index]
-    if (isEmpty) {
-      isEmpty = false
-      result = value
-    } else {
-      result = call(result, value, index, object)
-      if (result === budget) result = yield suspended()
-    }
-  }
-  if (isEmpty) throw new TypeError('Reduce of empty array with no initial value')
-  return result
 }
 
 /** @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped @returns {Generator<any, any, any>} */
@@ -9231,7 +9219,6 @@ function stampEngine() {
   for (let i = 0; i < 2; i++) {
     const holder = i ? typed : Array.prototype
     giveAll(holder, VISITING, visitEach, 0, i > 0)
-    giveAll(holder, ['reduce', 'reduceRight'], foldEach, 0, i > 0)
     giveAll(holder, ['sort', 'toSorted'], sortBy, 0, i > 0)
     giveAll(collections[i].prototype, ['forEach'], visitEntries, 0, collections[i])
   }
@@ -9255,7 +9242,8 @@ function stampEngine() {
       ? construct(F, apply((/** @type {any[]} */ ...list) => list, undefined, given), target) : apply(own, Reflect, args)
   })
 }
-const VISITING = ['forEach', 'map', 'filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex']
+const VISITING = ['forEach', 'map', 'filter', 'some', 'every', 'find', 'findIndex', 'findLast', 'findLastIndex', 'reduce',
+  'reduceRight']
 const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
 
 // ------------------------------------------------------------------------------------------ 8e what scripts find
