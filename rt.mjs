@@ -6552,7 +6552,7 @@ const GeneratorFunctions = /* @__PURE__ */ Object.getPrototypeOf(function* () {}
 /** @param {any} value */
 const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
 /** Whether a call of it may yield. @param {any} value */
-const isDelegable = value => isGeneratorFunction(value) || Boolean(twinOf(value)?.generator)
+const isDelegable = value => isGeneratorFunction(value) || twinOf(value) !== undefined
 
 /** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
 const known = /* @__PURE__ */ Symbol('preemptify')
@@ -6680,7 +6680,7 @@ function preemptify(fn, options = {}) {
     callable('fn', fn)
     if (fn[known]) return fn
     const twin = twinOf(fn)
-    if (twin !== undefined && twin.generator !== null) return published(twin, fn)
+    if (twin !== undefined) return published(twin, fn)
     const isDefault = keysOf(others).length === 0
     const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
     if (isDefault) rewritten.set(fn, result)
@@ -7361,7 +7361,7 @@ const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : n
 function wayOf({ fn, self, table }, callee, way) {
   const found = (callee === fn ? self : callee)?.[known]?.[way]
   if (found) return found
-  if (twinOf(callee)?.generator) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
+  if (twinOf(callee)) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
   if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
   let target = callee
   table.forEach(({ get }) => {
@@ -8830,42 +8830,42 @@ const MANY_POINTS = 2 ** 30 - 1
 
 /**
  * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points are counted and
- * hardly ever yield; its calls are kept on a stack of their own once they nest, so that recursion is bounded by memory.
+ * hardly ever yield.
  *
- * @param {any} leaf @returns {any}
+ * @param {any} generator @returns {any}
  */
-function driveToEnd(leaf) {
-  /** @type {any[]} */
-  const callers = []
+function driveToEnd(generator) {
   const free = room
-  let { left } = budget
-  let value = /** @type {any} */ (undefined)
-  let done = false
-  let isThrowing = false
+  const { left } = budget
   budget.left = MANY_POINTS
   driving++
   try {
-    for (;;) {
-      try {
-        room = free
-        const step = apply(isThrowing ? throwInNext : next, leaf, [value])
-        value = step.value
-        done = step.done
-        isThrowing = false
-      } catch (error) {
-        value = error
-        done = isThrowing = true
-      }
-      if (done) {
-        if (callers.length > 0) {
-          leaf = takeLast(callers)
-          continue
-        }
-        if (isThrowing) throw value
-        return value
-      }
+    const step = apply(next, generator, NO_ARGUMENTS)
+    return step.done ? step.value : driveOn(generator, step.value, free)
+  } finally {
+    driving--
+    room = free
+    const rest = left - MANY_POINTS + budget.left
+    budget.left = rest > 0 ? rest : 0
+  }
+}
+
+/**
+ * The rest of it, once it has yielded: calls are kept on a stack of our own, so that recursion is bounded by memory.
+ *
+ * @param {any} leaf @param {any} value that it yielded @param {number} free room @returns {any}
+ */
+function driveOn(leaf, value, free) {
+  /** @type {any[]} */
+  const callers = []
+  let isThrowing = false
+  let isOut = false
+  for (let done = false; !done || callers.length > 0;) {
+    if (done) {
+      leaf = takeLast(callers)
+    } else {
       if (budget.left <= 1) {
-        left = 0 // somebody has asked for the processor, or it was long
+        isOut = true // somebody has asked for the processor, or it was long
         budget.left = MANY_POINTS
       }
       while (value instanceof Suspended) {
@@ -8873,35 +8873,47 @@ function driveToEnd(leaf) {
         leaf = value.generator
         value = value.take()
       }
-      if (value !== undefined) {
-        append(callers, leaf)
-        leaf = value
-        value = undefined
-      }
+      if (value !== undefined) append(callers, leaf)
+      leaf = value ?? leaf
+      value = undefined
       if (callers.length > DEEPEST) {
         value = new RangeError('Maximum call stack size exceeded')
         isThrowing = true
       }
     }
-  } finally {
-    driving--
     room = free
-    budget.left = Math.max(0, left - MANY_POINTS + budget.left)
+    try {
+      const step = apply(isThrowing ? throwInNext : next, leaf, [value])
+      value = step.value
+      done = step.done
+      isThrowing = false
+    } catch (error) {
+      value = error
+      done = isThrowing = true
+    }
   }
+  if (isOut) budget.left = 0
+  if (isThrowing) throw value
+  return value
 }
 
 // -------------------------------------------------------------------------------- 8e functions of the engine
 
 // A function of the engine that calls back has a twin here, which does what the specification says in the same order
-// (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the callback has a twin, else the
-// engine's own is called. How often a sort compares what is left to implementations: this is a merge sort. Not kept: a
+// (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the callback has a twin, or the
+// list is long; else the engine's own is called. How often a sort compares what is left to implementations: this is a merge sort. Not kept: a
 // constructor that is the Array of another realm is taken for any other class.
 
 /** The engine's, whoever replaces them later. */
 function engineParts() {
   const { prototype } = /** @type {any} */ (getPrototypeOf(Uint8Array))
   /** @param {any} Collection */
-  const iterating = ({ prototype }) => ({ prototype, entries: prototype.entries, next: new prototype.constructor().entries().next })
+  const iterating = ({ prototype }) => ({
+    prototype,
+    entries: prototype.entries,
+    next: new prototype.constructor().entries().next,
+    size: /** @type {any} */ (getOwnPropertyDescriptor(prototype, 'size')).get
+  })
   return {
     Array,
     Function,
@@ -8940,6 +8952,12 @@ function elementsOf(receiver, isTyped) {
   const object = Object(receiver)
   return [object, lengthOf(object)]
 }
+
+/** Visits of more elements may yield whatever is called back: fewer take as long as a point may. */
+const LONG_LIST = 1000
+
+/** Found out without running code, but for that of a proxy. @param {any} list @returns {number | undefined} */
+const sizeOf = list => isArray(list) ? list.length : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
 
 /** Set. @param {any} object @param {PropertyKey} key @param {any} value */
 function set(object, key, value) {
@@ -9206,25 +9224,31 @@ function stampEngine() {
     // What a page has put in its place is called as it is; there are engines that lack one.
     if (typeof own === 'function' && exec(NATIVE, sourceOf(own))) stamp(own, null, entry(own))
   }
-  /** @param {any} holder @param {string[]} names @param {any} body @param {number} at the callback's place @param {any} [detail] */
-  const giveAll = (holder, names, body, at, detail) => {
+  /**
+   * @param {any} holder @param {string[]} names @param {any} body @param {number} at the callback's place
+   * @param {(receiver: any, args: any[]) => any} size @param {any} [detail]
+   */
+  const giveAll = (holder, names, body, at, size, detail) => {
     for (let i = 0; i < names.length; i++) {
       const name = names[i]
       give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
-        return stamps.get(args[at]) ? run(body(this, args, name, detail ?? own)) : apply(own, this, args)
+        return stamps.get(args[at]) || (typeof args[at] === 'function' && size(this, args) > LONG_LIST)
+          ? run(body(this, args, name, detail ?? own)) : apply(own, this, args)
       })
     }
   }
   const { Array, String, typed, collections } = engine
   for (let i = 0; i < 2; i++) {
     const holder = i ? typed : Array.prototype
-    giveAll(holder, VISITING, visitEach, 0, i > 0)
-    giveAll(holder, ['sort', 'toSorted'], sortBy, 0, i > 0)
-    giveAll(collections[i].prototype, ['forEach'], visitEntries, 0, collections[i])
+    const { prototype, size } = collections[i]
+    const length = i ? (/** @type {any} */ list) => apply(engine.length, list, NO_ARGUMENTS) : sizeOf
+    giveAll(holder, VISITING, visitEach, 0, length, i > 0)
+    giveAll(holder, ['sort', 'toSorted'], sortBy, 0, length, i > 0)
+    giveAll(prototype, ['forEach'], visitEntries, 0, (/** @type {any} */ list) => apply(size, list, NO_ARGUMENTS), collections[i])
   }
-  giveAll(Array.prototype, ['flatMap'], visitEach, 0, false)
-  giveAll(Array, ['from'], arrayFrom, 1)
-  giveAll(String.prototype, ['replace', 'replaceAll'], replaceEach, 1)
+  giveAll(Array.prototype, ['flatMap'], visitEach, 0, sizeOf, false)
+  giveAll(Array, ['from'], arrayFrom, 1, (_, args) => sizeOf(args[0]))
+  giveAll(String.prototype, ['replace', 'replaceAll'], replaceEach, 1, () => 0)
   give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
     return apply(entryOf(this), self, args)
   })
@@ -9286,10 +9310,11 @@ function link() {
   stampEngine()
 }
 
-/** @param {any} fn @returns {Twin | undefined} */
+/** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
 function twinOf(fn) {
   if (!isLinked && shared in globalThis) link()
-  return stamps.get(fn) ?? otherRuntime?.get(fn)
+  const twin = stamps.get(fn) ?? otherRuntime?.get(fn)
+  return twin === undefined || twin.generator === null ? undefined : twin
 }
 
 /** @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin */
@@ -9333,7 +9358,7 @@ const runtime = {
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)
-    return twin !== undefined && twin.generator !== null ? generatorOf(twin) : fn
+    return twin === undefined ? fn : generatorOf(twin)
   }
   if (shared in globalThis) link()
   return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, import: importModule, report, runtime }))

@@ -374,6 +374,22 @@ use('not where it has none: then the engine is called', () => {
   assert.equal(yields(Array.from, Array, 'abc'), [0, ['a', 'b', 'c']])
 })
 
+use('and where the list is long, whatever is called back', () => {
+  const list = Array.from({ length: 2000 }, (_, i) => i)
+  for (const [fn, self, ...args] of [
+    [list.map, list, x => x], [list.forEach, { ...list, length: 2000 }, () => {}], [list.sort, list.slice(), (a, b) => b - a],
+    [list.reduce, list, (a, b) => a + b], [Array.from, Array, { length: 2000 }, x => x], [Array.from, Array, list, x => x],
+    [Int8Array.prototype.map, new Int8Array(2000), x => x], [Int8Array.prototype.sort, new Int8Array(2000), (a, b) => a - b],
+    [Map.prototype.forEach, new Map(list.map(i => [i, i])), () => {}], [Set.prototype.forEach, new Set(list), () => {}]
+  ]) {
+    const [points, result] = yields(fn, self, ...args)
+    assert.ok(points >= 2000)
+    assert.equal(result, Reflect.apply(fn, self, args))
+    assert.throws(() => yields(fn, fn === Array.from ? Array : undefined, undefined, ...args.slice(1)), TypeError)
+  }
+  for (const args of [[], [undefined], [5], [{}]]) assert.throws(() => yields(list.map, list, ...args), TypeError)
+})
+
 use('what begins a call of theirs cannot be had from them', () => {
   for (const fn of [Array.prototype.map, Function.prototype.call, Array.from]) {
     assert.is(Reflect.ownKeys(fn).join(), 'length,name')
