@@ -2182,9 +2182,9 @@ class Entry extends HeapNode {
   cancel() {
     const { dispatcher } = this
     this.subject = undefined // it may be about to be called
-    const there = dispatcher.timeline.remove(this)
-    if (there) dispatcher.loop.rest()
-    return there
+    if (!dispatcher.timeline.remove(this)) return false
+    dispatcher.loop.rest()
+    return true
   }
 }
 
@@ -3057,11 +3057,6 @@ class Dispatcher extends Accounts {
     if (a.state >= DONE || extras.reason !== NOT_CANCELLED) return false
     extras.reason = reason
     this.read()
-    if (a.state === PENDING) {
-      if (extras.pending !== null) this.timeline.remove(extras.pending)
-      this.finish(a, CANCELLED, reason)
-      return true
-    }
     if (this.current !== a) this.#leaveReservation(a)
     if (a.state === WAITING) {
       // What async code awaits cannot be left: it is told at its next yield.
@@ -3148,7 +3143,7 @@ class Dispatcher extends Accounts {
   /** @param {Activation} a @param {Extras} extras */
   #tidy(a, extras) {
     if (extras.driver !== null && extras.driver.promise !== null) extras.driver.resume(a.state !== DONE, a.outcome)
-    extras.pending = null
+    if (extras.pending !== null) this.timeline.remove(extras.pending)
     if (extras.signal !== null) this.call('signal', unlisten, a)
     if (extras.gates > 0) {
       this.gates = this.gates.filter(gate => gate.activation !== a)
@@ -3360,7 +3355,7 @@ class Dispatcher extends Accounts {
   }
 
   #isDeadlocked() {
-    return this.running === null && this.ready.size === 0 && this.holds === 0 && this.timeline.refs === 0 &&
+    return !this.hasWork && this.holds === 0 && this.timeline.refs === 0 &&
       this.timeline.lines[ALARM].size === 0 &&
       (this.timeline.lines[REPLENISHMENT].size === 0 || /** @type {Set<Job>} */ (this.#waiters).size === this.live)
   }
