@@ -449,10 +449,13 @@ class Heap {
   /** @param {N} node @throws {Error} when it is not inside: somebody's state and queue have come apart */
   remove(node) {
     if (node.queue !== this) throw new Error('removed from a queue that it is not in')
-    const { child, before, after } = node
     node.queue = null
     if (this.#last === node) this.#last = null
-    this.size--
+    if (--this.size === 0) {
+      this.first = null
+      return
+    }
+    const { child, before, after } = node
     if (before !== null) {
       if (before.child === node) before.child = after
       else before.after = after
@@ -1379,8 +1382,8 @@ class Waitable extends HeapNode {
     this.waiter = null
     /** All but the first. @type {Waiter[] | null} */
     this.others = null
-    /** On whose behalf; null outside jobs. @type {Activation | null} */
-    this.activation = null
+    /** On whose behalf it waits; null outside jobs. @type {Job | null} */
+    this.job = null
     this.order = 0
     /** @type {Standing | null} */
     this.rank = null
@@ -1390,6 +1393,7 @@ class Waitable extends HeapNode {
     Object.assign(this.prototype, { [asCall]: null })
   }
   get isFulfilled() { return this.phase === FULFILLED }
+  get activation() { return this.job && activationOf(this.job) }
   /** By which it waits, asked for when the order matters. @returns {Standing} */
   get standing() { return this.rank ??= standingToLend(this.activation) }
 
@@ -1600,6 +1604,7 @@ class Queue extends Heap {
 
   /** @param {Waitable} a @param {Waitable} b */
   order(a, b) {
+    this.#dispatcher ??= (a.activation ?? b.activation)?.dispatcher ?? null
     return this.#dispatcher?.compareStandings(a.standing, b.standing) || a.order - b.order
   }
 
@@ -1627,10 +1632,8 @@ class Queue extends Heap {
 
   /** @param {Waitable} waitable @param {Job | null} [job] on whose behalf */
   push(waitable, job = null) {
-    const activation = job && activationOf(job)
     if (this.size === 0) this.#dispatcher = null
-    this.#dispatcher ??= activation && activation.dispatcher
-    waitable.activation = activation
+    waitable.job = job
     waitable.rank = null
     waitable.order = this.#arrivals++
     super.push(waitable)
