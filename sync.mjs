@@ -1561,8 +1561,9 @@ const bytesOf = source => ArrayBuffer.isView(source)
   ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
   : new Uint8Array(source)
 
-/** @param {Uint8Array[]} chunks */
+/** @param {Uint8Array[]} chunks @returns {Uint8Array} not copied if it is one */
 function joined(chunks) {
+  if (chunks.length === 1) return chunks[0]
   const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
   let offset = 0
   for (const chunk of chunks) {
@@ -1625,24 +1626,29 @@ function packedKindOf(value) {
 const MOST_BYTES = 2 ** 31
 
 /**
- * Reads what `encoded` has made.
+ * Reads what `encoded` has made, beginning with its first message; then it asks for messages of a certain length.
  *
- * @param {Uint8Array} bytes its first ones, at least those of the length
- * @returns {{ values: any[], buffers: Uint8Array[], missing: number[] }} values that are still packed; or the lengths of the
- *   parts that are to follow before there are any
+ * @param {Uint8Array} bytes @param {number} [most] bytes of a message
+ * @returns {Generator<number, { values: any[], buffers: Uint8Array[] }, Uint8Array>} values that are still packed
  * @throws {Error} when it is not what `encoded` makes
  */
-function decoded(bytes) {
-  const { buffer, byteOffset, length } = bytes
-  const begin = checkLength(4 + new DataView(buffer, byteOffset).getUint32(0, true))
-  if (length < begin) return { values: NONE, buffers: NONE, missing: [begin - length] }
-  const values = list(JSON.parse(decoder.decode(bytes.subarray(4, begin))))
+function* decoding(bytes, most = Infinity) {
+  const begin = checkLength(4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true))
+  const head = bytes.length < begin ? joined([bytes, yield* part(begin - bytes.length, most)]) : bytes
+  const values = list(JSON.parse(decoder.decode(head.subarray(4, begin))))
   const lengths = list(values.pop())
   let end = begin
-  const buffers = lengths.map(size => bytes.subarray(end, end = checkLength(end + checkLength(size))))
-  if (length === begin && end > begin) return { values: NONE, buffers: NONE, missing: lengths }
-  if (length !== end) throw new SyntaxError('not as many bytes as announced')
-  return { values, buffers, missing: NONE }
+  const buffers = lengths.map(length => head.subarray(end, end = checkLength(end + checkLength(length))))
+  if (head.length === begin) for (let i = 0; i < lengths.length; i++) buffers[i] = yield* part(lengths[i], most)
+  else if (head.length !== end) throw new SyntaxError('not as many bytes as announced')
+  return { values, buffers }
+}
+
+/** @param {number} length @param {number} most @returns {Generator<number, Uint8Array, Uint8Array>} */
+function* part(length, most) {
+  const chunks = []
+  for (let left = length; left > 0; left -= most) chunks.push(yield Math.min(left, most))
+  return joined(chunks)
 }
 
 /** @param {unknown} length */
@@ -1749,7 +1755,7 @@ class Store {
     if (kind === NUMBER) return this.doubles[(at + KIND) / 2]
     if (kind === UNDEFINED) return undefined
     const begin = (at + KIND) * 4
-    const { values, buffers } = decoded(this.octets.slice(begin, begin + kind))
+    const { values, buffers } = /** @type {any} */ (decoding(this.octets.slice(begin, begin + kind)).next().value)
     return unpacked(values[0], buffers)
   }
 }
@@ -2042,14 +2048,8 @@ function* messagesOf(frame, most) {
   const isShort = parts.reduce((sum, { length }) => sum + length, 0) <= SHORT
   const messages = isShort ? [joined(parts)] : [joined(parts.splice(0, 3)), ...parts]
   for (const message of messages) {
-    let at = 0
-    for (const length of pieces(message.length, most)) yield message.subarray(at, at += length)
+    for (let at = 0; at < message.length; at += most) yield message.subarray(at, at + most)
   }
-}
-
-/** @param {number} length @param {number} most @returns {Generator<number, void>} what it is broken into */
-function* pieces(length, most) {
-  for (; length > 0; length -= most) yield Math.min(length, most)
 }
 
 /** Buffers of this size and more are transferred rather than copied, bytes. */
@@ -2224,10 +2224,10 @@ class Link {
   #byId = new Map()
   /** What arrived while a frame was posted. @type {any[]} */
   #inbox = []
-  /** What has come of a frame. @type {Uint8Array[]} */
-  #chunks = []
-  /** How long the messages are that bring more of it. @type {number[]} */
-  #expected = []
+  /** Reads a frame of which messages are missing. @type {ReturnType<typeof decoding> | null} */
+  #reading = null
+  /** How long the next one is. */
+  #expected = 0
   /** What ends the watch on a life. @type {Map<string, AbortController>} */
   #watches = new Map()
   isOpen = false
@@ -2249,11 +2249,13 @@ class Link {
     else this.open('')
   }
 
+  get wires() { return [...this.#byName.values()] }
+
   open(life = this.life) {
     this.life = life
     if (this.isOpen || this.#isOver || this.life === null || this.transport.state !== 1) return
     this.isOpen = true
-    for (const wire of [...this.#byName.values()]) {
+    for (const wire of this.wires) {
       wire.hello(wire.peer)
       wire.pump()
     }
@@ -2291,15 +2293,13 @@ class Link {
 
   /** A message could not be read. Nobody knows whose it was, so nobody may wait for its answer. */
   closeUnreadable() {
-    for (const wire of [...this.#byName.values()]) {
-      wire.close(new ChannelError(`${wire.name}: a message could not be read`))
-    }
+    for (const wire of this.wires) wire.close(new ChannelError(`${wire.name}: a message could not be read`))
   }
 
   /** The other side has ended or is out of reach. @param {string} why @param {unknown} [reason] */
   gone(why, reason) {
     if (this.#isOver) return
-    const wires = [...this.#byName.values()]
+    const wires = this.wires
     const { way, endpoint } = this.transport
     this.end()
     // It will not say so again; but sockets of socket.io connect again.
@@ -2315,9 +2315,8 @@ class Link {
     this.#watches.set(life, watch)
     const ended = () => {
       if (!this.transport.isBroadcast) return this.gone('its thread has ended')
-      for (const wire of [...this.#byName.values()]) {
-        if (wire.life === life) wire.lose('the other side has gone (its thread has ended)')
-      }
+      const lost = this.wires.filter(wire => wire.life === life)
+      for (const wire of lost) wire.lose('the other side has gone (its thread has ended)')
     }
     const request = () => locks.request(life, { signal: watch.signal, mode: 'shared' }, ended)
     // The other side of a port may be of another origin, whose locks are out of sight.
@@ -2393,15 +2392,14 @@ class Link {
     if (this.#isOver) return
     const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
     const bytes = isBytes(message) ? bytesOf(message) : null
-    const isRest = this.#expected.length > 0
+    const isRest = this.#reading !== null
     let frame = null
     if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
     else if (isText || bytes !== null && (isRest || startsFrame(bytes))) {
       try {
         frame = this.#decode(bytes ?? Uint8Array.from(atob(message), character => character.charCodeAt(0)))
       } catch {
-        this.#chunks = []
-        this.#expected = []
+        this.#reading = null
         this.rejected++
         if (isRest) return this.#take(message) // it may well be the next
       }
@@ -2411,18 +2409,21 @@ class Link {
 
   /** @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing @throws {Error} when it is none */
   #decode(bytes) {
-    const isFirst = this.#expected.length === 0
-    if (isFirst && bytes[PREFIX.length - 2] !== VERSION) {
-      if (!this.#differ(bytes[PREFIX.length - 2], [...this.#byName.values()], 0)) throw new SyntaxError('of another version')
+    const isFirst = this.#reading === null
+    const version = bytes[PREFIX.length - 2]
+    if (isFirst && version !== VERSION) {
+      if (this.#differ(version, this.wires, 0)) return null
+      throw new SyntaxError('of another version')
+    }
+    if (!isFirst && bytes.length !== this.#expected) throw new SyntaxError('not what was to follow')
+    this.#reading ??= decoding(bytes.subarray(PREFIX.length), this.transport.most)
+    const { done, value } = this.#reading.next(bytes)
+    if (!done) {
+      this.#expected = value
       return null
     }
-    if (!isFirst && this.#expected.shift() !== bytes.length) throw new SyntaxError('not what was to follow')
-    this.#chunks.push(isFirst ? bytes.subarray(PREFIX.length) : bytes)
-    if (this.#expected.length > 0) return null
-    const { values: frame, buffers, missing } = decoded(joined(this.#chunks))
-    this.#expected = missing.flatMap(length => [...pieces(length, this.transport.most)])
-    if (this.#expected.length > 0) return null
-    this.#chunks = []
+    this.#reading = null
+    const { values: frame, buffers } = value
     try {
       frame[MESSAGE_AT] = unpacked(frame[MESSAGE_AT], buffers)
     } catch {
@@ -2437,7 +2438,7 @@ class Link {
     if (!isNumber(to)) return false
     if (kind === HELLO) return this.#hello(frame)
     if (version !== VERSION) return false
-    const wire = to === 0 && kind === CLOSE ? [...this.#byName.values()].find(({ peer }) => peer === from) : this.#byId.get(to)
+    const wire = to === 0 && kind === CLOSE ? this.wires.find(({ peer }) => peer === from) : this.#byId.get(to)
     // It may have ended meanwhile.
     return wire === undefined ? to !== 0 || kind === CLOSE : wire.handle(frame)
   }
