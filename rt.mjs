@@ -9415,27 +9415,8 @@ function resolved(specifier, base) {
   }
 }
 
-/** Nodes of two types, wherever they are. @param {any} tree @param {string} one @param {string} other @returns {any[]} */
-function nodesOf(tree, one, other) {
-  /** @type {any[]} */
-  const found = []
-  const rest = [tree]
-  const visit = (/** @type {any} */ child) => { if (typeof child?.type === 'string') append(rest, child) }
-  while (rest.length) {
-    const node = takeLast(rest)
-    if (node.type === one || node.type === other) append(found, node)
-    const keys = keysOf(node)
-    for (let i = 0; i < keys.length; i++) {
-      const child = keys[i] === 'parent' ? null : node[keys[i]]
-      if (isArray(child)) pick(child, visit)
-      else visit(child)
-    }
-  }
-  return found
-}
-
-/** @param {number} start @param {number} end @param {string} text @returns {Edit} */
-const instead = (start, end, text) => [start, REPLACES, end, text, end]
+/** @param {Edit[]} edits @param {number} start @param {number} end @param {string} text */
+const swap = (edits, start, end, text) => append(edits, [start, REPLACES, end, text, end])
 
 /** A name that begins like this and is not in the text. @param {string} name @param {string} text */
 function unused(name, text) {
@@ -9454,13 +9435,11 @@ function rewriteModule(text, tree, url, isBlob, edits = [], prologue = '', epilo
   const runtime = unused('$i', text)
   let begin = ''
   let isUsed = false
-  pick(nodesOf(tree, 'ImportExpression', 'MetaProperty'), ({ type, start, meta }) => {
-    if (type === 'MetaProperty') {
-      if (meta.name === 'import') begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
-    } else if (isBlob) {
-      append(edits, instead(start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`))
-      isUsed = true
-    }
+  some(tree, (/** @type {Node} */ { type, start, meta }) => {
+    if (meta?.name === 'import') begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
+    if (type !== 'ImportExpression' || !isBlob) return
+    swap(edits, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
+    isUsed = true
   })
   if (isUsed || begin) begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${begin}`
   const start = exec(/^(?:#!.*(?:\r\n|[^])?)?/, text)[0].length
@@ -9480,9 +9459,7 @@ function readModule(text, url) {
 
 /** Whether a text can only be a module. @param {string} text */
 function isModule(text) {
-  const tree = read(text, 'module')
-  return pick(tree.body, ({ type }) => matches(/^(?:Ex|Im)port\w+Declaration$/, type)).length > 0 ||
-    pick(nodesOf(tree, 'MetaProperty', ''), ({ meta }) => meta.name === 'import').length > 0
+  return some(read(text, 'module'), ({ type, meta }) => meta?.name === 'import' || matches(/^(?:Ex|Im)port\w+Declaration$/, type))
 }
 
 /** What `import.meta` says in a module that has another address now. @param {any} meta @param {string} url */
@@ -9612,7 +9589,7 @@ async function load(module) {
     const address = resolved(value, base)
     const isScript = !find(node.attributes ?? [], ({ key }) => (key.name ?? key.value) === 'type')
     if (isScript && !isOwnModule(address)) append(module.needs, { node, url: moduleAt(address).url })
-    else append(module.edits, instead(start, end, stringify(address)))
+    else swap(module.edits, start, end, stringify(address))
   })
 }
 
@@ -9691,7 +9668,7 @@ function blobOf(module, made, ...more) {
   pick(needs, need => {
     const { blob } = neededBy(need)
     const { start, end } = need.node.source
-    if (blob) append(edits, instead(start, end, stringify(blob)))
+    if (blob) swap(edits, start, end, stringify(blob))
   })
   const blob = nameBlob(rewriteModule(text, tree, base, true, edits, ...more), url, made)
   module.tree = null
@@ -9789,7 +9766,7 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
 
   const remove = (/** @type {any} */ { start, end }, by = '') => {
     const lines = linesOf(cut(text, start, end)).length - 1
-    append(edits, instead(start, end, by + '\n'.repeat(lines)))
+    swap(edits, start, end, by + '\n'.repeat(lines))
   }
   /** @param {number} from @param {string} name none for all of it */
   const access = (from, name) => {
@@ -9828,7 +9805,7 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
       pick(local.variable.references, ({ start, end, parent }) => {
         if (parent.type === 'ExportSpecifier') return
         const value = access(from, name)
-        append(edits, instead(start, end, parent.shorthand ? `${local.name}: ${value}` : isCallee(start, parent) ? called(start, parent, value) : value))
+        swap(edits, start, end, parent.shorthand ? `${local.name}: ${value}` : isCallee(start, parent) ? called(start, parent, value) : value)
       })
     })
   })
@@ -9871,8 +9848,8 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
         SPACE.lastIndex = start + 'export'.length
         exec(SPACE, text)
         const stop = text[end - 1] === ';' ? end - 1 : end
-        append(edits, instead(start, SPACE.lastIndex + 'default'.length, `const ${our}0 = { default:`))
-        append(edits, instead(stop, end, ` }.default; export { ${our}0 as default };`))
+        swap(edits, start, SPACE.lastIndex + 'default'.length, `const ${our}0 = { default:`)
+        swap(edits, stop, end, ` }.default; export { ${our}0 as default };`)
         giveOwn('default', `${our}0`)
       }
     }
