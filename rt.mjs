@@ -6153,15 +6153,19 @@ function names(tree) {
         return
       case 'MetaProperty':
         facts.usesNewTarget ||= node.meta.name === 'new'
+        node.meta.parent = node.property.parent = node
         return
-      case 'ImportSpecifier': case 'ImportDefaultSpecifier': case 'ImportNamespaceSpecifier':
+      case 'ImportSpecifier':
+        node.imported.parent = node
+      // falls through
+      case 'ImportDefaultSpecifier': case 'ImportNamespaceSpecifier':
+        node.local.parent = node
         declare(node.local, 'import', scope)
         return
-      case 'ExportAllDeclaration':
+      case 'ExportSpecifier':
+        if (!node.parent.source) break
+        node.local.parent = node.exported.parent = node
         return
-      case 'ExportNamedDeclaration':
-        if (node.source) return
-        break
       case 'VariableDeclaration':
         role = node.kind
         break
@@ -6221,13 +6225,17 @@ function names(tree) {
       // falls through
       case 'ClassExpression':
         enter(scopeOf(node, facts, true))
-        if (node.id) declare(node.id, 'name', scope)
+        if (node.id) {
+          node.id.parent = node
+          declare(node.id, 'name', scope)
+        }
         if (node.superClass) push(node.superClass, node)
         push(node.body, node)
         pushEdge(scope)
         return
       case 'PropertyDefinition': {
         if (node.computed) push(node.key, node)
+        else node.key.parent = node
         if (!node.value) return
         const inner = functionOf(node)
         pushEdge(inner)

@@ -269,6 +269,24 @@ Program:
   functions(name, () => assert.is(outline(source, type).trim().replace(/ +$/gm, ''), expected.trim()))
 }
 
+functions('every node knows what it is part of', () => {
+  for (const [source, type] of [
+    ['import a, { b as c } from "m"; import * as d from "m" with { type: "json" }; export { a as e }; export { f as g } from "m"; ' +
+      'export * as h from "m"; export default class A extends B { #x = 1; y; static [z] = 2; static { a } m() {} get n() {} }', 'module'],
+    ['l: for (const [a, { b: c = d, e, ...f }] of g) { if (a) continue l; else break } switch (h) { case i: default: j }', 'script'],
+    ['function k(m, n = () => new.target) { try { with (o) p?.q[r]`s${t}` } catch ({ u }) { v++ } finally { return { w, x: y, [z]() {} } } }', 'script'],
+    ['async function* a() { yield* await b; for await (const c of d) ; } (class { async *e() {} }), function f() {}, f => g ? h : (i, j)', 'script']
+  ]) {
+    const tree = read(source, type)
+    names(tree)
+    for (const node of nodesOf(tree)) {
+      if (node === tree) continue
+      const parts = Object.entries(node.parent ?? {}).flatMap(([key, part]) => key === 'parent' ? [] : part)
+      assert.ok(parts.includes(node), `${node.type} ${source.slice(node.start, node.end)}`)
+    }
+  }
+})
+
 functions('an async method and its owner', () => {
   const tree = read('class A { async *m() { await 1; yield 2; for await (x of y) ; } }', 'script')
   names(tree)
