@@ -35,7 +35,7 @@ export function find(url, what) {
       url,
       what
     ],
-    { stdio: ['ignore', 'pipe', 'pipe'] }
+    { stdio: ['ignore', 'pipe', 'pipe'], timeout: 120_000, killSignal: 'SIGKILL' }
   )
   let output = ''
   let errors = ''
