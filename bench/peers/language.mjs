@@ -55,7 +55,7 @@ async function parserTests() {
 /** How a program ends in a realm of its own, and what it leaves there. */
 async function ending(text, type, present = true) {
   const context = vm.createContext({ console: undefined })
-  if (present) context[Symbol.for('rt.mjs')] = preemptify.runtime
+  if (present) context[Symbol.for('rt.mjs')] = { budget: rt.budget, runtime: preemptify.runtime }
   const timeout = 500
   try {
     let value
