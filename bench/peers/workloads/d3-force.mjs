@@ -1,5 +1,8 @@
 import { forceCenter, forceCollide, forceLink, forceManyBody, forceSimulation, forceX } from 'd3-force'
 
+// Its timer must not run before the simulation is whole.
+export const scheduler = { round: Infinity }
+
 export const sizes = { small: 4, full: 300 }
 
 export function main(size) {
