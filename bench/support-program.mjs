@@ -10,10 +10,16 @@ import { cpuTime, median, undisturbedClock } from './support.mjs'
 
 const [url, what] = process.argv.slice(2)
 // Of how many rounds the rewritten text's first job may consist; what takes longer is given up.
-const longest = 60_000
+const patience = 60_000
 
 /** Of a scheduler, as the program asks for. */
 const settings = {}
+
+const collections = []
+const observer = new PerformanceObserver(list => {
+  for (const { startTime, duration } of list.getEntries()) collections.push([startTime, startTime + duration])
+})
+observer.observe({ entryTypes: ['gc'] })
 
 try {
   const { namespace: program, cost } = await rewritten(url, { now: cpuTime })
@@ -28,12 +34,44 @@ try {
 }
 process.exit(0)
 
-/** Starts a job of `main` and waits for it. What the scheduler counted comes along. */
-async function asJob(main, size, options, host = { ...defaultHost(), now: undisturbedClock() }) {
+/** Starts a job of `main` and waits for it. What the scheduler counted comes along, and its longest looks away from the clock. */
+async function asJob(main, size, options, host = attentiveHost()) {
   const scheduler = new Scheduler({ ...settings, host })
   const job = scheduler.spawn(main, options, size)
   const result = await job
-  return { result, ...scheduler.stats() }
+  return { result, host, ...scheduler.stats() }
+}
+
+/** A host that notes when the scheduler did not look at the clock for 0.5 ms. What other processes take is left out. */
+function attentiveHost() {
+  const clock = undisturbedClock()
+  const gaps = []
+  let before = Infinity
+  let wall = 0
+  return {
+    ...defaultHost(),
+    gaps,
+    now() {
+      const time = clock()
+      const at = performance.now()
+      if (time - before > 0.5) gaps.push({ from: wall, to: at, length: time - before })
+      before = time
+      wall = at
+      return time
+    }
+  }
+}
+
+/** The stretches of a job, in ms: `length`, and `without` the garbage collector's part of it. */
+async function stretchesOf({ gaps }) {
+  // Entries come when the event loop has turned.
+  await new Promise(resolve => setTimeout(resolve, 5))
+  const list = gaps.map(({ from, to, length }) => {
+    const collected = collections.map(([start, end]) => Math.max(0, Math.min(end, to) - Math.max(start, from)))
+    return { from, to, length, without: Math.max(0, length - collected.reduce((sum, ms) => sum + ms, 0)) }
+  })
+  collections.length = 0
+  return list
 }
 
 /** That all ways to run the program give the same. */
@@ -55,9 +93,9 @@ async function check(native, program) {
   const failures = []
   for (const [way, size, run] of ways) {
     const timeout = setTimeout(() => {
-      console.log(JSON.stringify({ failures: [...failures, [way, `not done after ${longest / 1000} s`]] }))
+      console.log(JSON.stringify({ failures: [...failures, [way, `not done after ${patience / 1000} s`]] }))
       process.exit(0)
-    }, longest)
+    }, patience)
     try {
       const result = await run(size)
       if (!isDeepStrictEqual(result, expected.get(size))) failures.push([way, difference(result, expected.get(size))])
@@ -82,13 +120,14 @@ function difference(actual, expected, path = 'result') {
 
 async function measure(native, program) {
   const size = native.sizes.full
+  const hosts = []
   const stretches = []
   const ways = {
     native: () => native.main(size),
     plain: () => program.main(size),
     job: async () => {
-      const { result, longestBudget } = await asJob(program.main, size)
-      stretches.push(longestBudget)
+      const { result, host } = await asJob(program.main, size)
+      hosts.push(host)
       return result
     }
   }
@@ -101,6 +140,7 @@ async function measure(native, program) {
     const started = cpuTime()
     await run()
     costs[name].push(cpuTime() - started)
+    if (name === 'job') stretches.push(longest(await stretchesOf(hosts.pop())))
   }
   // The first turn of each is its cold run; two more warm up.
   const started = cpuTime()
@@ -115,9 +155,16 @@ async function measure(native, program) {
     plain: to('plain'),
     job: to('job'),
     cold: { native: costs.native[0], plain: costs.plain[0] / costs.native[0], job: costs.job[0] / costs.native[0] },
-    stretch: median(stretches.slice(warm)),
-    worstStretch: Math.max(...stretches.slice(warm)),
-    coldStretch: stretches[0]
+    stretch: median(stretches.slice(warm).map(({ without }) => without)),
+    whole: median(stretches.slice(warm).map(({ length }) => length)),
+    coldStretch: stretches[0].without
+  }
+}
+
+function longest(stretches) {
+  return {
+    length: Math.max(0, ...stretches.map(({ length }) => length)),
+    without: Math.max(0, ...stretches.map(({ without }) => without))
   }
 }
 
@@ -126,25 +173,13 @@ async function why(native, program) {
   const size = native.sizes.full
   await asJob(program.main, size)
   await asJob(program.main, size)
-  const microseconds = () => Number(process.hrtime.bigint()) / 1000
-  const gaps = []
-  let before = Infinity
-  const host = {
-    ...defaultHost(),
-    now() {
-      const time = microseconds()
-      if (time - before > 1000) gaps.push([before, time])
-      before = time
-      return time / 1000
-    }
-  }
   const session = new Session()
   session.connect()
   await session.post('Profiler.enable')
   await session.post('Profiler.setSamplingInterval', { interval: 100 })
   await session.post('Profiler.start')
-  before = Infinity
-  await asJob(program.main, size, undefined, host)
+  const offset = Number(process.hrtime.bigint()) / 1000 - performance.now() * 1000
+  const { host } = await asJob(program.main, size)
   const { profile } = await session.post('Profiler.stop')
   const nodes = new Map(profile.nodes.map(node => [node.id, node]))
   const parents = new Map(profile.nodes.flatMap(({ id, children = [] }) => children.map(child => [child, id])))
@@ -152,14 +187,14 @@ async function why(native, program) {
     const { functionName, url: at, lineNumber } = nodes.get(id).callFrame
     return `${functionName || '(anonymous)'}${at ? ` ${at.replace(/.*\/(?=[^/]*\/[^/]*$)/, '')}:${lineNumber + 1}` : ''}`
   }
-  const longestGaps = gaps.sort(([a, b], [c, d]) => d - c - (b - a)).slice(0, 5)
+  const longestGaps = (await stretchesOf(host)).sort((a, b) => b.without - a.without).slice(0, 5)
   return {
-    stretches: longestGaps.map(([from, to]) => {
+    stretches: longestGaps.map(({ from, to, without }) => {
       const times = {}
       let at = profile.startTime
       profile.samples.forEach((id, i) => {
         at += profile.timeDeltas[i]
-        if (at < from || at > to) return
+        if (at < from * 1000 + offset || at > to * 1000 + offset) return
         const chain = []
         for (let node = id; node !== undefined && chain.length < 3; node = parents.get(node)) chain.push(frame(node))
         const name = chain.join(' < ')
@@ -168,7 +203,7 @@ async function why(native, program) {
       const top = Object.entries(times)
         .sort(([, a], [, b]) => b - a)
         .slice(0, 3)
-      return { ms: (to - from) / 1000, frames: top.map(([name, ms]) => `${ms.toFixed(1)} ${name}`) }
+      return { ms: without, frames: top.map(([name, ms]) => `${ms.toFixed(1)} ${name}`) }
     })
   }
 }

@@ -67,11 +67,11 @@ export async function comparePrograms(title, list) {
       failures.push(`- ${name}: ${findings.failure.split('\n')[0]}`)
       continue
     }
-    const { cost, native, plain, job, cold, stretch, coldStretch } = findings
+    const { cost, native, plain, job, cold, stretch, whole, coldStretch } = findings
     const speed = cost.read / cost.time / 1000
     const growth = cost.written / cost.read
     found.push({ name, url, plain, job, cold, stretch, speed, growth, read: cost.read })
-    rows.push([name, native, job, plain, cold.job, cold.plain, stretch, coldStretch, cost.read / 1000, speed, growth])
+    rows.push([name, native, job, plain, cold.job, cold.plain, stretch, whole, coldStretch, cost.read / 1000, speed, growth])
   }
   table(
     [
@@ -82,6 +82,7 @@ export async function comparePrograms(title, list) {
       'cold job, x',
       'cold plain, x',
       'stretch, ms',
+      'with GC',
       'cold, ms',
       'kB',
       'MB/s',
