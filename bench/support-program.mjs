@@ -4,7 +4,7 @@
  */
 import { Session } from 'node:inspector/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { Scheduler, defaultHost } from '../rt.mjs'
+import { Scheduler, defaultHost, preemptify } from '../rt.mjs'
 import { rewritten } from '../test/support/rewritten.mjs'
 import { cpuTime, median, undisturbedClock } from './support.mjs'
 
@@ -37,7 +37,9 @@ process.exit(0)
 /** Starts a job of `main` and waits for it. What the scheduler counted comes along, and its longest looks away from the clock. */
 async function asJob(main, size, options, host = attentiveHost()) {
   const scheduler = new Scheduler({ ...settings, host })
-  const job = scheduler.spawn(main, options, size)
+  // Jobs of async functions are called with the job first.
+  const isAsync = main[Symbol.toStringTag] === 'AsyncFunction'
+  const job = scheduler.spawn(isAsync ? preemptify(main) : main, options, size)
   const result = await job
   return { result, host, ...scheduler.stats() }
 }
