@@ -7756,6 +7756,8 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {boolean} isLong whether it has a twin
  * @property {number} price of a call, where it is not long
  * @property {number} duals how many functions may be dual from here on inwards
+ * @property {boolean} holdsDual whether it is, or holds, one that is always printed twice, as it can have no single text
+ * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
@@ -7790,6 +7792,10 @@ const BRACE = /(?:static(?:\s+|\/\/.*|\/\*[^]*?\*\/)*)?\{/y
 const DEAREST = 300
 /** How much longer than its source a text may become. */
 const GROWTH = 3.6
+/** By how many characters a call, a loop and a function grow in a twin. */
+const CALL = 36
+const LOOP = 40
+const TWIN = 60
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
 
@@ -7844,7 +7850,7 @@ function sourceOfModule(text, options = {}) {
   const tree = read(text, type)
   names(tree)
   const plans = planModule(tree, text)
-  return printModule(text, tree, plans, runtime, url)
+  return printModule(text, tree, plans, runtime)
 }
 
 /** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
@@ -7884,7 +7890,7 @@ const isPreempted = ({ target }) => target === null || target.isLong
 /** @param {Facts} facts @param {Plan | null} parent @returns {Plan} */
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
-    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0, twin: '',
+    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: parent ? 0 : MOST_DUALS, holdsDual: false, sizes: [], twin: '',
     isDirect: false, isTail: false, guards: null, entry: '',
     plain: [], inner: [], edits: []
   }
@@ -8083,10 +8089,9 @@ function findShort(plans) {
  * Prints a module whose functions are planned.
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
- * @param {string} [url] of the source, for a source map
  * @returns {string}
  */
-function printModule(source, tree, plans, runtime, url) {
+function printModule(source, tree, plans, runtime) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -8120,10 +8125,7 @@ function printModule(source, tree, plans, runtime, url) {
   const { plain } = plans[0]
   const at = placeOfHead()
   insert(plain, at, BODY_EDGE / 2, Infinity, head)
-  /** @type {number[]} */
-  const kept = []
-  const text = print(source, { edits: inOrder(plain), from: 0, to: source.length }, kept)
-  return url === undefined ? text : text + mapLine(source, text, kept, url)
+  return print(source, { edits: inOrder(plain), from: 0, to: source.length })
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
@@ -8384,7 +8386,7 @@ function printModule(source, tree, plans, runtime, url) {
     function printCall({ node, kind, target, isAwaited }) {
       const { callee = node.tag, start, end } = node
       const enter = helper(isAwaited ? 'w' : 'e')
-      if (target && kind === 'call' && target.isDirect && !node.optional && callee.start === start && source[callee.end] === '(') {
+      if (target && kind === 'call' && target.isDirect && target.isLong && !node.optional && callee.start === start && source[callee.end] === '(') {
         const begins = target.isTail || target.guards !== null
         guardStatement(node)
         insert(edits, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
@@ -8642,12 +8644,48 @@ const isArrowNode = ({ type }) => type === 'ArrowFunctionExpression'
 /** @param {Node} key */
 const isPrivate = key => key.type === 'PrivateIdentifier'
 
-/** Decides how many functions, each in another, are printed twice. @param {Plan[]} plans */
+/** @param {Plan} plan @returns {boolean} whether a function around it may be long */
+function isInside({ parent }) {
+  while (parent && parent.reason) parent = parent.parent
+  return parent !== null
+}
+
+/**
+ * Decides how many functions, each in another, are printed twice, by what that makes of the length of the text.
+ *
+ * @param {Plan[]} plans
+ */
 function chooseForms(plans) {
-  for (let i = 0; i < plans.length; i++) {
+  for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    const { parent } = plan
-    plan.duals = parent === null ? MOST_DUALS : parent.isLong ? Math.max(parent.duals - 1, 0) : parent.duals
+    const { node, facts, children, calls, sizes } = plan
+    const { start, end } = node
+    let own = end - start
+    /** Of the children, by how many may be dual. */
+    const inner = [0, 0, 0, 0, 0]
+    for (let k = 0; k < children.length; k++) {
+      const child = children[k]
+      own -= child.node.end - child.node.start
+      for (let d = 0; d <= MOST_DUALS; d++) inner[d] += child.sizes[d]
+    }
+    const twin = own + CALL * calls.length + LOOP * facts.loops.length + TWIN + inner[0]
+    const isAlwaysDual = facts.isAsync || facts.isMethod && node.parent.type === 'MethodDefinition'
+    // Each such around another would double it.
+    if (isAlwaysDual && isInside(plan) && find(children, ({ holdsDual }) => holdsDual)) {
+      plan.isLong = false
+      plan.reason ||= 'nested too deep'
+    }
+    plan.holdsDual = isAlwaysDual && plan.isLong || !!find(children, ({ holdsDual }) => holdsDual)
+    for (let d = 0; d <= MOST_DUALS; d++) {
+      sizes[d] = !plan.isLong ? own + inner[d] : d > 0 || isAlwaysDual ? own + inner[Math.max(d - 1, 0)] + twin : twin + TWIN
+    }
+  }
+  for (let i = 1; i < plans.length; i++) {
+    const plan = plans[i]
+    const { parent, node, sizes } = plan
+    const around = /** @type {Plan} */ (parent)
+    if (around.isLong || around.duals < MOST_DUALS) plan.duals = Math.max(around.duals - (around.isLong ? 1 : 0), 0)
+    else for (plan.duals = MOST_DUALS; plan.duals > 0 && sizes[plan.duals] > GROWTH * (node.end - node.start);) plan.duals--
   }
 }
 
@@ -9291,6 +9329,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `twin(f,generator,entry=null,...self){set(f,{generator,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
+  `run(g){return this.drive(g)},over(){return true},` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`

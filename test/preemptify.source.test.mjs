@@ -229,3 +229,29 @@ for (const [name, source] of Object.entries(sources)) {
 }
 
 pieces.run()
+
+const growth = suite('growth')
+
+/** Programs that nest: what is around and inside of a body, at a depth. */
+const nests = {
+  functions: (body, i) => `function f${i}(list, go) { for (const x of list) { go(x, ${i}) } ${body}; return f${i - 1}(list, go) }`,
+  arrows: (body, i) => `const f${i} = (list, go) => { for (const x of list) go(x, ${i}); ${body} return f${i - 1}(list, go) };`,
+  methods: (body, i) => `const o${i} = { method(list, go) { ${body} for (const x of list) this.method(x, go); return go(${i}) } };`,
+  'async functions': (body, i) => `async function f${i}(list, go) { await go(${i}); ${body} for (const x of list) await f${i - 1}(x, go) }`,
+  classes: (body, i) => `class C${i} { method(list, go) { for (const x of list) this.method(x, go); ${body} return new C${i - 1}().method(list) } }`
+}
+
+for (const [name, around] of Object.entries(nests)) {
+  growth(`${name} that nest`, () => {
+    for (const depth of [1, 2, 3, 4, 5, 10, 50, 200]) {
+      let text = ''
+      for (let i = 1; i <= depth; i++) text = around(text, i)
+      text += `\n/*${'.'.repeat(1000)}*/` // what is written once
+      const result = preemptify.source(text)
+      assert.ok(result.length < 4 * text.length, `${depth}: ${result.length} of ${text.length} characters`)
+      new Function(result.replace(/^import.*?;/, ''))
+    }
+  })
+}
+
+growth.run()
