@@ -4774,8 +4774,6 @@ const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
 const append = /* @__PURE__ */ kept(Array, 'push')
 const takeLast = /* @__PURE__ */ kept(Array, 'pop')
 const join = /* @__PURE__ */ kept(Array, 'join')
-const slice = /* @__PURE__ */ kept(Array, 'slice')
-const concat = /* @__PURE__ */ kept(Array, 'concat')
 const sort = /* @__PURE__ */ kept(Array, 'sort')
 const split = /* @__PURE__ */ kept(String, 'split')
 const lastIndexOf = /* @__PURE__ */ kept(String, 'lastIndexOf')
@@ -8707,7 +8705,7 @@ function chooseForms(plans) {
  * @property {Function | null} entry what begins a call; the function itself where that is not to be preempted
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
- * @property {{ fn: any, args: any[] } | null} target what a bound function calls
+ * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
  * @property {any} Blank makes objects of its prototype
  */
 
@@ -8851,7 +8849,11 @@ function construct(F, args, target = F) {
   if (twin === undefined || twin.generator === null) return reflectConstruct(F, args, target)
   if (twin.target !== null) {
     const { fn, args: given } = twin.target
-    return construct(fn, concat(given, args), target === F ? fn : target)
+    /** @type {any[]} */
+    const all = []
+    for (let i = 1; i < given.length; i++) append(all, given[i])
+    for (let i = 0; i < args.length; i++) append(all, args[i])
+    return construct(fn, all, target === F ? fn : target)
   }
   const object = blank(twin, F, target)
   const result = apply(begin, object, args)
@@ -9249,14 +9251,14 @@ function isUntouched(pattern) {
   }
 }
 
-/** Function.prototype.bind: what is bound to a twin is one. @param {any} fn @param {any[]} args this, and the first arguments */
+/** Function.prototype.bind: what is bound to a twin is one. @param {any} fn @param {any[]} args `this`, and the first arguments */
 function bindTwin(fn, args) {
   const bound = apply(engine.bind, fn, args)
   const twin = stamps.get(fn)
   if (twin === undefined) return bound
   const generator = generatorOf(twin)
   stamp(bound, generator && apply(engine.bind, generator, args), twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args),
-    null, { fn, args: slice(args, 1) })
+    null, { fn, args })
   return bound
 }
 

@@ -8,7 +8,7 @@ import * as assert from 'uvu/assert'
 
 const file = new URL('../rt.mjs', import.meta.url)
 const text = readFileSync(file, 'utf8').replace(/^export (?:\{.*)?/gm, '').replaceAll('import.meta', `({ url: '${file.href}' })`)
-const load = new Script(`(() => { ${text}\nreturn { preemptify, budget } })()`, { filename: 'rt.mjs' })
+const load = new Script(`(() => { 'use strict'; ${text}\nreturn { preemptify, budget } })()`, { filename: 'rt.mjs' })
 
 /** Functions that use none of what is replaced; each a script whose value is `preemptify => what to call`. */
 const programs = {
@@ -62,6 +62,37 @@ const programs = {
     if (n > 0) await f(n - 1)
     return sum
   })`, 3],
+  twins: [`((map, filter, reduce, sort, from, replace, call, bind) => preemptify => {
+    const { apply, budget, construct, drive, enter, suspended, twin } = preemptify.runtime
+    const both = (fn, generator) => twin(fn, generator)
+    const double = both(x => 2 * x, function* (x) { if (--budget.left <= 0) yield; return 2 * x })
+    const order = both((a, b) => b - a, function* (a, b) { yield; return b - a })
+    const add = both((a, b) => a + b, function* (a, b) { yield; return a + b })
+    const count = both(n => drive(counting(n)), counting)
+    function* counting(n) {
+      let r
+      if (--budget.left <= 0) yield
+      return n === 0 ? 0 : 1 + ((r = enter(count)(n - 1)) === budget ? yield suspended() : r)
+    }
+    function Made(n) { this.n = n }
+    both(Made, function* (n) { yield; this.n = n })
+    return preemptify(both(n => 0, function* (n) {
+      let r
+      const list = (r = apply(enter(map), { length: 3, 0: 1, 1: n, 2: 3 }, [double])) === budget ? yield suspended() : r
+      const kept = (r = apply(enter(filter), { length: 2, 0: list[0], 1: list[1] }, [double])) === budget ? yield suspended() : r
+      const sorted = (r = apply(enter(sort), kept, [order])) === budget ? yield suspended() : r
+      const sum = (r = apply(enter(reduce), sorted, [add, 0])) === budget ? yield suspended() : r
+      const made = (r = construct(Made, [sum])) === budget ? yield suspended() : r
+      const like = (r = enter(from)({ length: 2, 0: 1, 1: made.n }, double)) === budget ? yield suspended() : r
+      const text = (r = apply(enter(replace), 'a-a', ['a', double])) === budget ? yield suspended() : r
+      const called = (r = apply(enter(call), double, [0, n])) === budget ? yield suspended() : r
+      const bound = apply(enter(bind), double, [0, 21])
+      const answer = (r = enter(bound)()) === budget ? yield suspended() : r
+      const deep = (r = enter(count)(200)) === budget ? yield suspended() : r
+      return sorted[0] + sum + like[1] + text + called + answer + deep + count(200)
+    }))
+  })(Array.prototype.map, Array.prototype.filter, Array.prototype.reduce, Array.prototype.sort, Array.from,
+    String.prototype.replace, Function.prototype.call, Function.prototype.bind)`, 5],
   'names of functions': ["preemptify => preemptify(function f(n) { f = n; return typeof f + typeof this })", 3]
 }
 
