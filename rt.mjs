@@ -3878,9 +3878,9 @@ class Sleep extends Waitable {
 
   /**
    * @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options the one outside jobs
-   * @param {() => void} [ring] what is done at the time
+   * @param {() => void} [ring] what is done at the time; by default it is over
    */
-  constructor(timeOf, options, ring = () => this.wake()) {
+  constructor(timeOf, options, ring) {
     super()
     this.timeOf = timeOf
     this.options = options
@@ -3895,7 +3895,7 @@ class Sleep extends Waitable {
   }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {
-    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.ring)
+    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.ring ?? (() => this.wake()))
   }
   undo() {
     this.#entry?.cancel()

@@ -1036,9 +1036,10 @@ class Time extends Sleep {
   /** @param {string} kind @param {number} time @param {any} options of the choice */
   constructor(kind, time, options) {
     super(scheduler => kind === 'timeout' ? scheduler.now() + time : time, options)
-    this.name = `${kind}(${time})`
+    this.kind = kind
     this.time = time
   }
+  get name() { return `${this.kind}(${this.time})` }
   get mayBlock() { return this.time > -Infinity }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {
@@ -1622,9 +1623,6 @@ function packedKindOf(value) {
   return kind === 'Object' && Object.hasOwn(value, ESCAPE) ? 'object' : kind
 }
 
-/** The most bytes that somebody may announce. */
-const MOST_BYTES = 2 ** 31
-
 /**
  * Reads what `encoded` has made, beginning with its first message; then it asks for messages of a certain length.
  *
@@ -1651,9 +1649,9 @@ function* part(length, most) {
   return joined(chunks)
 }
 
-/** @param {unknown} length */
+/** @param {unknown} length which somebody announces */
 function checkLength(length) {
-  if (isNumber(length) && length <= MOST_BYTES) return length
+  if (isNumber(length) && length <= 2 ** 31) return length
   throw new SyntaxError('not the length of what follows')
 }
 
