@@ -4849,6 +4849,9 @@ const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
 // its parts, and what an expression has begun and not ended stands on a stack, so that nesting is bounded by memory.
 // Each begins at the first token of its part and ends at the first after it. A node is written in the order of the
 // source: a field is read where it stands.
+//
+// What ESTree has and this tree has not: `raw`, `regex`, the text of templates, and values other than those of strings.
+// Patterns with defaults keep the operator of an assignment, and `using of = a` is no declaration.
 
 const NUMERAL = /0(?:[xXoObB]\w+|[0-7]+(?!\d))|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?[\d_]+|n)?/
 const NAME_OR_KEY = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/
@@ -5924,8 +5927,12 @@ function read(source, type) {
 
 /** Fields that are read, although what has them is assigned to or declares. */
 const READ = /* @__PURE__ */ marks('key', 'property', 'object', 'right', 'init', 'body')
-/** The fields of nodes by their types, since each has but one shape. @type {Record<string, string[]>} */
+/** @type {Record<string, string[]>} */
 const PARTS = /* @__PURE__ */ Object.create(null)
+
+/** The fields that hold its parts, as those of all nodes of its type do. @param {Node} node */
+const partsOf = node => PARTS[node.type] ??= pick(keysOf(node), key => typeof node[key] === 'object' && key !== 'parent')
+
 /** Fields whose identifiers are no references, unless they are computed. */
 const LABELS = /* @__PURE__ */ marks('key', 'property', 'label', 'exported')
 /** The lists of Facts by what they hold. @type {any} */
@@ -6024,11 +6031,11 @@ function names(tree) {
 
   /** @param {Node} node */
   function pushParts(node, role = '') {
-    const keys = PARTS[node.type] ??= keysOf(node)
+    const keys = partsOf(node)
     for (let k = 0; k < keys.length; k++) {
       const key = keys[k]
       const part = node[key]
-      if (part === null || typeof part !== 'object' || key === 'parent') continue
+      if (!part) continue
       if (LABELS[key] && !node.computed) {
         part.parent = node
         if (key === 'label') note(part)
@@ -6966,12 +6973,11 @@ function some(node, isWanted) {
   while (stack.length) {
     const next = takeLast(stack)
     if (isWanted(next)) return true
-    const keys = keysOf(next)
+    const keys = partsOf(next)
     for (let k = 0; k < keys.length; k++) {
       const part = next[keys[k]]
-      if (part === null || typeof part !== 'object' || keys[k] === 'parent') continue
       if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
-      else if (part.type) append(stack, part)
+      else if (part?.type) append(stack, part)
     }
   }
   return false
