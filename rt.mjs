@@ -7784,6 +7784,8 @@ const QUICK_OBJECT = /^(?:Math|JSON|Object|Number|String|Symbol|BigInt|Date|cons
 const QUICK_METHOD = /* @__PURE__ */ new RegExp('^(?:charAt|charCodeAt|codePointAt|substr(?:ing)?|to(?:Lower|Upper)Case|toFixed|' +
   'toPrecision|hasOwnProperty|isPrototypeOf|localeCompare|trim(?:Start|End)?|pad(?:Start|End)|(?:starts|ends)With|' +
   '[gs]et(?:Ui|I)nt(?:8|16|32)|[gs]etFloat(?:32|64)|isArray|subarray)$')
+/** Methods of the engine that call back. */
+const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|sort|toSorted|from|replace\w*)$/
 /** What may stand between a callee and its arguments, or an object and its member. */
 const GAP = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|\))*/y
 /** What stands before the parameters of a function without a name. */
@@ -7894,7 +7896,8 @@ const isPreempted = ({ target }) => target === null || target.isLong
 /** @param {Facts} facts @param {Plan | null} parent @returns {Plan} */
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
-    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: parent ? 0 : MOST_DUALS, holdsDual: false, sizes: [], twin: '',
+    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0,
+    holdsDual: false, sizes: [], twin: '',
     isDirect: false, isTail: false, guards: null, entry: '',
     plain: [], inner: [], edits: []
   }
@@ -8015,17 +8018,29 @@ function findCalls(plan) {
 /** How a call is made in a twin; empty: as it is. @param {Node} call */
 function kindOf(call) {
   const { type, callee, tag } = call
-  if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isQuick_(tag, QUICK) ? 'tag' : ''
+  if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isGlobal(tag, QUICK) ? 'tag' : ''
   if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'Import' || isAssignedTo(call)) return ''
-  if (callee.type === 'Identifier' && isQuick_(callee, QUICK)) return ''
+  if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
   if (type === 'NewExpression') return isClass(callee.variable) ? '' : 'new'
   let top = call
   while (isMember(top.parent) && top.parent.object === top || top.parent.callee === top) top = top.parent
   if (top.parent.type === 'ChainExpression' && top.parent.parent.operator === 'delete') return ''
   if (!isMember(callee)) return 'call'
   const { object } = callee
-  if (matches(QUICK_METHOD, keyOf(callee)) || (object.type === 'Identifier' && keyOf(callee) && isQuick_(object, QUICK_OBJECT))) return ''
+  if (matches(QUICK_METHOD, keyOf(callee)) || (object.type === 'Identifier' && keyOf(callee) && isGlobal(object, QUICK_OBJECT))) return ''
+  if (isOfEngine(object) && keyOf(callee) && !matches(CALLS_BACK, keyOf(callee))) return ''
   return 'member'
+}
+
+/** @param {Node} node @returns {boolean} whether its value is an array, a string, a collection or a pattern, whose methods are the engine's */
+function isOfEngine({ type, value, regex, callee, variable }) {
+  if (type === 'Identifier' && variable && !variable.isAssigned && !variable.isDynamic && variable.declarations.length === 1) {
+    const { parent } = variable.declarations[0]
+    return parent?.type === 'VariableDeclarator' && parent.id === variable.declarations[0] && parent.init !== null &&
+      parent.init.type !== 'Identifier' && isOfEngine(parent.init)
+  }
+  return type === 'ArrayExpression' || type === 'TemplateLiteral' || type === 'Literal' && (typeof value === 'string' || !!regex) ||
+    type === 'NewExpression' && callee.type === 'Identifier' && isGlobal(callee, QUICK)
 }
 
 /** @param {Variable | null | undefined} variable @returns {boolean} whether it is a class of the module, and stays it */
@@ -8033,7 +8048,7 @@ const isClass = variable => !!variable && !variable.isAssigned && !variable.isDy
   (variable.kind === 'class' || matches(/^Class/, variable.scope.node.type))
 
 /** @param {Node} id @param {RegExp} names @returns {boolean} whether it is one of the engine's */
-const isQuick_ = (id, names) => id.variable === null && matches(names, id.name)
+const isGlobal = (id, names) => id.variable === null && matches(names, id.name)
 
 /** The function of the module that is called. @param {Node} callee @returns {Plan | null} */
 function targetOf(callee) {
@@ -8200,7 +8215,7 @@ function printModule(source, tree, plans, runtime) {
       if (own.length) replace(edits, start, end, [asItIs])
       return
     }
-    const isDual = facts.isAsync || isInClass || plan.isTail || (!isInner && plan.duals > 0)
+    const isDual = facts.isAsync || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
     const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
     const register = helper(isArrow ? 'u' : 't')
     const key = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : ''
@@ -8684,12 +8699,12 @@ function chooseForms(plans) {
       sizes[d] = !plan.isLong ? own + inner[d] : d > 0 || isAlwaysDual ? own + inner[Math.max(d - 1, 0)] + twin : twin + TWIN
     }
   }
-  for (let i = 1; i < plans.length; i++) {
-    const plan = plans[i]
-    const { parent, node, sizes } = plan
-    const around = /** @type {Plan} */ (parent)
-    if (around.isLong || around.duals < MOST_DUALS) plan.duals = Math.max(around.duals - (around.isLong ? 1 : 0), 0)
-    else for (plan.duals = MOST_DUALS; plan.duals > 0 && sizes[plan.duals] > GROWTH * (node.end - node.start);) plan.duals--
+  const { node, sizes } = plans[0]
+  let most = MOST_DUALS
+  while (most > 0 && sizes[most] > GROWTH * (node.end - node.start)) most--
+  for (let i = 0; i < plans.length; i++) {
+    const { parent } = plans[i]
+    plans[i].duals = parent ? Math.max(parent.duals - (parent.isLong ? 1 : 0), 0) : most
   }
 }
 
