@@ -4741,11 +4741,10 @@ export const rt = /* @__PURE__ */ new Scheduler()
 
 // ------------------------------------------------------------------------------------------- 8 preemptify
 
-// The source of a function is read once, and edited where it has been read; what depends on all of it, as on what a
-// name means, comes after. The source comes from a function, so it is valid: whether a slash divides, a brace opens a
-// block, or a line ends a statement follows from where it stands, and nothing is guessed. The grammar is read by
-// generators that yield those of its parts, so that nesting is bounded by memory. Each begins at the first token of
-// its part and, unless said otherwise, ends at the first behind it.
+// Each phase is a function of what the one before it has made: `read` the tree of a source (8a), `names` what its names
+// mean and what its functions hold (8b), a planner the edits, for a function or the methods of a class (8c), or for a module
+// or a script (8d), and `print` the text, which is then linked with what it refers to. Trees are walked with stacks of their
+// own, so nesting is bounded by memory.
 
 // Nothing that a page replaces later is called here: methods are kept as functions, what is iterated is indexed, and maps
 // and sets have methods of their own. Bundlers leave all of it out for pages that do not use it: no line that runs when
