@@ -7855,7 +7855,7 @@ function sourceOfModule(text, options = {}) {
   const tree = read(text, type)
   names(tree)
   const plans = planModule(tree, text)
-  return printModule(text, tree, plans, runtime)
+  return printModule(text, tree, plans, runtime, url)
 }
 
 /** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
@@ -8107,9 +8107,10 @@ function findShort(plans) {
  * Prints a module whose functions are planned.
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
+ * @param {string} [url] of the source, for a source map
  * @returns {string}
  */
-function printModule(source, tree, plans, runtime) {
+function printModule(source, tree, plans, runtime, url) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -8143,7 +8144,10 @@ function printModule(source, tree, plans, runtime) {
   const { plain } = plans[0]
   const at = placeOfHead()
   insert(plain, at, BODY_EDGE / 2, Infinity, head)
-  return print(source, { edits: inOrder(plain), from: 0, to: source.length })
+  /** @type {number[]} */
+  const kept = []
+  const text = print(source, { edits: inOrder(plain), from: 0, to: source.length }, kept)
+  return url === undefined ? text : text + mapLine(source, text, kept, url)
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
