@@ -389,24 +389,26 @@ const KNOWN = new Set([edf.compare, fp.compare])
 
 // ------------------------------------------------------------------------------------------------- 3 heap
 
-/** A node of a heap: where it is inside, or null; the first of its children, its parent or elder sibling, its younger sibling. */
+/** A node of a heap: where it is inside, or null; the node above it; its subheaps; how many nodes its path to the right has. */
 class HeapNode {
   constructor() {
     /** @type {any} */
     this.queue = null
     /** @type {any} */
-    this.child = null
+    this.above = null
     /** @type {any} */
-    this.before = null
+    this.left = null
     /** @type {any} */
-    this.after = null
+    this.right = null
+    this.spine = 1
   }
 }
 
 /**
- * A stable priority queue in O(log n): a pairing heap (Fredman, Sedgewick, Sleator, Tarjan 1986). A node that follows the node
- * pushed last becomes its child; so nodes that come in order, as equals do, are a list, and cost the same whether ten are
- * inside or a hundred thousand. The first is compared with nothing until a second comes.
+ * A stable priority queue: a leftist heap (Crane 1972), where no path to the right is longer than the one beside it, so that
+ * each operation compares O(log n) nodes, and never more. A node that follows the one pushed last is put below it; so nodes
+ * that come in order, as equals do, are a list, and cost one comparison whether ten are inside or a hundred thousand. The
+ * first is compared with nothing until a second comes.
  *
  * `order(a, b)` is negative if `a` goes first, and never 0; it does not change while both are inside.
  *
@@ -429,12 +431,14 @@ class Heap {
 
   /** @param {N} node */
   push(node) {
-    const { first } = this
     const last = this.#last
+    if (last !== null && last.left === null && this.order(last, node) < 0) {
+      last.left = node
+      node.above = last
+    } else {
+      this.first = meld(this, this.first, node)
+    }
     node.queue = this
-    if (first === null) this.first = node
-    else if (last !== null && this.order(last, node) < 0) under(last, node)
-    else this.first = meld(this, first, node)
     this.#last = node
     this.size++
   }
@@ -449,64 +453,45 @@ class Heap {
   /** @param {N} node @throws {Error} when it is not inside: somebody's state and queue have come apart */
   remove(node) {
     if (node.queue !== this) throw new Error('removed from a queue that it is not in')
-    node.queue = null
+    const { above } = node
+    const below = meld(this, node.left, node.right)
+    if (below !== null) below.above = above
+    if (above === null) {
+      this.first = below
+    } else {
+      if (above.left === node) above.left = below
+      else above.right = below
+      for (let up = above; up !== null && leans(up); up = up.above);
+    }
+    node.queue = node.above = node.left = node.right = null
+    node.spine = 1
     if (this.#last === node) this.#last = null
-    if (--this.size === 0) {
-      this.first = null
-      return
-    }
-    const { child, before, after } = node
-    if (before !== null) {
-      if (before.child === node) before.child = after
-      else before.after = after
-      if (after !== null) after.before = before
-      node.before = node.after = null
-    }
-    if (child === null && before !== null) return
-    const orphans = child === null ? null : gather(this, child)
-    node.child = null
-    this.first = before === null ? orphans : meld(this, this.first, orphans)
+    this.size--
   }
 }
 
-/** Makes one tree of siblings: of pairs from left to right, then of those from right to left. @param {Heap<any>} heap @param {any} child */
-function gather(heap, child) {
-  /** @type {any} the pairs, by `after` */
-  let pairs = null
-  while (child !== null) {
-    const sibling = child.after
-    const next = sibling && sibling.after
-    child.before = child.after = null
-    if (sibling !== null) sibling.before = sibling.after = null
-    const pair = meld(heap, child, sibling)
-    pair.after = pairs
-    pairs = pair
-    child = next
+/** Puts the longer path to the left. @param {any} node @returns {boolean} whether that of the node has another length */
+function leans(node) {
+  const { left, right, spine } = node
+  const isRight = right !== null && (left === null || left.spine < right.spine)
+  if (isRight) {
+    node.left = right
+    node.right = left
   }
-  let tree = null
-  while (pairs !== null) {
-    const { after } = pairs
-    pairs.after = null
-    tree = meld(heap, pairs, tree)
-    pairs = after
-  }
-  return tree
+  node.spine = node.right === null ? 1 : node.right.spine + 1
+  return node.spine !== spine
 }
 
-/** @param {Heap<any>} heap @param {any} a a tree or nothing @param {any} b a tree or nothing @returns {any} one */
+/** Compares all before it changes any. @param {Heap<any>} heap @param {any} a @param {any} b @returns {any} one heap of two */
 function meld(heap, a, b) {
   if (a === null || b === null) return a ?? b
-  return heap.order(a, b) < 0 ? under(a, b) : under(b, a)
-}
-
-/** @param {any} parent @param {any} child */
-function under(parent, child) {
-  const { child: sibling } = parent
-  child.before = parent
-  child.after = sibling
-  if (sibling !== null) sibling.before = child
-  parent.child = child
-  return parent
+  const isFirst = heap.order(a, b) < 0
+  const first = isFirst ? a : b
+  const rest = meld(heap, first.right, isFirst ? b : a)
+  first.right = rest
+  rest.above = first
+  leans(first)
+  return first
 }
 
 // --------------------------------------------------------------------------------- errors and input checks

@@ -249,7 +249,7 @@ const RESOURCE = { ...NAMED, ceiling: anyNumber }
 /**
  * That a job may use a resource.
  *
- * @typedef {{ level: number, order: number, queue: any, child: any, before: any, after: any }} Declaration
+ * @typedef {{ level: number, order: number, queue: any, above: any, left: any, right: any, spine: number }} Declaration
  */
 /**
  * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or
@@ -336,7 +336,7 @@ export class Resource {
     }
     if (this.#declarations.has(job)) return
     this.#scheduler = scheduler
-    const declaration = { level, order: this.#declared++, queue: null, child: null, before: null, after: null }
+    const declaration = { level, order: this.#declared++, queue: null, above: null, left: null, right: null, spine: 1 }
     this.#declarations.set(job, declaration)
     this.#highest.push(declaration)
     this.#gate?.raise(this.ceiling)
@@ -1082,7 +1082,7 @@ class Group extends Waitable {
     this.kind = kind
     this.members = members
     this.decides = decides
-    this.left = members.length
+    this.unfinished = members.length
     /** Those that its members have for who made it, where some are left out. @type {number[] | null} */
     this.places = null
   }
@@ -1099,14 +1099,14 @@ class Group extends Waitable {
   /** @param {Job | null} job */
   begin(job) {
     this.job = job
-    if (this.left === 0) return this.wake([])
+    if (this.unfinished === 0) return this.wake([])
     for (const member of this.members) {
       if (member.enlist(this)) this.woken(member)
       if (this.decision !== null) return
     }
   }
   undo() {
-    this.left = this.members.length
+    this.unfinished = this.members.length
     this.leaveAll(null)
   }
   refresh() {
@@ -1115,10 +1115,10 @@ class Group extends Waitable {
 
   /** As their waiter: one is over. @param {Waitable} member */
   woken(member) {
-    this.left--
+    this.unfinished--
     if (this.decision !== null && this.decision !== member) return
     if (this.decides(member)) undisturbed(() => this.conclude(member))
-    else if (this.left === 0) this.wake(this.members.map(({ outcome }) => outcome))
+    else if (this.unfinished === 0) this.wake(this.members.map(({ outcome }) => outcome))
   }
 
   /** @param {Waitable} member */

@@ -29,9 +29,10 @@ function orderedPairs(heap) {
   const rest = heap.first === null ? [] : [heap.first]
   for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
     nodes.add(node)
-    for (let { child } = node; child !== null; child = child.after) {
-      pairs.push([node, child])
-      rest.push(child)
+    for (const below of [node.left, node.right]) {
+      if (below === null) continue
+      pairs.push([node, below])
+      rest.push(below)
     }
   }
   return { nodes, pairs }
