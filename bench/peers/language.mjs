@@ -78,7 +78,9 @@ async function ending(text, type, present = true) {
         .map(name => `${name} ${typeof module.namespace[name]}`)
         .join()
     }
+    // Scripts share their top level, so what rewriting adds to it is named so that nobody meets it.
     const globals = Object.getOwnPropertyNames(context)
+      .filter(name => !name.startsWith('$rt_'))
       .map(name => `${name} ${describe(context[name])}`)
       .sort()
     return `ends with ${describe(value)}, globals ${globals.join(', ')}`
