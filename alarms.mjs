@@ -270,7 +270,7 @@ const ACTING = { scheduler: check.scheduler }
  */
 export function sleep(ms, options = {}) {
   notNegative('ms', ms)
-  return new Sleep(scheduler => scheduler.now() + ms, checked(options, ACTING))
+  return new Sleep(ms, true, checked(options, ACTING))
 }
 
 /**
@@ -283,7 +283,7 @@ export function sleep(ms, options = {}) {
  */
 export function until(time, options = {}) {
   timestamp('time', time)
-  return new Sleep(() => time, checked(options, ACTING))
+  return new Sleep(time, false, checked(options, ACTING))
 }
 
 /** Waits for something else, but no longer than for a time. */
@@ -297,7 +297,7 @@ class Timeout extends Sleep {
   constructor(ms, subject, options) {
     const awaited = Waitable.of(subject)
     if (awaited === null) throw wrongType('awaited', 'a promise, a job or a waitable', subject)
-    super(scheduler => scheduler.now() + ms, options, () => {
+    super(ms, true, options, () => {
       this.undo()
       this.fail(new TimeoutError(`not within ${ms} ms`))
     })
@@ -560,16 +560,16 @@ function* passPeriod() {
   const job = scheduler.current
   if (job === null) throw new TypeError('nextPeriod() is for jobs')
   const course = Course.of(job)
-  course.jitter.finish.add(scheduler.now() - course.time)
+  const finished = scheduler.now()
+  course.jitter.finish.add(finished - course.time)
   if (course.left === 0) {
     const reason = new DOMException('The last period is over', 'AbortError')
     job.cancel(reason)
     yield
     throw reason // in a critical section, which cancelling spares
   }
-  let finished = 0
   let index = 0
-  const start = new PeriodStart(() => finished = scheduler.now(), { scheduler }, () => {
+  const start = new PeriodStart(finished, false, { scheduler }, () => {
     // In the dispatcher, when the last budget has been charged to the period that ends.
     if (index === 0) {
       index = course.after(finished)

@@ -3862,12 +3862,14 @@ class Sleep extends Waitable {
   #entry = null
 
   /**
-   * @param {(scheduler: Scheduler) => number} timeOf @param {{ scheduler?: Scheduler }} options the one outside jobs
+   * @param {number} time host timestamp; ms from when it is waited for, if `isRelative` @param {boolean} isRelative
+   * @param {{ scheduler?: Scheduler }} options the one outside jobs
    * @param {() => void} [ring] what is done at the time; by default it is over
    */
-  constructor(timeOf, options, ring) {
+  constructor(time, isRelative, options, ring) {
     super()
-    this.timeOf = timeOf
+    this.time = time
+    this.isRelative = isRelative
     this.options = options
     this.ring = ring
   }
@@ -3876,7 +3878,7 @@ class Sleep extends Waitable {
   /** @param {Job | null} job */
   begin(job) {
     const scheduler = here(job === null ? this.options : undefined)
-    this.sleepUntil(scheduler, this.timeOf(scheduler))
+    this.sleepUntil(scheduler, this.isRelative ? scheduler.now() + this.time : this.time)
   }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {

@@ -1033,13 +1033,7 @@ class Messages {
 
 /** Waits for a time; over at once when it has come. */
 class Time extends Sleep {
-  /** @param {string} kind @param {number} time @param {any} options of the choice */
-  constructor(kind, time, options) {
-    super(scheduler => kind === 'timeout' ? scheduler.now() + time : time, options)
-    this.kind = kind
-    this.time = time
-  }
-  get name() { return `${this.kind}(${this.time})` }
+  get name() { return `${this.isRelative ? 'timeout' : 'until'}(${this.time})` }
   get mayBlock() { return this.time > -Infinity }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {
@@ -1275,9 +1269,9 @@ function branchOf(guard, place, options) {
   if (action !== undefined) check.callable(`${name}.action`, action)
   if (receive !== undefined) return endOf(`${name}.receive`, receive, false)
   if (send !== undefined) return endOf(`${name}.send`, send, true, guard.value)
-  if (timeout !== undefined) return new Time('timeout', check.notNegative(`${name}.timeout`, timeout), options)
-  if (until !== undefined) return new Time('until', anyNumber(`${name}.until`, until), options)
-  if (skip === true) return new Time('until', -Infinity, options)
+  if (timeout !== undefined) return new Time(check.notNegative(`${name}.timeout`, timeout), true, options)
+  if (until !== undefined) return new Time(anyNumber(`${name}.until`, until), false, options)
+  if (skip === true) return new Time(-Infinity, false, options)
   if (skip !== undefined) throw check.wrongType(`${name}.skip`, 'true', skip)
   if (when !== false && typeof wait?.then !== 'function') {
     throw check.wrongType(`${name}.wait`, 'a promise, a job or a waitable', wait)
@@ -1495,7 +1489,7 @@ function keepShapes() {
   const exchange = new Exchange(0, 'block', 'channel')
   const call = new Call('call', () => finish(undefined))
   kept.push(exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
-    new Choice([], [], false), new Time('until', 0, {}), new Turn({ name: '' }, '', () => {}))
+    new Choice([], [], false), new Time(0, false, {}), new Turn({ name: '' }, '', () => {}))
 }
 
 // --------------------------------------------------------------------------------------- 7 values as bytes
