@@ -1064,69 +1064,6 @@ function* visits(host, ...parts) {
   }
 }
 
-srp('a job whose level does not pass the ceiling does not start; one above it does', () => {
-  const { host, scheduler, trace } = world()
-  const r = new Resource({ name: 'r' })
-  scheduler.spawn(() => visits(host, 1, [r, 3], 1), { name: 'low', priority: 1, uses: [r] })
-  scheduler.spawn(() => visits(host, [r, 1]), { name: 'middle', priority: 2, release: 2, uses: [r] })
-  scheduler.spawn(() => visits(host, 1), { name: 'high', priority: 3, release: 3 })
-  host.run()
-  assertTrace(trace, `
-    0 release low
-    0 start low
-    2 release middle
-    3 release high
-    3 preempt low by=high
-    3 start high
-    4 finish high
-    4 resume low
-    5 preempt low by=middle
-    5 start middle
-    6 finish middle
-    6 resume low
-    7 finish low`)
-})
-
-// Under inheritance alone the high job would block twice, once on each lock, and be switched to four times.
-srp('a job is blocked at most once, before it starts', () => {
-  const { host, scheduler, trace } = world()
-  const [s1, s2] = [new Resource({ name: 's1' }), new Resource({ name: 's2' })]
-  scheduler.spawn(() => visits(host, [s2, 2], 1), { name: 'low', priority: 1, uses: [s2] })
-  scheduler.spawn(() => visits(host, [s1, 2], 1), { name: 'middle', priority: 2, release: 1, uses: [s1] })
-  const both = () => visits(host, [s1, 1], [s2, 1])
-  scheduler.spawn(both, { name: 'high', priority: 3, release: 1, uses: [s1, s2] })
-  host.run()
-  assertTrace(trace, `
-    0 release low
-    0 start low
-    1 release middle
-    1 release high
-    2 preempt low by=high
-    2 start high
-    4 finish high
-    4 start middle
-    7 finish middle
-    7 resume low
-    8 finish low`)
-})
-
-srp('resources taken crosswise do not deadlock', () => {
-  const { host, scheduler, trace } = world()
-  const [a, b] = [new Resource({ name: 'a' }), new Resource({ name: 'b' })]
-  scheduler.spawn(() => visits(host, [a, 1, [b, 2], 1]), { name: 'low', priority: 1, uses: [a, b] })
-  scheduler.spawn(() => visits(host, [b, 1, [a, 1]]), { name: 'high', priority: 2, release: 1, uses: [a, b] })
-  host.run()
-  assertTrace(trace, `
-    0 release low
-    0 start low
-    1 release high
-    4 preempt low by=high
-    4 start high
-    6 finish high
-    6 resume low
-    6 finish low`)
-})
-
 srp('a job declared while the resource is held raises the ceiling at once', () => {
   const { host, scheduler, trace } = world()
   const r = new Resource({ name: 'r' })
@@ -1164,33 +1101,6 @@ srp('raising the ceiling of an outer section counts inside an inner one', () => 
   }, { scheduler })
   host.run()
   assert.equal(log, ['above at 2', 'user at 4', 'other at 4'])
-})
-
-srp('under edf levels are relative deadlines: a job may be urgent and yet not pass', () => {
-  const { host, scheduler, trace } = world({ policy: edf })
-  const r = new Resource({ name: 'r' })
-  scheduler.spawn(() => visits(host, [r, 4]), { name: 'long', deadline: 12, uses: [r] })
-  scheduler.spawn(() => visits(host, [r, 1]), { name: 'user', deadline: 8, release: 2, uses: [r] })
-  scheduler.spawn(() => visits(host, 1), { name: 'equal level', deadline: 8, release: 3 })
-  scheduler.spawn(() => visits(host, 1), { name: 'above', deadline: 5, release: 1 })
-  host.run()
-  assertTrace(trace, `
-    0 release long
-    0 start long
-    1 release above
-    1 preempt long by=above
-    1 start above
-    2 finish above
-    2 release user
-    2 resume long
-    3 release equal level
-    5 preempt long by=user
-    5 start user
-    6 finish user
-    6 start equal level
-    7 finish equal level
-    7 resume long
-    7 finish long`)
 })
 
 srp('the test applies to a job that wakes, too', () => {
