@@ -3,42 +3,18 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { budget, preemptify } from '../rt.mjs'
 import { budgets } from './fixtures/preemptify/both-ways.mjs'
-import { randomProgram } from './fixtures/preemptify/random-source.mjs'
+import { evaluateLogged, functionsOf, outcomeOf, randomProgram } from './fixtures/preemptify/random-source.mjs'
 import { driveAsync } from './support/drive.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
 
-const MOST_EFFECTS = 3000
-
 /** Evaluates a program, whose functions log what they do. */
-function load({ source, names, isClass }) {
-  const effects = []
-  const log = value => {
-    if (effects.length === MOST_EFFECTS) throw new Error('it goes on for too long')
-    effects.push(value)
-    return value
-  }
-  async function* steps(n) {
-    try {
-      for (let i = 0; i < n; i++) yield log(i)
-    } finally {
-      log('closed')
-    }
-  }
-  const functions = isClass ? 'new Program()' : `{ ${names} }`
-  const result = `{ functions: ${functions}, evaluate: $source => eval($source) }`
-  return { effects, log, steps, ...new Function('log', 'steps', `${source}\nreturn ${result}`)(log, steps) }
+function load(program) {
+  const { result, ...logged } = evaluateLogged(program.source, `{ functions: ${functionsOf(program)}, evaluate: $source => eval($source) }`)
+  return { ...logged, ...result }
 }
 
 /** What it leaves behind when its first function is called. */
-async function outcome({ effects }, run) {
-  effects.length = 0
-  try {
-    const result = await run(3, 0)
-    return { result, effects: [...effects] }
-  } catch (error) {
-    return { error: `${error}`, effects: [...effects] }
-  }
-}
+const outcome = ({ effects }, run) => outcomeOf(effects, () => run(3, 0))
 
 /** A program with all of its functions rewritten. */
 function rewrite(program, { byEvaluate, budgeted }) {

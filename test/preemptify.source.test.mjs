@@ -3,45 +3,16 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../rt.mjs'
 import { budgets } from './fixtures/preemptify/both-ways.mjs'
-import { randomProgram } from './fixtures/preemptify/random-source.mjs'
+import { evaluateLogged, functionsOf, outcomeOf, randomProgram } from './fixtures/preemptify/random-source.mjs'
 import { driveAsync } from './support/drive.mjs'
 import { forSeeds } from './support/seeded.mjs'
 
-const MOST_EFFECTS = 3000
 const runtime = new URL('../rt.mjs', import.meta.url).href
 
-
-
-/** Evaluates a script inside of a function, with functions that log. @returns what `result` says */
-function evaluate(text, result) {
-  const effects = []
-  const log = value => {
-    if (effects.length === MOST_EFFECTS) throw new Error('it goes on for too long')
-    effects.push(value)
-    return value
-  }
-  async function* steps(n) {
-    try {
-      for (let i = 0; i < n; i++) yield log(i)
-    } finally {
-      log('closed')
-    }
-  }
-  return { effects, functions: new Function('log', 'steps', `${text}\nreturn ${result}`)(log, steps) }
-}
-
-const load = (text, { names, isClass }) => evaluate(text, isClass ? 'new Program()' : `{ ${names} }`)
+const load = (text, program) => evaluateLogged(text, functionsOf(program))
 
 /** What a program leaves behind when its first function is called: `run` calls it. */
-async function outcome({ effects, functions }, { names: [first] }, run) {
-  effects.length = 0
-  try {
-    const result = await run(functions[first], functions)
-    return { result, effects: [...effects] }
-  } catch (error) {
-    return { error: `${error}`, effects: [...effects] }
-  }
-}
+const outcome = ({ effects, result }, { names: [first] }, run) => outcomeOf(effects, () => run(result[first], result))
 
 const plainly = (fn, self) => fn.call(self, 3, 0)
 const asJob = limit => (fn, self) => driveAsync(preemptify(fn).call(self, 3, 0), { limit })
