@@ -665,16 +665,20 @@ ownership.run()
 
 const sections = suite('critical sections')
 
-sections('an arrival inside a section does not block its holder, and goes first after it', () => {
-  const { host, scheduler, trace } = plainWorld({ except: [] })
+/** An urgent job arrives when the holder has executed for 1 ms; sections of `parts` ms are closed one by one, with a point before each. */
+function assertProtected(...parts) {
+  const { host, scheduler, trace } = plainWorld({ except: [], slice: Infinity })
   const holder = scheduler.spawn(function* () {
-    const gate = seam.gate(holder, Infinity)
-    yield* execute(host, 3, 0.5)
+    const gates = parts.map(() => seam.gate(holder, Infinity))
+    for (const ms of parts) {
+      yield* execute(host, ms)
+      yield
+      gates.pop().close()
+    }
     yield
-    gate.close()
-    yield* execute(host, 2)
+    host.advance(1)
   }, { name: 'holder', deadline: 50 })
-  scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 5, release: 1 })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 9, release: 1 })
   host.run()
   assertTrace(trace, `
     0 release holder
@@ -687,7 +691,9 @@ sections('an arrival inside a section does not block its holder, and goes first 
     5 resume holder
     6 finish holder
     6 round start=5`)
-})
+}
+
+sections('an arrival inside a section does not block its holder, and goes first after it', () => assertProtected(4))
 
 sections('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
   const { host, scheduler, trace } = plainWorld({ except: [], round: 1, slice: Infinity })
@@ -726,34 +732,7 @@ sections('arrivals and wakes between the rounds of a section do not block its ho
     7 finish holder`)
 })
 
-sections('sections nest', () => {
-  const { host, scheduler, trace } = plainWorld({ except: [], slice: Infinity })
-  const holder = scheduler.spawn(function* () {
-    const outer = seam.gate(holder, Infinity)
-    const inner = seam.gate(holder, Infinity)
-    yield* execute(host, 2)
-    yield
-    inner.close()
-    yield* execute(host, 2)
-    yield
-    outer.close()
-    yield
-    host.advance(1)
-  }, { name: 'holder', deadline: 50 })
-  scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 9, release: 1 })
-  host.run()
-  assertTrace(trace, `
-    0 release holder
-    0 start holder
-    1 release urgent
-    4 preempt holder by=urgent
-    4 start urgent
-    5 finish urgent
-    5 round start=0
-    5 resume holder
-    6 finish holder
-    6 round start=5`)
-})
+sections('sections nest', () => assertProtected(2, 2))
 
 sections('they must be closed in the reverse order', () => {
   const { host, scheduler } = plainWorld({ except: [] })
