@@ -389,54 +389,61 @@ const KNOWN = new Set([edf.compare, fp.compare])
 
 // ------------------------------------------------------------------------------------------------- 3 heap
 
-/** A node of a heap: where it is inside, or null; the node above it; its subheaps; how many nodes its path to the right has. */
+/** A node of a heap: where it is inside, or null; the slot of its run, if it is the first of it; its neighbours there. */
 class HeapNode {
   constructor() {
     /** @type {any} */
     this.queue = null
+    this.slot = 0
     /** @type {any} */
-    this.above = null
+    this.before = null
     /** @type {any} */
-    this.left = null
-    /** @type {any} */
-    this.right = null
-    this.spine = 1
+    this.after = null
   }
 }
 
 /**
- * A stable priority queue: a leftist heap (Crane 1972), where no path to the right is longer than the one beside it, so that
- * each operation compares O(log n) nodes, and never more. A node that follows the one pushed last is put below it; so nodes
- * that come in order, as equals do, are a list, and cost one comparison whether ten are inside or a hundred thousand. The
- * first is compared with nothing until a second comes.
+ * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last extends its run,
+ * and costs one comparison; so nodes that come in order, as equals do, cost the same whether ten are inside or a hundred
+ * thousand. (A leftist heap of nodes took 12 us instead of 7 for a job among 100,000 of random deadlines: more to collect,
+ * and each comparison looks at two nodes. Node 20.)
  *
- * `order(a, b)` is negative if `a` goes first, and never 0; it does not change while both are inside.
+ * `order(a, b)` is negative if `a` goes first, and never 0; `key` follows it, as far as a number can: a node of a smaller key
+ * goes first. Neither changes while a node is inside.
  *
  * @template {HeapNode} N
  */
 class Heap {
   size = 0
-  /** @type {N | null} */
-  first = null
-  /** The node pushed last, while it is inside. @type {N | null} */
+  /** The first node of each run. @type {N[]} */
+  heads = []
+  /** Keys of these, side by side: comparing them looks at no node. @type {number[]} */
+  #keys = []
+  /** The node pushed last, or what was before it in its run. @type {N | null} */
   #last = null
 
-  /** @param {(a: N, b: N) => number} [order] by default that of a derived class */
-  constructor(order) {
+  /** @param {(a: N, b: N) => number} [order] by default that of a derived class @param {(node: N) => number} [key] */
+  constructor(order, key) {
     if (order !== undefined) this.order = order
+    if (key !== undefined) this.key = key
   }
 
   /** @param {N} a @param {N} b @returns {number} */
   order(a, b) { return 0 }
+  /** @param {N} node @returns {number} */
+  key(node) { return 0 }
+
+  /** @returns {N | null} */
+  get first() { return this.size === 0 ? null : this.heads[0] }
 
   /** @param {N} node */
   push(node) {
     const last = this.#last
-    if (last !== null && last.left === null && this.order(last, node) < 0) {
-      last.left = node
-      node.above = last
+    if (last !== null && this.order(last, node) < 0) {
+      last.after = node
+      node.before = last
     } else {
-      this.first = meld(this, this.first, node)
+      this.#place(this.heads.length, node, this.key(node))
     }
     node.queue = this
     this.#last = node
@@ -452,46 +459,58 @@ class Heap {
 
   /** @param {N} node @throws {Error} when it is not inside: somebody's state and queue have come apart */
   remove(node) {
-    if (node.queue !== this) throw new Error('removed from a queue that it is not in')
-    const { above } = node
-    const below = meld(this, node.left, node.right)
-    if (below !== null) below.above = above
-    if (above === null) {
-      this.first = below
-    } else {
-      if (above.left === node) above.left = below
-      else above.right = below
-      for (let up = above; up !== null && leans(up); up = up.above);
-    }
-    node.queue = node.above = node.left = node.right = null
-    node.spine = 1
-    if (this.#last === node) this.#last = null
+    const { queue, before, after, slot } = node
+    if (queue !== this) throw new Error('removed from a queue that it is not in')
+    node.queue = node.before = node.after = null
     this.size--
+    if (this.#last === node) this.#last = before
+    if (after !== null) after.before = before
+    if (before !== null) before.after = after
+    else if (after !== null) this.#place(slot, after, this.key(after))
+    else this.#close(slot)
   }
-}
 
-/** Puts the longer path to the left. @param {any} node @returns {boolean} whether that of the node has another length */
-function leans(node) {
-  const { left, right, spine } = node
-  const isRight = right !== null && (left === null || left.spine < right.spine)
-  if (isRight) {
-    node.left = right
-    node.right = left
+  /** Fills the slot of a run that has ended by the last one. @param {number} slot */
+  #close(slot) {
+    const node = /** @type {N} */ (this.heads.pop())
+    const key = /** @type {number} */ (this.#keys.pop())
+    if (slot < this.heads.length) this.#place(slot, node, key)
   }
-  node.spine = node.right === null ? 1 : node.right.spine + 1
-  return node.spine !== spine
-}
 
-/** Compares all before it changes any. @param {Heap<any>} heap @param {any} a @param {any} b @returns {any} one heap of two */
-function meld(heap, a, b) {
-  if (a === null || b === null) return a ?? b
-  const isFirst = heap.order(a, b) < 0
-  const first = isFirst ? a : b
-  const rest = meld(heap, first.right, isFirst ? b : a)
-  first.right = rest
-  rest.above = first
-  leans(first)
-  return first
+  /** Puts a run where it belongs, from a free slot on. @param {number} slot @param {N} node its first @param {number} key */
+  #place(slot, node, key) {
+    const heads = this.heads
+    while (slot > 0) {
+      const parent = (slot - 1) >> 2
+      if (!this.#precedes(node, key, parent)) break
+      this.#set(slot, heads[parent], this.#keys[parent])
+      slot = parent
+    }
+    for (;;) {
+      let child = 4 * slot + 1
+      const end = Math.min(child + 4, heads.length)
+      for (let other = child + 1; other < end; other++) {
+        if (this.#precedes(heads[other], this.#keys[other], child)) child = other
+      }
+      if (child >= end || this.#precedes(node, key, child)) break
+      this.#set(slot, heads[child], this.#keys[child])
+      slot = child
+    }
+    this.#set(slot, node, key)
+  }
+
+  /** @param {N} node @param {number} key @param {number} slot of another */
+  #precedes(node, key, slot) {
+    const other = this.#keys[slot]
+    return key < other || (key === other && this.order(node, this.heads[slot]) < 0)
+  }
+
+  /** @param {number} slot @param {N} node @param {number} key */
+  #set(slot, node, key) {
+    this.heads[slot] = node
+    this.#keys[slot] = key
+    node.slot = slot
+  }
 }
 
 // --------------------------------------------------------------------------------- errors and input checks
@@ -2179,7 +2198,7 @@ class Entry extends HeapNode {
 /** What is to happen, by time, then creation: of each kind apart. */
 class Timeline {
   lines = [REPLENISHMENT, ALARM, RELEASE, MISS].map(() =>
-    /** @type {Heap<Entry>} */ (new Heap((a, b) => a.key - b.key || a.order - b.order)))
+    /** @type {Heap<Entry>} */ (new Heap((a, b) => a.key - b.key || a.order - b.order, ({ key }) => key)))
   /** No entry is due earlier. */
   due = Infinity
   /** Entries that keep the process alive. */
@@ -2556,7 +2575,7 @@ class Pool extends HeapNode {
   constructor(dispatcher) {
     super()
     this.#dispatcher = dispatcher
-    this.#jobs = /** @type {Heap<Activation>} */ (new Heap((a, b) => dispatcher.compareAs(a, a, b, b)))
+    this.#jobs = /** @type {Heap<Activation>} */ (new Heap((a, b) => dispatcher.compareAs(a, a, b, b), a => dispatcher.keyOf(a)))
   }
 
   /** @param {Activation} a */
@@ -2662,7 +2681,8 @@ class Dispatcher extends Accounts {
 
     /** @type {Heap<Activation | Pool>} */
     this.ready = new Heap((a, b) =>
-      this.compareAs(a.standing, /** @type {Activation} */ (a.first), b.standing, /** @type {Activation} */ (b.first)))
+      this.compareAs(a.standing, /** @type {Activation} */ (a.first), b.standing, /** @type {Activation} */ (b.first)),
+    ({ standing }) => this.keyOf(standing))
     this.timeline = new Timeline(this)
     /** Wakers outside: while there are any, a closed scheduler is not deadlocked. */
     this.holds = 0
@@ -2687,6 +2707,13 @@ class Dispatcher extends Accounts {
   }
 
   // Order
+
+  /** What standings are compared by first, as a number. @param {Standing} standing */
+  keyOf({ band, job, ranked = job }) {
+    if (band !== 0) return -band * Infinity
+    if (!this.isKnown) return 0
+    return this.policy.compare === edf.compare ? ranked.absoluteDeadline : -ranked.priority
+  }
 
   /** @param {Standing} a @param {Standing} b */
   compareStandings(a, b) {

@@ -249,7 +249,7 @@ const RESOURCE = { ...NAMED, ceiling: anyNumber }
 /**
  * That a job may use a resource.
  *
- * @typedef {{ level: number, order: number, queue: any, above: any, left: any, right: any, spine: number }} Declaration
+ * @typedef {{ level: number, order: number, queue: any, slot: number, before: any, after: any }} Declaration
  */
 /**
  * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or
@@ -336,7 +336,7 @@ export class Resource {
     }
     if (this.#declarations.has(job)) return
     this.#scheduler = scheduler
-    const declaration = { level, order: this.#declared++, queue: null, above: null, left: null, right: null, spine: 1 }
+    const declaration = { level, order: this.#declared++, queue: null, slot: 0, before: null, after: null }
     this.#declarations.set(job, declaration)
     this.#highest.push(declaration)
     this.#gate?.raise(this.ceiling)

@@ -26,13 +26,11 @@ export const isAwaited = ({ timeline, loop, hasWork }) => timeline.refs > 0 || l
 function orderedPairs(heap) {
   const pairs = []
   const nodes = new Set()
-  const rest = heap.first === null ? [] : [heap.first]
-  for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
-    nodes.add(node)
-    for (const below of [node.left, node.right]) {
-      if (below === null) continue
-      pairs.push([node, below])
-      rest.push(below)
+  for (const [slot, head] of heap.heads.entries()) {
+    if (slot > 0) pairs.push([heap.heads[(slot - 1) >> 2], head])
+    for (let node = head; node !== null; node = node.after) {
+      nodes.add(node)
+      if (node.after !== null) pairs.push([node, node.after])
     }
   }
   return { nodes, pairs }
