@@ -6391,6 +6391,8 @@ function hoist(id) {
  * @typedef {[number, number, number, Text, number]} Edit
  */
 
+const NAME_PART = /[^\s!-#%-/:-@[\]^`{-~]/
+
 const BODY_EDGE = 1
 const STATEMENT_EDGE = 2
 const EXPRESSION_EDGE = 3
@@ -6441,8 +6443,11 @@ function piecesOf(source, { edits, from, to }) {
     if (at > to || (at === to && rank > 0)) break
     if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
     append(pieces, from, cut(source, from, at))
-    if (isArray(text)) for (let i = 0; i < text.length; i++) append(pieces, text[i])
-    else append(pieces, text)
+    const texts = isArray(text) ? text : [text]
+    // Minified code has no space before a parenthesis: `return(a)=>b`.
+    const isGlued = at > from && rank > 0 && matches(/^[\w$]/, /** @type {string} */ (texts[0])) && matches(NAME_PART, source[at - 1])
+    if (isGlued) append(pieces, ' ')
+    for (let i = 0; i < texts.length; i++) append(pieces, texts[i])
     from = next
   }
   append(pieces, from, cut(source, from, to))
@@ -6742,7 +6747,20 @@ function preemptify(fn, options = {}) {
  * @property {string[]} helpers declarations around it
  * @property {Links} links
  * @property {boolean} isVisible whether `evaluate` sees the function by its name
- * @property {Set<Node>} written calls that may yield, and optional links that have other texts
+ * @property {{ has(node: Node): any, add(node: Node): any }} written calls that may yield, statements that begin with a point,
+ *   and optional links that have other texts
+ * @property {Style} style
+ */
+
+/**
+ * What differs between the text of a function and that of a module.
+ *
+ * @typedef {object} Style
+ * @property {string} left the points of the budget
+ * @property {string} count a variable that counts them
+ * @property {(key: string) => string} helper what calls one
+ * @property {(node: Node) => boolean} isQuick whether a call leaves the budget alone
+ * @property {(text: string) => string} spell
  */
 
 /**
@@ -6870,8 +6888,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
     helpers: [],
     links,
     isVisible: false,
-    written: emptySet()
+    written: emptySet(),
+    style: {
+      left: '',
+      count: 'left',
+      helper: key => draft.our + key,
+      isQuick: ({ start }) => startsWith(source, 'Math.', start),
+      spell: text => text
+    }
   }
+  draft.style.left = `${draft.our}budget.left`
   for (const key in provided) bind(draft, key, provided[key])
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
 }
@@ -6919,16 +6945,17 @@ function variable({ our, variables }, key) {
 
 // Edits
 
-/** @param {Draft} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
+/** What an edit is added to: a draft, or a list of them. @typedef {{ edits: Edit[] }} Draftlike */
+/** @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
 const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
-/** @param {Draft} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
+/** @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
 const enclose = (draft, from, to, rank, before, after) => {
   insert(draft, from, rank, to, before)
   insert(draft, to, -rank, from, after)
 }
-/** @param {Draft} draft @param {number} from @param {number} to @param {string} text */
+/** @param {Draftlike} draft @param {number} from @param {number} to @param {Text} text */
 const replace = (draft, from, to, text) => insert(draft, from, REPLACES, to, text, to)
-/** @param {Draft} draft @param {number} from @param {number} to @returns {Range} */
+/** @param {Draftlike} draft @param {number} from @param {number} to @returns {Range} */
 const range = ({ edits }, from, to) => ({ edits, from, to })
 /** @param {Draft} draft @param {number} from @param {number} to */
 const edited = (draft, from, to) => print(draft.source, range(draft, from, to))
@@ -7067,8 +7094,8 @@ function isInWith(node, own) {
  *
  * @param {Draft} draft @param {Node} node @param {Node} own
  */
-const pointIn = ({ options, our }, node, own) => options.budgeted === false ? 'yield;'
-  : `if (--${isInWith(node, own) ? 'super.' : ''}${our}budget.left <= 0) yield;`
+const pointIn = ({ options, style: { left, spell } }, node, own) => options.budgeted === false ? 'yield;'
+  : spell(`if (--${isInWith(node, own) ? 'super.' : ''}${left} <= 0) yield;`)
 
 /** @param {Node} node of any kind @returns {boolean} whether it is a statement, and but a chain that ends with a call */
 function isCallStatement({ type, start, expression }) {
@@ -7082,7 +7109,7 @@ const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type ===
 
 /** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
 const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
-  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node) || isCallStatement(node)
+  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
 
 /**
  * Plans the body of a function: points where the body of a loop begins and before statements that are calls, delegated
@@ -7091,7 +7118,7 @@ const staysInPlace = ({ written }, node) => written.has(node) || node.facts || n
  * @param {Draft} draft @param {Node} own
  */
 function planBody(draft, own) {
-  const { source, our } = draft
+  const { source, our, written } = draft
   const { facts } = own
   const { from } = bodyOf(source, own)
   /** Where expressions begin statements; with a parenthesis the line before would go on. @type {Set<number>} */
@@ -7100,6 +7127,7 @@ function planBody(draft, own) {
     const { start, end } = statement
     if (!isCallStatement(statement)) return isInList(statement) && listed.add(start)
     const point = pointIn(draft, statement, own)
+    written.add(statement)
     if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
     else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
   })
@@ -7131,13 +7159,14 @@ function planLoop(draft, loop, own) {
   const { start, end } = loop.body
   const point = pointIn(draft, loop.body, own)
   if (loop.await) planForAwait(draft, loop)
-  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, ` ${point}`)
-  else enclose(draft, start, end, BODY_EDGE, `{ ${point} `, ' }')
+  const { spell } = draft.style
+  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
+  else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
 }
 
 /** Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop. @param {Draft} draft @param {Node} loop */
 function planForAwait(draft, loop) {
-  const { source, our } = draft
+  const { source, our, style: { helper, spell } } = draft
   const { start, end, left, right, body } = loop
   const open = seek(source, '(', start)
   const of = seek(source, 'of', left.end)
@@ -7146,13 +7175,13 @@ function planForAwait(draft, loop) {
   const step = `${our}step`
   const error = `${our}error`
   enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
-    [`{ const ${iterator} = ${our}iterate(`, range(draft, pastSpace(source, of + 2), close), `); let ${step}; try { `],
-    ` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
-      `finally { if (${step}) yield ${iterator}.return() } }`)
-  replace(draft, start, close + 1, `for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`)
+    [spell(`{ const ${iterator} = ${helper('iterate')}(`), range(draft, pastSpace(source, of + 2), close), spell(`); let ${step}; try { `)],
+    spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
+      `finally { if (${step}) yield ${iterator}.return() } }`))
+  replace(draft, start, close + 1, spell(`for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`))
   // An object pattern at the beginning of a statement would be a block.
-  enclose(draft, body.start, body.end, BODY_EDGE,
-    [`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`, range(draft, pastSpace(source, open + 1), of), ` = ${step}.value; `], ' }')
+  enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
+    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
 }
 
 /** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
@@ -7184,7 +7213,7 @@ const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `$
  * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
  */
 function chunk(draft, loop, own) {
-  const { source, our, options } = draft
+  const { source, options, style: { left, helper, isQuick, spell } } = draft
   const { type, start, end, init, test, body } = loop
   if (options.budgeted === false || loop.left || isInWith(loop, own)) return false
   let hasCalls = false
@@ -7194,10 +7223,10 @@ function chunk(draft, loop, own) {
   let hasExits = false
   const stays = some(loop, node => {
     if (node !== loop && staysInPlace(draft, node)) return true
-    const isMath = startsWith(source, 'Math.', node.start) // which leaves the budget alone
-    const { type } = node
-    hasCalls ||= (LISTS[type] === 'calls' || type === 'ImportExpression') && !isMath
-    hasMembers ||= type === 'MemberExpression' ? !node.computed && !isMath : matches(/^(?:Array|Object|TemplateL)/, type)
+    const { type, object, computed } = node
+    hasCalls ||= type === 'ImportExpression' || (LISTS[type] === 'calls' && !isQuick(node))
+    hasMembers ||= type === 'MemberExpression' ? !computed && !(object.name === 'Math' && object.variable === null)
+      : matches(/^(?:Spread|ArrayP|ObjectP|TemplateL)/, type)
     hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
   })
   if (stays) return false
@@ -7206,23 +7235,22 @@ function chunk(draft, loop, own) {
   const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
   const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
   const testTo = !test ? testFrom : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
-  const left = `${our}budget.left`
-  const count = variable(draft, 'left')
+  const count = variable(draft, draft.style.count)
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-  const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; if (${our}over()) yield; ${count} = 0;`]
+  const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; if (${helper('over')}()) yield; ${count} = 0;`]
     : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-        `if (${our}over()) yield;`]
+        `if (${helper('over')}()) yield;`]
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, `${isFor ? '' : 'for (;'};) { ${begin}` +
-    `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`)
-  enclose(draft, testFrom, testTo, BODY_EDGE, opening, closing)
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${begin}` +
+    `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
+  enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, `;${stop} if (${count} > 0) break; ${pause} ` +
-    `if (${left} < 1) ${left} = 1; ${left}++ }`)
+  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break; ${pause} ` +
+    `if (${left} < 1) ${left} = 1; ${left}++ }`))
   return true
 }
 
@@ -7513,7 +7541,7 @@ function guard(draft, own) {
   const { variables } = own.facts.scope
   const statements = own.expression ? [] : pick(own.body.body, isNoDirective)
   /** What is not to be done twice, or to another variable. @param {Node} node */
-  const isHazard = node => staysInPlace(draft, node) ||
+  const isHazard = node => staysInPlace(draft, node) || isCallStatement(node) ||
     matches(/^(?:(?:Assignment|Update)Expression|VariableDeclaration|CatchClause)$/, node.type)
   // What the body declares means something else in what begins the call.
   let beyond = Infinity
@@ -7799,14 +7827,6 @@ const QUICK_METHOD = /* @__PURE__ */ new RegExp('^(?:charAt|charCodeAt|codePoint
   '[gs]et(?:Ui|I)nt(?:8|16|32)|[gs]etFloat(?:32|64)|isArray|subarray)$')
 /** Methods of the engine that call back. */
 const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|sort|toSorted|from|replace\w*)$/
-/** What may stand between a callee and its arguments, or an object and its member. */
-const GAP = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|\))*/y
-/** What stands before the parameters of a function without a name. */
-const FUNCTION_HEAD = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|async|function|\*)*/y
-
-/** What a block begins with, a static one too. */
-const BRACE = /(?:static(?:\s+|\/\/.*|\/\*[^]*?\*\/)*)?\{/y
-
 /** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
 const DEAREST = 300
 /** How much longer than its source a text may become. */
@@ -7834,6 +7854,17 @@ const HELPERS = {
   d: 'drive',
   z: 'prototypeOf',
   m: 'named'
+}
+
+/** Without spaces, but between words. @param {string} text */
+function terse(text) {
+  const words = split(text, ' ')
+  let result = words[0]
+  for (let i = 1; i < words.length; i++) {
+    const isBetween = matches(/[\w$]$/, words[i - 1]) && matches(/^[\w$]/, words[i])
+    result += isBetween ? ` ${words[i]}` : words[i]
+  }
+  return result
 }
 
 /** @param {Node} node */
@@ -8137,8 +8168,15 @@ function printModule(source, tree, plans, runtime, url) {
   }
   const left = `${our}b.left`
   const point = `if(--${left}<=0)yield;`
-  /** What a guard must not hold. */
   const written = { has: (/** @type {Node} */ node) => node.call && isPreempted(node.call) }
+  /** @type {Style} */
+  const style = {
+    left,
+    count: 'l',
+    helper: key => helper(key === 'over' ? 'v' : 'i'),
+    isQuick: node => node.type !== 'TaggedTemplateExpression' && kindOf(node) === '',
+    spell: terse
+  }
 
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
@@ -8154,10 +8192,10 @@ function printModule(source, tree, plans, runtime, url) {
     plan.inner = inOrder(childEdits(plan, true))
     if (plan.isLong) inOrder(twinEdits(plan, childEdits(plan, true, plan.edits)))
   }
-  const head = headOf()
+  const head = prologue()
   const { plain } = plans[0]
   const at = placeOfHead()
-  insert(plain, at, BODY_EDGE / 2, Infinity, head)
+  insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
   /** @type {number[]} */
   const kept = []
   const text = print(source, { edits: inOrder(plain), from: 0, to: source.length }, kept)
@@ -8168,7 +8206,7 @@ function printModule(source, tree, plans, runtime, url) {
     return isScript ? afterDirectives(tree.body, hashbang) : hashbang
   }
 
-  function headOf() {
+  function prologue() {
     let result = isScript ? `var ${our}p=${STAND_IN};`
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
@@ -8181,28 +8219,9 @@ function printModule(source, tree, plans, runtime, url) {
 
   // ------------------------------------------------------------------------------------------------ edits
 
-  /** @param {Edit[]} edits @param {number} at @param {number} rank @param {number} other @param {any} text */
-  function insert(edits, at, rank, other, text, to = at) {
-    // Minified code has no space before a parenthesis: `return(a)=>b`.
-    const glues = rank > 0 && matches(/^[\w$]/, isArray(text) ? text[0] : text) && matches(/[^\s!-#%-/:-@[\]^`{-~]/, source[at - 1] ?? '')
-    append(edits, [at, rank, other, glues ? list([' '], isArray(text) ? text : [text]) : text, to])
-  }
-
-  /** @param {Edit[]} edits @param {number} at @param {number} to @param {any} text */
-  function replace(edits, at, to, text) {
-    insert(edits, at, REPLACES, to, text, to)
-  }
-
-  /** @param {RegExp} pattern @param {number} at */
-  function skip(pattern, at) {
-    pattern.lastIndex = at
-    matches(pattern, source)
-    return pattern.lastIndex
-  }
-
-  /** @param {number} at @returns {number} */
+  /** After what may stand between a callee and its arguments, or an object and its member. @param {number} at */
   function gap(at) {
-    return skip(GAP, at)
+    return pastSpace(source, pastParentheses(source, at))
   }
 
   /** Behind the directives of a list of statements. @param {Node[]} body @param {number} start */
@@ -8229,7 +8248,7 @@ function printModule(source, tree, plans, runtime, url) {
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits: own, from: start, to: end }
     if (!isLong) {
-      if (own.length) replace(edits, start, end, [asItIs])
+      if (own.length) replace({ edits }, start, end, [asItIs])
       return
     }
     const isDual = facts.isAsync || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
@@ -8240,25 +8259,25 @@ function printModule(source, tree, plans, runtime, url) {
     if (node.type === 'FunctionDeclaration') {
       const name = id ? id.name : `${twin}f`
       if (!id) { // export default function () {}
-        const open = paramsOf(node)
-        insert(own, open, REPLACES, open, ` ${name}`)
+        const open = headOf(source, node).from
+        insert({ edits: own }, open, REPLACES, open, ` ${name}`)
         inOrder(own)
-        replace(edits, parent.start, start, `export{${name} as default};`)
+        replace({ edits }, parent.start, start, `export{${name} as default};`)
       }
       const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
       const made = plan.isTail ? [] : list(['function*', twin], twinOf(plan))
-      replace(edits, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], entryOf(plan)) : []))
+      replace({ edits }, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], entryOf(plan)) : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
-      const at = block ? afterDirectives(block.body, skip(BRACE, block.start)) : placeOfHead()
+      const at = block ? afterDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : plan.entry ? `,${plan.entry}` : ''
       // In a block it stands before what a guard, which is printed elsewhere, begins with.
-      insert(edits, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
+      insert({ edits }, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
         `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
       return
     }
     const entry = plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
     if (isInClass) {
-      if (own.length) replace(edits, start, end, [asItIs])
+      if (own.length) replace({ edits }, start, end, [asItIs])
       const { key, static: isStatic } = parent
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return
@@ -8268,7 +8287,7 @@ function printModule(source, tree, plans, runtime, url) {
       const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], twinOf(plan))) : list(['function*'], twinOf(plan))
       const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], entryOf(plan))) : entry
       const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : begin.length ? list([','], begin) : [])
-      insert(edits, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
+      insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
     }
     const name = isObjectMethod || id ? '' : /** @type {string} */ (inferredName(node))
@@ -8296,7 +8315,7 @@ function printModule(source, tree, plans, runtime, url) {
       result = registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
     }
     if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
-    replace(edits, start, end, result)
+    replace({ edits }, start, end, result)
 
     /** @param {any[]} fn @param {any[]} made @param {any[]} more */
     function registering(fn, made, more) {
@@ -8336,11 +8355,6 @@ function printModule(source, tree, plans, runtime, url) {
     const all = []
     for (let i = 0; i < lists.length; i++) for (let k = 0; k < lists[i].length; k++) append(all, lists[i][k])
     return all
-  }
-
-  /** Where its parameters begin. @param {Node} node no arrow function */
-  function paramsOf(node) {
-    return skip(FUNCTION_HEAD, node.id ? node.id.end : node.start)
   }
 
   /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
@@ -8384,36 +8398,33 @@ function printModule(source, tree, plans, runtime, url) {
     const { body } = node
     /** Variables of its own. */
     const variables = emptySet()
-    /** @param {string} key */
-    const variable = key => {
-      variables.add(our + key)
-      return our + key
-    }
+    /** @type {Draft} */
+    const draft = /** @type {any} */ ({ source, edits, our, variables, written, options: {}, style })
     /** Chains that are rewritten already. */
     const chains = emptySet()
-    const suffix = () => isTail ? '' : `)===${our}b?yield ${helper('q')}():${variable('r')})`
-    const prefix = () => isTail ? '' : `((${variable('r')}=`
+    const suffix = () => isTail ? '' : `)===${our}b?yield ${helper('q')}():${variable(draft, 'r')})`
+    const prefix = () => isTail ? '' : `((${variable(draft, 'r')}=`
     for (let i = 0; i < calls.length; i++) printCall(calls[i])
     for (let i = 0; i < facts.awaits.length; i++) {
       const { start, end } = facts.awaits[i]
       if (start < body.start) continue
-      insert(edits, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
-      insert(edits, end, -EXPRESSION_EDGE, start, '))')
+      insert(draft, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
+      insert(draft, end, -EXPRESSION_EDGE, start, '))')
       guardStatement(facts.awaits[i])
     }
     for (let i = 0; i < facts.loops.length; i++) {
-      if (facts.loops[i].start > body.start) printLoop(facts.loops[i], i)
+      if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
     }
     const isBlock = body.type === 'BlockStatement'
     const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
     const list = listOf(variables)
     if (isTail) {
       const declared = list.length ? `let ${join(list, ',')};` : ''
-      insert(edits, begin, BODY_EDGE, Infinity, isBlock ? (declared && begin > body.start + 1 ? ';' : '') + declared : `${declared}return `)
+      insert(draft, begin, BODY_EDGE, Infinity, isBlock ? (declared && begin > body.start + 1 ? ';' : '') + declared : `${declared}return `)
       return edits
     }
     const entering = plan.guards ? `if(${our}s!==${our}b){${point}` : point
-    insert(edits, begin, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
+    insert(draft, begin, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
       (list.length ? `let ${join(list, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
       entering + (isBlock ? '' : 'return '))
     return edits
@@ -8425,25 +8436,25 @@ function printModule(source, tree, plans, runtime, url) {
       if (target && kind === 'call' && target.isDirect && target.isLong && !node.optional && callee.start === start && source[callee.end] === '(') {
         const begins = target.isTail || target.guards !== null
         guardStatement(node)
-        insert(edits, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
-        insert(edits, end, -EXPRESSION_EDGE, start, (begins ? '' : ')') + suffix())
+        insert(draft, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
+        insert(draft, end, -EXPRESSION_EDGE, start, (begins ? '' : ')') + suffix())
         return
       }
       guardStatement(node)
       if (kind === 'new') {
         const open = gap(callee.end)
-        insert(edits, start, EXPRESSION_EDGE, end, `${prefix()}${helper('n')}(`, start + 3)
+        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${helper('n')}(`, start + 3)
         if (open < end && source[open] === '(') {
-          replace(edits, open, open + 1, ',[')
-          replace(edits, end - 1, end, '])')
-        } else insert(edits, end, -REPLACES, start, ',[])')
-        insert(edits, end, -EXPRESSION_EDGE, start, suffix())
+          replace(draft, open, open + 1, ',[')
+          replace(draft, end - 1, end, '])')
+        } else insert(draft, end, -REPLACES, start, ',[])')
+        insert(draft, end, -EXPRESSION_EDGE, start, suffix())
         return
       }
       if (kind === 'tag') {
-        insert(edits, start, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
-        insert(edits, node.quasi.start, -EXPRESSION_EDGE, start, ')')
-        insert(edits, end, -EXPRESSION_EDGE, start, suffix())
+        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, ')')
+        insert(draft, end, -EXPRESSION_EDGE, start, suffix())
         return
       }
       const chain = chainOf(node)
@@ -8468,15 +8479,15 @@ function printModule(source, tree, plans, runtime, url) {
       const open = gap(callee.end)
       const from = begin < 0 ? start : begin
       if (kind === 'call') {
-        insert(edits, from, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
-        replace(edits, open, open + 1, ')(')
+        insert(draft, from, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        replace(draft, open, open + 1, ')(')
       } else {
         const receiver = printReceiver(callee, begin)
-        insert(edits, from, EXPRESSION_EDGE, end, `${prefix()}${helper('a')}(${enter}(`)
-        replace(edits, open, open + 1, `),${receiver},[`)
-        replace(edits, end - 1, end, '])')
+        insert(draft, from, EXPRESSION_EDGE, end, `${prefix()}${helper('a')}(${enter}(`)
+        replace(draft, open, open + 1, `),${receiver},[`)
+        replace(draft, end - 1, end, '])')
       }
-      insert(edits, end, -EXPRESSION_EDGE, from, suffix())
+      insert(draft, end, -EXPRESSION_EDGE, from, suffix())
     }
 
     /** @param {Node} member @param {number} begin @returns {string} what is `this` */
@@ -8489,14 +8500,14 @@ function printModule(source, tree, plans, runtime, url) {
       const receiver = objectOf(member)
       const dot = gap(object.end)
       if (begin === dot) return receiver // an optional link has put it there
-      insert(edits, begin < 0 ? member.start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
-      insert(edits, dot, -STATEMENT_EDGE, member.start, ')')
+      insert(draft, begin < 0 ? member.start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
+      insert(draft, dot, -STATEMENT_EDGE, member.start, ')')
       return receiver
     }
 
     /** What holds the object of a member, until that is called: another call in its brackets may need one, too. @param {Node} member */
     function objectOf({ property, computed, start }) {
-      return variable(!computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
+      return variable(draft, !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
     }
 
     /** @param {Node} chain */
@@ -8519,23 +8530,23 @@ function printModule(source, tree, plans, runtime, url) {
         const from = begin < 0 ? start : begin
         if (isMember(link)) {
           const object = objectOf(link)
-          insert(edits, from, EXPRESSION_EDGE, end, `((${object}=`)
-          insert(edits, at, STATEMENT_EDGE, end, `)==null?void 0:`)
-          replace(edits, at, at + 2, source[gap(at + 2)] === '[' ? object : `${object}.`)
+          insert(draft, from, EXPRESSION_EDGE, end, `((${object}=`)
+          insert(draft, at, STATEMENT_EDGE, end, `)==null?void 0:`)
+          replace(draft, at, at + 2, source[gap(at + 2)] === '[' ? object : `${object}.`)
         } else {
           const open = gap(at + 2)
           const isMethod = isMember(inner)
-          const callee = variable('f')
-          insert(edits, from, EXPRESSION_EDGE, end, `((${callee}=`)
+          const callee = variable(draft, 'f')
+          insert(draft, from, EXPRESSION_EDGE, end, `((${callee}=`)
           const receiver = isMethod ? printReceiver(inner, begin) : ''
           const enter = helper(call?.isAwaited ? 'w' : 'e')
-          insert(edits, at, STATEMENT_EDGE, end, ')==null?void 0:')
-          insert(edits, at, EXPRESSION_EDGE, link.end, `${prefix()}${isMethod ? `${helper('a')}(${enter}(${callee}),${receiver},[` : `${enter}(${callee})(`}`)
-          replace(edits, at, open + 1, '')
-          if (isMethod) replace(edits, link.end - 1, link.end, '])')
-          insert(edits, link.end, -EXPRESSION_EDGE, at, suffix())
+          insert(draft, at, STATEMENT_EDGE, end, ')==null?void 0:')
+          insert(draft, at, EXPRESSION_EDGE, link.end, `${prefix()}${isMethod ? `${helper('a')}(${enter}(${callee}),${receiver},[` : `${enter}(${callee})(`}`)
+          replace(draft, at, open + 1, '')
+          if (isMethod) replace(draft, link.end - 1, link.end, '])')
+          insert(draft, link.end, -EXPRESSION_EDGE, at, suffix())
         }
-        insert(edits, end, -STATEMENT_EDGE, from, ')')
+        insert(draft, end, -STATEMENT_EDGE, from, ')')
         begin = at
       }
     }
@@ -8548,104 +8559,7 @@ function printModule(source, tree, plans, runtime, url) {
       if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.isGuarded === edits) return
       statement.isGuarded = edits
       const { type } = statement.parent
-      if (type === 'BlockStatement' || type === 'SwitchCase') insert(edits, statement.start, STATEMENT_EDGE, Infinity, ';')
-    }
-
-    /** @param {Node} loop @param {number} index */
-    function printLoop(loop, index) {
-      const { type, body } = loop
-      if (loop.await) return printForAwait(loop)
-      if (isChunkable(loop, index)) return printChunks(loop)
-      if (body.type === 'BlockStatement') insert(edits, body.start + 1, BODY_EDGE, body.end, point)
-      else {
-        insert(edits, body.start, BODY_EDGE, body.end, `{${point}`)
-        insert(edits, body.end, -BODY_EDGE, body.start, '}')
-      }
-    }
-
-    /** Whether nothing in a loop may yield, or keep one of its variables. @param {Node} loop @param {number} index */
-    function isChunkable(loop, index) {
-      const { type, start, end } = loop
-      if (type === 'ForOfStatement' || type === 'ForInStatement') return false
-      const isInside = (/** @type {Node} */ other) => other.start > start && other.end <= end
-      const { loops, awaits, functions } = facts
-      if (index + 1 < loops.length && isInside(loops[index + 1])) return false
-      return !find(calls, (/** @type {CallSite} */ { node }) => isInside(node)) && !find(awaits, isInside) && !find(functions, ({ node }) => isInside(node))
-    }
-
-    /** As in 8c. @param {Node} loop */
-    function printChunks(loop) {
-      const { type, start, end, test, update, body } = loop
-      let hasCalls = false
-      let hasMembers = false
-      let hasExits = false
-      some(loop, node => {
-        switch (node.type) {
-          case 'CallExpression': case 'NewExpression': case 'TaggedTemplateExpression':
-            if (kindOf(node) !== '' || node.type === 'TaggedTemplateExpression') hasCalls = true
-            break
-          case 'MemberExpression':
-            if (!node.computed && !(node.object.name === 'Math' && node.object.variable === null)) hasMembers = true
-            break
-          case 'SpreadElement': case 'ArrayPattern': case 'ObjectPattern': case 'TemplateLiteral':
-            hasMembers = true
-            break
-          case 'ReturnStatement': case 'ThrowStatement':
-            hasExits = true
-            break
-          case 'BreakStatement': case 'ContinueStatement':
-            if (node.label) hasExits = true
-        }
-        return false
-      })
-      const count = variable('l')
-      const settle = `if(${left}<0)${left}=${count};`
-      const check = hasCalls ? `(${count}=--${left})>0` : hasMembers ? `(${count}=${left}<0?${count}-1:0)>0` : `--${count}>0`
-      const begin = hasCalls ? '' : `${count}=${left};${left}=-1;${hasExits ? 'try{' : ''}`
-      const stop = hasCalls ? '' : hasExits ? `}finally{${settle}}` : settle
-      const pause = hasCalls ? `${count}=1;if(${helper('v')}())yield;${count}=0;` : `if(${helper('v')}())yield;`
-      const isDo = type === 'DoWhileStatement'
-      const isFor = type === 'ForStatement'
-      let label = ''
-      let first = loop
-      while (first.parent.type === 'LabeledStatement') {
-        first = first.parent
-        label = `${first.label.name}:${label}`
-      }
-      // for (init; test; update) body -> init is outside
-      const testFrom = test ? test.start : isFor ? secondPart(loop) : 0
-      const testTo = test ? test.end : testFrom
-      const opening = isDo ? '(' : !test ? check : hasCalls ? `(${count}<1||(` : `${check}&&(`
-      const closing = isDo ? `)&&${check}` : !test ? '' : hasCalls ? `)||!(${count}=1))&&${check}` : ')'
-      const from = isFor ? secondPart(loop) : start
-      insert(edits, from, STATEMENT_EDGE, end, `${isFor ? '' : 'for(;'};){${begin}${isDo ? `if(${check})` : ''}${label}${isFor ? 'for(;' : ''}`)
-      insert(edits, testFrom, BODY_EDGE, testTo, opening)
-      insert(edits, testTo, -BODY_EDGE, testFrom, closing)
-      replace(edits, first.start, start, '')
-      insert(edits, end, -STATEMENT_EDGE, start, `;${stop}if(${count}>0)break;${pause}if(${left}<1)${left}=1;${left}++}`)
-    }
-
-    /** Where the test of a `for` loop begins. @param {Node} loop */
-    function secondPart({ start, init }) {
-      if (init) return gap(init.end) + (init.type === 'VariableDeclaration' && source[init.end - 1] === ';' ? 0 : 1)
-      return skip(/(?:\s+|\/\/.*|\/\*[^]*?\*\/|for|\()*;/y, start)
-    }
-
-    /** @param {Node} loop */
-    function printForAwait({ left: target, right, body, start, end, parent }) {
-      const iterator = `${our}k`
-      const step = `${our}s`
-      const error = `${our}x`
-      let first = start
-      for (let around = parent; around.type === 'LabeledStatement'; around = around.parent) first = around.start
-      const isDeclared = target.type === 'VariableDeclaration'
-      insert(edits, first, STATEMENT_EDGE, end, [`{const ${iterator}=${helper('i')}(`, { edits, from: right.start, to: right.end }, `);let ${step};try{`])
-      insert(edits, end, -STATEMENT_EDGE, first,
-        `}catch(${error}){if(${step})yield ${iterator}.throw(${error});throw ${error}}finally{if(${step})yield ${iterator}.return()}}`)
-      replace(edits, start, body.start, `for(;${step}=(yield ${iterator}.next()).value;${step}=null)`)
-      insert(edits, body.start, BODY_EDGE, body.end,
-        [`{${isDeclared ? '' : '0,'}`, { edits, from: target.start, to: target.end }, `=${step}.value;${point}`])
-      insert(edits, body.end, -BODY_EDGE, body.start, '}')
+      if (type === 'BlockStatement' || type === 'SwitchCase') insert(draft, statement.start, STATEMENT_EDGE, Infinity, ';')
     }
   }
 }
