@@ -4881,7 +4881,6 @@ const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 const BRACKET = 0
 const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
 const CONDITIONAL = 4
-const COALESCENCE = 5
 const CONJUNCTION = 6
 const POWER = 15 // the stack's: it associates to the right, too
 const UNARY = 17
