@@ -2661,8 +2661,6 @@ class Dispatcher extends Accounts {
   #busyBefore = 0
   /** Whether a job ran in this round. */
   #ran = false
-  /** ms that a budget may cost at most */
-  #budgetCeiling
   /** @type {Activation[]} that failed in this round */
   #failures = []
   /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
@@ -2699,7 +2697,6 @@ class Dispatcher extends Accounts {
     this.gates = []
 
     this.loop = new EventLoop(this)
-    this.#budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
     this.#waiters = settings.closed ? new Set() : null
 
     /** Jobs not yet ended. */
@@ -3507,6 +3504,9 @@ class Dispatcher extends Accounts {
     if (a.waiting?.isRanked) a.extras.server?.pool.dependents.add(a)
   }
 
+  /** ms that a budget may cost at most. */
+  get #budgetCeiling() { return Math.min(this.slice / 10, this.round / 10, LONG_BUDGET) }
+
   /** How many points of the budget have been passed; 0 where the job has written nonsense. */
   #pointsPassed() {
     const { left } = budget // which is the job's to write
@@ -3596,7 +3596,6 @@ class Dispatcher extends Accounts {
     this.loop.stop()
     const { host } = this
     Object.assign(this, settings)
-    this.#budgetCeiling = Math.min(this.slice / 10, this.round / 10, LONG_BUDGET)
     this.#waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity
