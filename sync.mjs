@@ -49,9 +49,6 @@ const ACTING = { scheduler: check.scheduler }
 
 // ------------------------------------------------------------------------------------------------- 1 calls
 
-/** On which scheduler: outside jobs on that of `options`. @param {Job | null} job @param {{ scheduler?: Scheduler }} options */
-const actingFor = (job, { scheduler }) => here(job === null ? { scheduler } : undefined)
-
 /** Parameters of a job that works for another one, or for nobody. @param {Job | null} job @returns {any} */
 function onBehalfOf(job) {
   if (job === null) return {}
@@ -146,7 +143,7 @@ class Call extends Waitable {
   begin(job) {
     const { name, options } = this
     /** @type {Job} */
-    const child = actingFor(job, options)
+    const child = here(job === null ? options : undefined)
       .spawn(() => this[asCall](child), { ...onBehalfOf(job), name, uses: options.uses })
     this.#maker = this.#child = child
     const end = /** @type {Waitable} */ (Waitable.of(child))
