@@ -959,13 +959,13 @@ const NO_ARGUMENTS = []
 /** What the dispatcher knows of a job. `Job` is the handle that users hold. */
 class Activation extends HeapNode {
   /**
-   * @param {Dispatcher} dispatcher @param {number} id @param {ReturnType<parametersOf>} parameters @param {any} work
-   * @param {any} leaf @param {any[]} args
+   * @param {Dispatcher} dispatcher @param {ReturnType<parametersOf>} parameters @param {any} work @param {any} leaf
+   * @param {any[]} args @param {number} release
    */
-  constructor(dispatcher, id, parameters, work, leaf, args) {
+  constructor(dispatcher, parameters, work, leaf, args, release) {
     super()
     this.dispatcher = dispatcher
-    this.id = id
+    this.id = dispatcher.stats.jobs + 1
     this.parameters = parameters
     /** A Task, a function, or the iterator itself. */
     this.work = work
@@ -974,7 +974,7 @@ class Activation extends HeapNode {
     this.posted = false
     this.state = PENDING
 
-    this.release = 0
+    this.release = release
     this.deadline = Infinity
     this.priority = 0
     /** Raised when the job is rotated behind its equals. */
@@ -2773,9 +2773,8 @@ class Dispatcher extends Accounts {
     const parameters = isTask || options !== NO_OPTIONS ? parametersOf(options, isTask ? work : PLAIN_TASK) : PLAIN
     const priority = this.policy.priority === undefined ? parameters.priority : this.policy.priority(parameters)
 
-    const a = new Activation(this, this.stats.jobs + 1, isPlain(parameters) ? PLAIN : parameters, work, leaf, args)
     const now = this.read()
-    a.release = release ?? now
+    const a = new Activation(this, isPlain(parameters) ? PLAIN : parameters, work, leaf, args, release ?? now)
     a.deadline = parameters.deadline
     a.priority = priority
     a.limit = parameters.limit ?? this.budget
@@ -3360,7 +3359,7 @@ class Dispatcher extends Accounts {
    * us a job, 2.5 to 8 without (Node 20, bench/channels).
    */
   #keepShapes() {
-    const a = new Activation(this, 0, PLAIN, undefined, null, NO_ARGUMENTS)
+    const a = new Activation(this, PLAIN, undefined, null, NO_ARGUMENTS, 0)
     this.#shapes = [
       a, new BudgetTuner(), new Entry(this, 0, 0, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
     ]
@@ -4598,7 +4597,7 @@ function yieldAsync(dispatcher, options) {
     optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
   const signal = given === 'inherit' ? asker && signalOf(asker) : given
   const now = dispatcher.read()
-  const a = activate(dispatcher, CONTINUATION, undefined, null, now)
+  const a = new Activation(dispatcher, CONTINUATION, undefined, null, NO_ARGUMENTS, now)
   if (asker !== null) {
     a.deadline = asker.absoluteDeadline - now
     a.priority = asker.priority
@@ -4617,13 +4616,6 @@ function yieldAsync(dispatcher, options) {
   return promise
 }
 
-/** @param {Dispatcher} dispatcher @param {any} parameters @param {any} work @param {any} leaf @param {number} release */
-function activate(dispatcher, parameters, work, leaf, release) {
-  const a = new Activation(dispatcher, dispatcher.stats.jobs + 1, parameters, work, leaf, NO_ARGUMENTS)
-  a.release = release
-  return a
-}
-
 /** @param {Dispatcher} dispatcher @param {any} fn @param {any} options @returns {Job} */
 function postTask(dispatcher, fn, options) {
   refuseAsyncGenerator('fn', callable('fn', fn), fn)
@@ -4632,7 +4624,7 @@ function postTask(dispatcher, fn, options) {
   const own = priorityOf('priority', follows ? signal.priority : priority ?? 'user-visible')
 
   const now = dispatcher.read()
-  const a = activate(dispatcher, PLAIN, fn, UNSTARTED, now + delay)
+  const a = new Activation(dispatcher, PLAIN, fn, UNSTARTED, NO_ARGUMENTS, now + delay)
   a.posted = true
   a.deadline = deadline
   const { policy } = dispatcher
