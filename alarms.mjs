@@ -187,7 +187,7 @@ const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction'
  * @param {any} work @param {any} options
  * @returns {{ scheduler: Scheduler, activate: (time: number) => void }}
  */
-function activationOf(work, options) {
+function effectOf(work, options) {
   const body = seam.preemptible(work)
   if (typeof work === 'function' && !RELEASED.includes(body[Symbol.toStringTag])) {
     return { scheduler: here(options), activate: work }
@@ -210,7 +210,7 @@ function activationOf(work, options) {
  */
 export function after(ms, work, options = {}) {
   notNegative('ms', ms)
-  const { scheduler, activate } = activationOf(work, checked(options, ONCE))
+  const { scheduler, activate } = effectOf(work, checked(options, ONCE))
   return new Alarm(scheduler, scheduler.now() + ms, activate, () => undefined, options)
 }
 
@@ -226,7 +226,7 @@ export function after(ms, work, options = {}) {
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
-  const { scheduler, activate } = activationOf(work, checked(options, ONCE))
+  const { scheduler, activate } = effectOf(work, checked(options, ONCE))
   return new Alarm(scheduler, time, activate, () => undefined, options)
 }
 
@@ -246,7 +246,7 @@ export function at(time, work, options = {}) {
 export function every(period, work, options = {}) {
   interval('period', period)
   const { phase = period, count = Infinity, catchUp = 'skip' } = checked(options, REPEATED)
-  const { scheduler, activate } = activationOf(work, options)
+  const { scheduler, activate } = effectOf(work, options)
   const cycle = new Cycle(scheduler.now() + phase, period)
   let left = count
   const next = () => {
