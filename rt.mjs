@@ -17,14 +17,18 @@
  *
  *              spawn            arrive          dispatch
  *   (release)  ----->  pending  ----->  ready  <--------->  running  --finish-->  done, failed, cancelled
- *                                        ^  ^    dispatch    |  |
- *                                  woken |  | refresh  block |  | deplete
- *                                     waiting  depleted <----+--+
+ *                                       ^   ^                |   |
+ *                                 woken |   | refresh        |   | block
+ *                                       |   v                |   |
+ *                                       |  depleted <--deplete--+   |
+ *                                    waiting <-------------------+
+ *
+ * While its reservation has nothing left for it, a job is depleted where it would be ready.
  *
  * Invariants. Tests check 1 to 6 whenever a job goes on, and 7 to 9 over whole runs.
  *   1 At most one job is dispatched.
- *   2 A job is in exactly one of: the timeline, the ready queue, where the running job stays, or its reservation's node of
- *     it; a wait; ended.
+ *   2 A job is in exactly one of: the timeline; the ready queue; the pool of its reservation, which stands in that queue for
+ *     the first of them unless they are depleted; a wait; ended. The running job stays where it was ready.
  *   3 Ready order is total: band, policy, rotation, release, id.
  *   4 The ceiling stack is last in, first out, and its ceilings never fall towards the top.
  *   5 A job that passed the ceiling test never blocks on a resource.
