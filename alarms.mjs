@@ -1421,7 +1421,7 @@ export class Reservation extends Reserved {
    * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?: string,
    *   scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at all; `period`: ms, > 0;
    *   `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp, 'constant-bandwidth' under edf; `priority`:
-   *   default the rate, 1 / period; `depleted`: what its jobs do when nothing remains: run behind all others
+   *   default the rate, 1 / period; `depleted`: what its jobs do when nothing remains: run after all others
    *   ('background', default), 'wait' for the replenishment, or have the server's deadline 'postpone'd
    *   (constant-bandwidth only); `name`: for traces and errors
    * @throws {TypeError | RangeError} naming the parameter

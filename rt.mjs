@@ -285,7 +285,7 @@ function pacedPost(platform, scheduler, now, hidden) {
     }
     if (hidden()) return post(turn)
     request()
-    // Whoever waited for a job of the latest turn posts right behind it.
+    // Code that waited for a job of the latest turn posts right after it.
     const isNext = goesOn || time - ended <= 1
     if (!isNext) {
       const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
@@ -981,7 +981,7 @@ class Activation extends HeapNode {
     this.release = release
     this.deadline = Infinity
     this.priority = 0
-    /** Raised when the job is rotated behind its equals. */
+    /** Raised when the job is put after its equals. */
     this.stamp = 0
     /** Whose keys count: its own, its reservation's, or those of a job that waits for it. @type {Standing} */
     this.standing = this
@@ -1869,7 +1869,7 @@ function passPoints(generator, step) {
 
 /** How many calls a job may nest: recursion without end is to end by an error, not by the memory. */
 const MOST_CALLS = 2 ** 21
-/** How many calls may end, one behind the other, until that is taken for a preemption point: an error may end millions. */
+/** How many calls may end, one after the other, until that is taken for a preemption point: an error may end millions. */
 const MOST_ENDS = 64
 
 /** Has a job go on in a generator, or another iterator. @param {Activation} a @param {any} leaf */
@@ -3264,7 +3264,7 @@ class Dispatcher extends Accounts {
     this.report(error, null)
   }
 
-  /** Runs jobs until the round ends. @returns {boolean} whether it goes on in microtasks: see `accompany` */
+  /** Runs jobs until the round ends. @returns {boolean} whether it goes on in microtasks: see `#accompany` */
   work() {
     do {
       const a = this.#pick()
@@ -3289,7 +3289,7 @@ class Dispatcher extends Accounts {
 
   /**
    * The continuation of an async job runs in a microtask, when this stack is empty; so the round goes on in
-   * microtasks too, right behind it, until it is a generator's turn. And as on the platform, what awaits a task that
+   * microtasks too, right after it, until it is a generator's turn. And as on the platform, what awaits a task that
    * has ended runs before the next task: it may have a more important one to post.
    */
   async #accompany() {
@@ -3517,7 +3517,7 @@ class Dispatcher extends Accounts {
   }
 
   /**
-   * Charges the reservation of a job, and that by whose standing it ran: whoever lends it lends no more than he has
+   * Charges the reservation of a job, and that by whose standing it ran: a reservation lends no more than it has
    * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
    *
    * @param {Activation} a @param {number} ms @param {number} time
@@ -3837,8 +3837,7 @@ export class Scheduler {
  * @property {(job: Job) => Standing | null} standing a new object whenever its keys have changed; null while it is depleted
  * @property {(job: Job, ms: number, time: number, standing: Standing) => void} charge after every budget, with the standing
  *   by which the job ran
- * @property {Pool} pool of `seam.pool`, where its standings put all its jobs in the order of their own keys: one for all, or
- *   one each that has them
+ * @property {Pool} pool of `seam.pool`: those of its jobs that are ready by it alone, in the order of their own keys
  * @property {(job: Job, time: number) => void} ready the job has become ready: before its standing is asked for
  * @property {(job: Job, time: number) => void} rest the job waits
  * @property {number} [level] the preemption level of its jobs, instead of their own
