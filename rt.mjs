@@ -5162,7 +5162,7 @@ function read(source, type) {
   function quasi(node) {
     const from = end
     end = skip(TEMPLATE, from)
-    if (end === from) throw unexpected()
+    if (end === 0) throw unexpected()
     const tail = source[end - 1] === '`'
     append(node.quasis, { type: 'TemplateElement', start: from, end: end - (tail ? 1 : 2), parent, tail })
     next()
@@ -5246,6 +5246,7 @@ function read(source, type) {
         return classOf('ClassExpression')
       case '/': case '/=':
         end = skip(REGULAR_EXPRESSION, start)
+        if (end === 0) throw unexpected()
       // falls through
       case 'this': case 'super': case 'null': case 'true': case 'false': {
         const type = word === 'this' ? 'ThisExpression' : word === 'super' ? 'Super' : 'Literal'
