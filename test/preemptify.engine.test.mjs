@@ -299,6 +299,11 @@ random('replace and replaceAll', () => forSeeds(1000, ({ seed }) => {
         return super.exec(text)
       }
     }
+    class Replacing extends RegExp {
+      [Symbol.replace](text, by) {
+        return [text, by('own')].join()
+      }
+    }
     const pattern = random.pick([
       () => 'a', () => '', () => 'zz', () => 5, () => undefined,
       () => new RegExp(random.pick(['a', '', '(a)(x)?', '(?<first>a)b', '[^]', 'b|$', 'c*']), flags),
@@ -309,6 +314,7 @@ random('replace and replaceAll', () => forSeeds(1000, ({ seed }) => {
       },
       () => Object.assign(new RegExp('a', flags), { lastIndex: { valueOf() { watch.note('lastIndex'); return 1 } } }),
       () => new Pattern('a', flags),
+      () => new Replacing('a', flags),
       () => watch.watched('pattern', { [Symbol.replace]: (...args) => args.length, toString: () => 'b' }),
       () => new Proxy(/a/g, {})
     ])()

@@ -2,7 +2,7 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { corpus } from './corpus/index.mjs'
-import { randomProgram } from './fixtures/preemptify/random-source.mjs'
+import { evaluateLogged, functionsOf, randomProgram } from './fixtures/preemptify/random-source.mjs'
 import { driveAsync, preemptible } from './support/drive.mjs'
 import { internals } from './support/phases.mjs'
 import { forSeeds } from './support/seeded.mjs'
@@ -53,25 +53,13 @@ for (const [name, names] of Object.entries(left)) {
   corpora(`${name}: random programs`, () => forSeeds(60, async random => {
     const program = randomProgram(random)
     if (program.isClass) return
-    const load = () => {
-      const effects = []
-      const log = value => {
-        if (effects.length === 2000) throw new Error('it goes on for too long')
-        effects.push(value)
-        return value
-      }
-      async function* steps(n) {
-        for (let i = 0; i < n; i++) yield log(i)
-      }
-      const functions = new Function('log', 'steps', `${program.source}\nreturn { ${program.names} }`)(log, steps)
-      return { effects, functions, scope: { log, steps } }
-    }
+    const load = () => evaluateLogged(program.source, functionsOf(program))
     const [first] = program.names
     const original = load()
-    const expected = await outcome(original.functions[first], [3, 0], original.effects)
-    const { effects, functions, scope } = load()
+    const expected = await outcome(original.result[first], [3, 0], original.effects)
+    const { effects, result: functions, log, steps } = load()
     const calls = Object.fromEntries(program.names.map(name => [name, undefined]))
-    for (const name of program.names) calls[name] = preemptify(functions[name], { calls, scope })
+    for (const name of program.names) calls[name] = preemptify(functions[name], { calls, scope: { log, steps } })
     for (const limit of limits) {
       const actual = await outcome((...args) => driveAsync(calls[first](...args), { limit, budget }), [3, 0], effects)
       assert.ok(isDeepStrictEqual(actual, expected), `budget ${limit}: ${inspect(actual)}\n${inspect(expected)}\n${program.source}`)
