@@ -17,11 +17,11 @@
  *
  *              spawn            arrive          dispatch
  *   (release)  ----->  pending  ----->  ready  <--------->  running  --finish-->  done, failed, cancelled
- *                                       ^   ^                |   |
- *                                 woken |   | refresh        |   | block
- *                                       |   v                |   |
- *                                       |  depleted <--deplete--+   |
- *                                    waiting <-------------------+
+ *                                       ^   ^               |     |
+ *                                 woken |   | refresh       |     | block
+ *                                       |   v               |     |
+ *                                       | depleted <-deplete+     |
+ *                                    waiting <--------------------+
  *
  * While its reservation has nothing left for it, a job is depleted where it would be ready.
  *
