@@ -2775,7 +2775,7 @@ class Dispatcher extends Accounts {
     if (signal !== undefined) abortSignal('signal', signal)
     const isTask = work instanceof Task
     const parameters = isTask || options !== NO_OPTIONS ? parametersOf(options, isTask ? work : PLAIN_TASK) : PLAIN
-    const priority = this.policy.priority === undefined ? parameters.priority : this.policy.priority(parameters)
+    const priority = this.policy.priority?.(parameters) ?? parameters.priority
 
     const now = this.read()
     const a = new Activation(this, isPlain(parameters) ? PLAIN : parameters, work, leaf, args, release ?? now)
@@ -4630,8 +4630,7 @@ function postTask(dispatcher, fn, options) {
   const a = new Activation(dispatcher, PLAIN, fn, UNSTARTED, NO_ARGUMENTS, now + delay)
   a.posted = true
   a.deadline = deadline
-  const { policy } = dispatcher
-  a.priority = policy.priority === undefined ? own : policy.priority({ ...PLAIN, deadline, priority: own })
+  a.priority = dispatcher.policy.priority?.({ ...PLAIN, deadline, priority: own }) ?? own
   if (signal !== undefined) listen(a, signal, 'abort')
   if (follows) listen(a, signal, 'prioritychange')
   return dispatcher.launch(a, now)
