@@ -93,6 +93,29 @@ forms('every kind of function keeps its name, length and keys, its result, and h
   }
 })
 
+forms('a call that is returned out of a try, a guard with what comes with its function, many short calls, new of a parameter', async () => {
+  const { original, rewritten } = await modules(`
+    const unknown = [n => { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum }, n => { throw new Error(unknown[0](n)) }]
+    export function caught(n) { try { return unknown[1](n) } catch (error) { return error.message } }
+    export function counted(n) { if (n < 0) return n; const sum = unknown[0](n); return sum + arguments.length }
+    export const counts = n => counted(n, 2, 3)
+    const object = { k: 5, make() { return n => { if (n < this.k) return this.k; const sum = unknown[0](n); return sum + this.k } } }
+    export const low = n => object.make()(n - 9)
+    export const high = object.make()
+    function Made(n) { for (this.sum = 0; this.sum < n; this.sum++); }
+    export const made = (n, Class = Made) => new Class(n).sum
+    const double0 = n => n + 1
+    ${Array.from({ length: 12 }, (_, i) => `const double${i + 1} = n => double${i}(n) + double${i}(n)`).join('\n')}
+    export { double12 }
+  `)
+  for (const key of Object.keys(original)) {
+    let points = 0
+    const work = preemptify(rewritten[key])(9, undefined, 3)
+    assert.is(await driveAsync(work, { limit: 1, onPoint: () => points++ }), original[key](9, undefined, 3), key)
+    assert.ok(points > 1, `${key}: ${points} points`)
+  }
+})
+
 forms.run()
 
 const pieces = suite('pieces of programs')
