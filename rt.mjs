@@ -7923,6 +7923,7 @@ function planModule(tree, text) {
     const { node, facts } = plan
     plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync
   }
+  chooseForms(plans)
   for (let i = plans.length; i-- > 0;) plans[i].isTail = plans[i].isLong && isTail(plans[i])
   return plans
 }
@@ -8177,7 +8178,6 @@ function printModule(source, tree, plans, runtime, url) {
     if (plan.isLong && !plan.isTail && canGuard(plan)) plan.guards = guard(/** @type {any} */ ({ source, edits: plan.edits, written }), plan.node)
     if (plan.isTail || plan.guards) plan.entry = `${plan.twin}e`
   }
-  chooseForms(plans)
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
     plan.plain = inOrder(childEdits(plan, false))

@@ -33,6 +33,19 @@ export const sum = (list, from = first(list)) => { for (const x of list) from +=
   ])
 })
 
+reports('what is nested, in its place; and what would be printed too often, for its depth', () => {
+  assert.equal(told('const o = { get x() { f({ get y() { return g() } }) }, get z() { return h() } }'),
+    ['1:13 x: an accessor', '1:27 y: an accessor', '1:56 z: an accessor'])
+  assert.equal(told(`
+async function outer(list) {
+  async function inner(list) {
+    async function innermost(list) { for (const x of list) await list.step(x) }
+    for (const x of list) await innermost(x)
+  }
+  for (const x of list) await inner(x)
+}`), ['3:3 inner: nested too deep'])
+})
+
 reports('nothing of what is preemptible, or cannot run long', () => {
   assert.equal(told(`
 class A { x = 1; #y; all = new Map(); get x() { return this.#y } constructor() { this.x = 1 } run() { for (;;) this.run() } }
