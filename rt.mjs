@@ -4937,29 +4937,28 @@ function withoutEscapes(text) {
   return result + cut(text, from)
 }
 
+/** After what matches a sticky pattern. @param {RegExp} pattern @param {string} source @param {number} at */
+function past(pattern, source, at) {
+  pattern.lastIndex = at
+  matches(pattern, source)
+  return pattern.lastIndex
+}
+
 /** After white space and comments. @param {string} source @param {number} from @param {string} [type] */
 function pastSpace(source, from, type) {
   const space = type === 'module' ? SPACE_OF_MODULE : SPACE
-  /** @param {RegExp} pattern @param {number} at */
-  const past = (pattern, at) => {
-    pattern.lastIndex = at
-    matches(pattern, source)
-    return pattern.lastIndex
-  }
-  let at = past(space, from)
+  let at = past(space, source, from)
   while (space === SPACE && startsWith(source, '-->', at) && (from === 0 || matches(LINE_END, cut(source, from, at)))) {
-    at = past(SPACE, past(/.*/y, at))
+    at = past(SPACE, source, past(/.*/y, source, at))
   }
   return at
 }
 
 /** @param {string} source @param {number} at @returns {string} counted from 1, as editors do */
 function placeOf(source, at) {
-  let line = 1
-  let lineStart = 0
-  const ends = /\r\n|(?!.)[^]/g
-  for (let match; (match = exec(ends, source)) && ends.lastIndex <= at; line++) lineStart = ends.lastIndex
-  return `line ${line}, column ${at - lineStart + 1}`
+  const starts = linesOf(source)
+  const line = lineAt(starts, at)
+  return `line ${line + 1}, column ${at - starts[line] + 1}`
 }
 
 /** What a target is called. @type {any} */
@@ -5026,13 +5025,6 @@ function read(source, type) {
   const parts = []
   let size = 0
 
-  /** @param {RegExp} pattern @param {number} at @returns {number} */
-  function skip(pattern, at) {
-    pattern.lastIndex = at
-    matches(pattern, source)
-    return pattern.lastIndex
-  }
-
   /** Where the next token starts. */
   function afterSpace() {
     const at = codeAt(source, end) === 32 ? end + 1 : end
@@ -5043,7 +5035,7 @@ function read(source, type) {
   function next() {
     before = end
     start = afterSpace()
-    end = skip(ATOM, start)
+    end = past(ATOM, source, start)
     const text = cut(source, start, end)
     ;({ text: value, level, isName, name } = tokens.get(text) ?? tokenOf(text))
   }
@@ -5160,7 +5152,7 @@ function read(source, type) {
   /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
   function quasi(node) {
     const from = end
-    end = skip(TEMPLATE, from)
+    end = past(TEMPLATE, source, from)
     if (end === 0) throw unexpected()
     const tail = source[end - 1] === '`'
     append(node.quasis, { type: 'TemplateElement', start: from, end: end - (tail ? 1 : 2), parent, tail })
@@ -5244,7 +5236,7 @@ function read(source, type) {
       case 'class':
         return classOf('ClassExpression')
       case '/': case '/=':
-        end = skip(REGULAR_EXPRESSION, start)
+        end = past(REGULAR_EXPRESSION, source, start)
         if (end === 0) throw unexpected()
       // falls through
       case 'this': case 'super': case 'null': case 'true': case 'false': {
@@ -5849,7 +5841,7 @@ function read(source, type) {
     return { type: 'Program', start: 0, end: source.length, parent, body, sourceType: type }
   }
 
-  if (startsWith(source, '#!')) end = skip(/.*/y, 0)
+  if (startsWith(source, '#!')) end = past(/.*/y, source, 0)
   next()
 
   // The generators on the way to where the reading stands.
@@ -7285,6 +7277,12 @@ function goesOnAfter(node) {
   return object === node || tag === node || (callee === node && type === 'CallExpression')
 }
 
+/** @param {Node} node @returns {Node} the last of its chain */
+function lastAfter(node) {
+  while (goesOnAfter(node)) node = node.parent
+  return node
+}
+
 /**
  * The chain that a call is in: its optional links, the last first, and where it ends.
  *
@@ -7292,8 +7290,7 @@ function goesOnAfter(node) {
  */
 function chainOf(call) {
   if (call.chain) return call.chain
-  let top = call
-  while (goesOnAfter(top)) top = top.parent
+  const top = lastAfter(call)
   const chain = { links: /** @type {Node[]} */ ([]), end: top.end }
   const isOptional = top.parent.type === 'ChainExpression'
   for (let node = top; node; node = node.object ?? calledIn(node)) {
@@ -8060,9 +8057,8 @@ function kindOf(call) {
   if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'Import' || isAssignedTo(call)) return ''
   if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
   if (type === 'NewExpression') return isClass(callee.variable) ? '' : 'new'
-  let top = call
-  while (isMember(top.parent) && top.parent.object === top || top.parent.callee === top) top = top.parent
-  if (top.parent.type === 'ChainExpression' && top.parent.parent.operator === 'delete') return ''
+  const { parent } = lastAfter(call)
+  if (parent.type === 'ChainExpression' && parent.parent.operator === 'delete') return ''
   if (!isMember(callee)) return 'call'
   const { object } = callee
   if (matches(QUICK_METHOD, keyOf(callee)) || (object.type === 'Identifier' && keyOf(callee) && isGlobal(object, QUICK_OBJECT))) return ''
@@ -8070,19 +8066,27 @@ function kindOf(call) {
   return 'member'
 }
 
-/** @param {Node} node @returns {boolean} whether its value is an array, a string, a collection or a pattern, whose methods are the engine's */
-function isOfEngine({ type, value, regex, callee, variable }) {
-  if (type === 'Identifier' && variable && !variable.isAssigned && !variable.isDynamic && variable.declarations.length === 1) {
-    const { parent } = variable.declarations[0]
-    return parent?.type === 'VariableDeclarator' && parent.id === variable.declarations[0] && parent.init !== null &&
-      parent.init.type !== 'Identifier' && isOfEngine(parent.init)
-  }
-  return type === 'ArrayExpression' || type === 'TemplateLiteral' || type === 'Literal' && (typeof value === 'string' || !!regex) ||
+/** @param {Variable | null | undefined} variable @returns {boolean} whether it stays what it is declared as */
+const isFixed = variable => !!variable && !variable.isAssigned && !variable.isDynamic
+
+/** @param {Node} id @returns {Node | null} what it stands for, if that is written once and stays */
+function valueOfName({ variable }) {
+  if (!isFixed(variable) || variable.declarations.length !== 1) return null
+  const { 0: id } = variable.declarations
+  const { parent } = id
+  if (parent?.id !== id) return null
+  return parent.type === 'VariableDeclarator' ? parent.init : parent
+}
+
+/** @param {Node} node @returns {boolean} whether its value is an array, a string or a collection, whose methods are the engine's */
+function isOfEngine(node) {
+  const { type, value, callee } = (node.type === 'Identifier' && valueOfName(node)) || node
+  return type === 'ArrayExpression' || type === 'TemplateLiteral' || type === 'Literal' && typeof value === 'string' ||
     type === 'NewExpression' && callee.type === 'Identifier' && isGlobal(callee, QUICK)
 }
 
 /** @param {Variable | null | undefined} variable @returns {boolean} whether it is a class of the module, and stays it */
-const isClass = variable => !!variable && !variable.isAssigned && !variable.isDynamic &&
+const isClass = variable => !!variable && isFixed(variable) &&
   (variable.kind === 'class' || matches(/^Class/, variable.scope.node.type))
 
 /** @param {Node} id @param {RegExp} names @returns {boolean} whether it is one of the engine's */
@@ -8090,16 +8094,8 @@ const isGlobal = (id, names) => id.variable === null && matches(names, id.name)
 
 /** The function of the module that is called. @param {Node} callee @returns {Plan | null} */
 function targetOf(callee) {
-  if (isFunctionNode(callee)) return callee.plan
-  const variable = callee.type === 'Identifier' && callee.variable
-  if (!variable || variable.isAssigned || variable.isDynamic || variable.kind === 'import' || variable.declarations.length !== 1) return null
-  const { parent } = variable.declarations[0]
-  if (!parent) return null
-  if (isFunctionNode(parent) && parent.id === variable.declarations[0]) return parent.plan
-  if (parent.type === 'VariableDeclarator' && parent.id === variable.declarations[0] && parent.init && isFunctionNode(parent.init)) {
-    return parent.init.plan
-  }
-  return null
+  const value = callee.type === 'Identifier' ? valueOfName(callee) : callee
+  return value && isFunctionNode(value) ? value.plan : null
 }
 
 /** Finds the functions that cannot run long: whose calls are all of such. @param {Plan[]} plans */
@@ -8294,7 +8290,7 @@ function printModule(source, tree, plans, runtime, url) {
     }
     const made = plan.isTail ? ['void 0'] : list(['function*'], twinOf(plan))
     const self = isArrow ? 'this' : ''
-    const head = isObjectMethod ? key : isArrowNode(node) ? '' : 'function'
+    const head = isObjectMethod ? key : facts.isArrow ? '' : 'function'
     let result
     if (ownName) {
       const more = facts.isAsync ? [`,${ownName}`] : entry.length ? list([','], entry) : []
@@ -8367,13 +8363,10 @@ function printModule(source, tree, plans, runtime, url) {
     const { isArrow, usesThis, usesArguments } = facts
     /** @type {string[]} */
     const names = []
-    let isSimple = !usesArguments
-    for (let i = 0; i < params.length; i++) {
-      isSimple &&= params[i].type === 'Identifier'
-      if (params[i].type === 'AssignmentPattern' || params[i].type === 'RestElement') break
-      append(names, params[i].type === 'Identifier' && isSimple ? params[i].name : `${our}a${i}`)
+    const isSimple = !usesArguments && !find(params, ({ type }) => type !== 'Identifier')
+    for (let i = 0; i < params.length && !matches(/^(?:Assignment|Rest)/, params[i].type); i++) {
+      append(names, isSimple ? params[i].name : `${our}a${i}`)
     }
-    if (!isSimple) for (let i = 0; i < names.length; i++) names[i] = `${our}a${i}`
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
     const call = isSimple ? usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`
@@ -8450,19 +8443,9 @@ function printModule(source, tree, plans, runtime, url) {
         insert(draft, end, -EXPRESSION_EDGE, start, suffix())
         return
       }
-      const chain = chainOf(node)
-      if (chain) {
-        if (!chains.has(chain)) printChain(chain)
-        return
-      }
-      printLink(node.call, -1)
-    }
-
-    /** The optional chain that a call is part of. @param {Node} node */
-    function chainOf(node) {
-      let top = node
-      while ((isMember(top.parent) && top.parent.object === top) || (top.parent.type === 'CallExpression' && top.parent.callee === top)) top = top.parent
-      return top.parent.type === 'ChainExpression' ? top.parent : null
+      const chain = lastAfter(node).parent
+      if (chain.type !== 'ChainExpression') printLink(node.call, -1)
+      else if (!chains.has(chain)) printChain(chain)
     }
 
     /** @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
@@ -8487,7 +8470,7 @@ function printModule(source, tree, plans, runtime, url) {
     function printReceiver(member, begin) {
       const { object, property, computed } = member
       if (object.type === 'Super' || object.type === 'ThisExpression') return 'this'
-      const isSteady = object.type === 'Identifier' && object.variable && !object.variable.isAssigned && !object.variable.isDynamic &&
+      const isSteady = object.type === 'Identifier' && isFixed(object.variable) &&
         !(object.variable.kind === 'parameter' && facts.usesArguments)
       if (isSteady && begin < 0) return object.name
       const receiver = objectOf(member)
@@ -8579,13 +8562,7 @@ function isTail({ facts, node, calls, children }) {
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && !one.computed && one.static === other.static &&
-  !isPrivate(one.key) && (one.key.name ?? one.key.value) === (other.key.name ?? other.key.value)
-
-/** @param {Node} node */
-const isArrowNode = ({ type }) => type === 'ArrowFunctionExpression'
-
-/** @param {Node} key */
-const isPrivate = key => key.type === 'PrivateIdentifier'
+  one.key.type !== 'PrivateIdentifier' && (one.key.name ?? one.key.value) === (other.key.name ?? other.key.value)
 
 /** @param {Plan} plan @returns {boolean} whether a function around it may be long */
 function isInside({ parent }) {
@@ -9926,7 +9903,7 @@ async function explained(error) {
 /** Where lines begin. @param {string} text */
 function linesOf(text) {
   const starts = [0]
-  const end = /\r\n|[\n\r\u2028\u2029]/g
+  const end = /\r\n|(?!.)[^]/g
   while (exec(end, text)) append(starts, end.lastIndex)
   return starts
 }
