@@ -1,6 +1,8 @@
-import { createRequire } from 'node:module'
+import { execFile } from 'node:child_process'
+import module, { createRequire } from 'node:module'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify, rt } from '../rt.mjs'
@@ -107,6 +109,20 @@ modules('what cannot be read says where', async () => {
   const error = await rejection(load('./broken.mjs'))
   assert.instance(error, SyntaxError)
   assert.match(error.message + error.stack, 'broken.mjs')
+})
+
+modules('the hook of the examples rewrites what matches, as Node loads it', async () => {
+  const program = `
+    import { preemptify } from './rt.mjs'
+    import { square } from './test/fixtures/import/square.mjs'
+    import common from './test/fixtures/import/common.cjs'
+    import { record } from './test/support/trace.mjs'
+    const hasTwin = fn => preemptify.runtime.get(fn) !== undefined
+    console.log(JSON.stringify([square(3), hasTwin(square), hasTwin(common.loop), hasTwin(record)]))`
+  const hook = './examples/node/register.mjs?match=/fixtures/import/'
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', hook, '--input-type=module', '--eval', program],
+    { cwd: fileURLToPath(new URL('..', import.meta.url)) })
+  assert.equal(JSON.parse(stdout), [9, true, module.registerHooks !== undefined, false])
 })
 
 modules('misuse', async () => {
