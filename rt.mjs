@@ -4774,6 +4774,7 @@ const exec = /* @__PURE__ */ kept(RegExp, 'exec')
 const testOf = /* @__PURE__ */ kept(RegExp, 'test')
 const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
 const cut = /* @__PURE__ */ kept(String, 'slice')
+const hexadecimal = /* @__PURE__ */ kept(Number, 'toString')
 const holds = /* @__PURE__ */ kept(String, 'includes')
 const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
 const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
@@ -7873,6 +7874,10 @@ function isAssignedTo(node) {
   return type === 'UpdateExpression' || (left === node && matches(/^(?:Assignment|For)/, type))
 }
 
+const kind = /* @__PURE__ */ among('module', 'script')
+const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
+const REPORT_OPTIONS = { type: kind }
+
 /**
  * Rewrites a module or a script, so that its functions have preemptible twins.
  *
@@ -7881,11 +7886,8 @@ function isAssignedTo(node) {
  * @returns {string}
  */
 function sourceOfModule(text, options = {}) {
-  const { type = 'module', runtime = './rt.mjs', url } = knownOptions(options, unchecked('type', 'runtime', 'url'))
+  const { type = 'module', runtime = './rt.mjs', url } = optionsOf(options, SOURCE_OPTIONS)
   if (typeof text !== 'string') throw wrongType('text', 'a string', text)
-  if (type !== 'module' && type !== 'script') throw wrongType('type', "'module' or 'script'", type)
-  if (typeof runtime !== 'string') throw wrongType('runtime', 'a string', runtime)
-  if (url !== undefined && typeof url !== 'string') throw wrongType('url', 'a string', url)
   quick = isQuick()
   const tree = read(text, type)
   names(tree)
@@ -9978,8 +9980,13 @@ function mapOf(source, text, kept) {
  */
 function mapLine(source, text, kept, url) {
   const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })
-  const ascii = map.replace(/[^\0-\x7f]/g, letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(ascii)}`
+  const foreign = /[^\0-\x7f]/g
+  let ascii = ''
+  let from = 0
+  for (let match; (match = exec(foreign, map)); from = foreign.lastIndex) {
+    ascii += cut(map, from, match.index) + `\\u${cut(hexadecimal(0x10000 + codeAt(match[0], 0), 16), 1)}`
+  }
+  return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(ascii + cut(map, from))}`
 }
 
 // ---------------------------------------------------------------------------------------------- 8f report
@@ -9994,7 +10001,7 @@ function mapLine(source, text, kept, url) {
  * @returns {{ name: string, line: number, column: number, reason: string }[]} in the order of the source; name: empty where there is none
  */
 function report(source, options = {}) {
-  const { type = 'module' } = knownOptions(options, unchecked('type'))
+  const { type = 'module' } = optionsOf(options, REPORT_OPTIONS)
   const text = typeof source === 'string' ? source : sourceOf(callable('source', source))
   if (typeof source !== 'string' && matches(NO_SOURCE, text)) {
     return [{ name: source.name, line: 1, column: 1, reason: 'a native, bound or proxied function' }]

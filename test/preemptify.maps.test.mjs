@@ -78,6 +78,19 @@ maps('the line that browsers and Node look for', () => {
     { version: 3, sources: ['http://localhost/ä.js'], names: [], mappings: 'AAAA' })
 })
 
+maps('an address may have any letters, whatever a page does to strings', () => {
+  const { replace } = String.prototype
+  String.prototype.replace = () => 'replaced'
+  let text
+  try {
+    text = preemptify.source('for (;;);', { url: 'm\u00fc\ud83d\ude00.mjs' })
+  } finally {
+    String.prototype.replace = replace
+  }
+  const { 1: base64 } = /base64,(\S+)$/.exec(text)
+  assert.equal(JSON.parse(Buffer.from(base64, 'base64').toString()).sources, ['m\u00fc\ud83d\ude00.mjs'])
+})
+
 maps('stacks name the lines of the source, plainly and in jobs', () => {
   const program = `
     import { preemptify, rt } from './rt.mjs'

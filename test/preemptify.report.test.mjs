@@ -75,6 +75,7 @@ reports('a script is read as one', () => {
 reports('misuse', () => {
   assert.throws(() => preemptify.report(5), /^source must be a function, got 5/)
   assert.throws(() => preemptify.report('', { kind: '' }), /unknown option 'kind'/)
+  assert.throws(() => preemptify.report('', { type: 'function' }), /^type must be 'module' or 'script', got "function"/)
   assert.throws(() => preemptify.report('}'), error => error instanceof SyntaxError)
 })
 
