@@ -129,22 +129,24 @@ export class Alarm {
 
   /**
    * @internal
-   * @param {Scheduler} scheduler @param {number} time @param {(time: number) => void} work
+   * @param {Scheduler} scheduler @param {string} name @param {number} time @param {(time: number) => void} work
    * @param {(time: number) => number | undefined} next when it fires again
    * @param {{ ref?: boolean, signal?: AbortSignal }} options
    */
-  constructor(scheduler, time, work, next, options) {
+  constructor(scheduler, name, time, work, next, options) {
     if (!(scheduler instanceof Scheduler)) throw new TypeError('alarms are made by after(), at() and every()')
     const { ref = true, signal } = options
-    const fire = (/** @type {number} */ time) => {
+    const fire = () => {
+      const { time } = /** @type {{ time: number }} */ (this.#entry)
       const following = next(time)
       // Before the work, which may cancel the alarm, or throw.
       if (following === undefined) this.cancel()
       else set(following)
       work(time)
     }
+    fire.of = name
     const set = (/** @type {number} */ time) => {
-      if (time < Infinity) this.#entry = seam.at(scheduler, time, () => fire(time), { ref })
+      if (time < Infinity) this.#entry = seam.at(scheduler, time, fire, { ref })
     }
     this.#unfollow = follow(signal, () => { this.cancel() })
     if (signal?.aborted) this.cancel()
@@ -211,7 +213,7 @@ function effectOf(work, options) {
 export function after(ms, work, options = {}) {
   notNegative('ms', ms)
   const { scheduler, activate } = effectOf(work, checked(options, ONCE))
-  return new Alarm(scheduler, scheduler.now() + ms, activate, () => undefined, options)
+  return new Alarm(scheduler, work.name, scheduler.now() + ms, activate, () => undefined, options)
 }
 
 /**
@@ -227,7 +229,7 @@ export function after(ms, work, options = {}) {
 export function at(time, work, options = {}) {
   timestamp('time', time)
   const { scheduler, activate } = effectOf(work, checked(options, ONCE))
-  return new Alarm(scheduler, time, activate, () => undefined, options)
+  return new Alarm(scheduler, work.name, time, activate, () => undefined, options)
 }
 
 /**
@@ -253,7 +255,7 @@ export function every(period, work, options = {}) {
     const time = cycle.advance(catchUp === 'all' ? -Infinity : scheduler.now())
     return --left > 0 ? time : undefined
   }
-  return new Alarm(scheduler, cycle.time, () => activate(cycle.latest), next, options)
+  return new Alarm(scheduler, work.name, cycle.time, () => activate(cycle.latest), next, options)
 }
 
 // ----------------------------------------------------------------------------------------------- 2 waiting
@@ -540,7 +542,7 @@ export function periodic(task, options = {}) {
     return alarm.cancel() || wasLooping || wasWaiting
   }
   const next = () => cycle.advance(excess === 'queue' ? -Infinity : scheduler.now())
-  const alarm = new Alarm(scheduler, cycle.time, start, next, { ref: options.ref })
+  const alarm = new Alarm(scheduler, source.task.name, cycle.time, start, next, { ref: options.ref })
   const unfollow = follow(signal, () => { cancel(signal.reason) })
   if (signal?.aborted) cancel(undefined)
   return {
@@ -1975,22 +1977,22 @@ function handling(target, type, source, own, options) {
   const mask = interruptible(() => raised.advance())
   const waiting = () => raised.size + delivered.size
 
+  const hear = (/** @type {any} */ event) => {
+    const now = scheduler.now()
+    const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
+    const picked = before?.(event)
+    // A time stamp of 0, or in the future, is none.
+    const release = happened > 0 && happened < now ? happened : now
+    if (mask.drops || io?.drops || waiting() >= size) dropped++
+    else raised.push({ args: [picked === undefined ? event : picked], release })
+  }
+  hear.of = before?.name === 'before' ? '' : before?.name
   const listen = (/** @type {any} */ event) => {
     if (once) isOver = end()
     const schedulers = heard.get(event)
     if (schedulers === undefined) runRightAfter([scheduler]) // the window does not see it
     else schedulers.add(scheduler)
-    try {
-      const now = scheduler.now()
-      const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
-      const picked = before?.(event)
-      // A time stamp of 0, or in the future, is none.
-      const release = happened > 0 && happened < now ? happened : now
-      if (mask.drops || io?.drops || waiting() >= size) dropped++
-      else raised.push({ args: [picked === undefined ? event : picked], release })
-    } catch (error) {
-      report(scheduler, error)
-    }
+    seam.call(scheduler, `before ${type}`, hear, event)
     conclude()
   }
   const end = () => {

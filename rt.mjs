@@ -2129,8 +2129,8 @@ function settlePromise(a, { promise, resolve, reject }) {
  * @property {boolean} [closed] report when nothing is left that could wake the waiting jobs; default false
  * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed
  * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet
- * @property {(job: Job | null, ms: number, by?: string) => void} [onStall] called when one budget outlasted the slice; or
- *   something else kept the thread for as long: then `job` is null, and `by` names it, as 'alarm tick' or 'onMiss'
+ * @property {(by: Job | { name: string }, ms: number) => void} [onStall] called when one budget of a job outlasted the slice;
+ *   or something else kept the thread for as long, named as 'alarm tick', 'before click' or 'observer'
  * @property {(error: unknown, job: Job | null) => void} [onError] called with the error of a job that nobody has
  *   asked for by the end of the round, and with errors of callbacks; default: as the platform reports
  */
@@ -2447,7 +2447,7 @@ class Accounts extends Configured {
   /** Notices stalls and overruns. @param {Activation} a */
   inspect(a) {
     const { elapsed } = this
-    if (elapsed > this.slice) this.stall(a, elapsed)
+    if (elapsed > this.slice) this.stall(a.job, elapsed, a)
     if (!a.extras.overran && a.cost - a.extras.costBefore > a.parameters.wcet) {
       extrasOf(a).overran = true
       this.stats.overruns++
@@ -2465,14 +2465,15 @@ class Accounts extends Configured {
     const { time } = this
     const ms = this.read() - time
     if (ms <= this.slice) return
-    this.stall(null, ms, this.isKnown ? 'observer' : this.observers === null ? 'policy' : 'observer or policy')
+    this.stall({ name: this.isKnown ? 'observer' : this.observers === null ? 'policy' : 'observer or policy' }, ms)
   }
 
   /**
    * Calls code of users that is no job's. What it takes in a round is charged, to the job that is running if there is
    * one; what keeps the thread for longer than a slice is named.
    *
-   * @param {string} kind @param {((...args: any[]) => void) | undefined} callback @param {any[]} args
+   * @param {string} kind @param {((...args: any[]) => void) & { of?: string } | undefined} callback `of`: by whom it was
+   *   given, or its own name @param {any[]} args
    */
   call(kind, callback, ...args) {
     if (callback === undefined) return
@@ -2487,20 +2488,21 @@ class Accounts extends Configured {
     if (this.current !== null) return
     const ms = this.read() - began
     if (this.inRound) this.stats.busy += ms
-    if (ms > this.slice) this.stall(null, ms, kind, callback)
+    if (ms <= this.slice) return
+    const { of: name = callback.name } = callback
+    this.stall({ name: name && name !== kind ? `${kind} ${name}` : kind }, ms, null, kind !== 'onStall')
   }
 
   /**
    * Something kept the thread for longer than a slice.
    *
-   * @param {Activation | null} a @param {number} ms @param {string} [kind] of the callback, where it was no job
-   * @param {Function} [callback]
+   * @param {Job | { name: string }} by @param {number} ms @param {Activation | null} [a] that of a job
+   * @param {boolean} [tells] not of itself
    */
-  stall(a, ms, kind, callback) {
+  stall(by, ms, a = null, tells = true) {
     this.stats.stalls++
-    const by = kind === undefined ? [] : [callback?.name && callback.name !== kind ? `${kind} ${callback.name}` : kind]
-    if (this.observers !== null) this.emit('stall', a, by.length === 0 ? { ms } : { ms, by: by[0] })
-    if (kind !== 'onStall') this.call('onStall', this.onStall, a && a.job, ms, ...by)
+    if (this.observers !== null) this.emit('stall', a, a === null ? { ms, by } : { ms })
+    if (tells) this.call('onStall', this.onStall, by, ms)
   }
 
   /** The host or the policy threw. It is told once a round, which ends; nothing else does. @param {unknown} error */
@@ -3963,6 +3965,7 @@ class Fifo {
  * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
  * - `payer(job)` what makes others run by the reservation of a job, as their `reservation`; undefined where it has none
+ * - `call(scheduler, kind, fn, ...args)` calls code of users that is no job's, and names it if it stalls
  * - `event(fn, schedulers)` has `fn` hand on an event of the event loop: jobs that it makes ready, and those of `schedulers`
  *   that are ready, run right after it, without a further task, which a browser may put off until the next frame. Nothing
  *   else may be on the stack
@@ -4050,6 +4053,9 @@ export const seam = /* @__PURE__ */ Object.freeze({
       if (!dispatcher.inRound) dispatcher.answerIdlers()
     }
   },
+
+  /** @param {Scheduler} scheduler @param {string} kind @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args */
+  call: (scheduler, kind, fn, ...args) => dispatcherOf(scheduler).call(kind, fn, ...args),
 
   /** @param {() => void} fn @param {Iterable<Scheduler>} [schedulers] */
   event(fn, schedulers = []) {

@@ -380,6 +380,17 @@ acting('a callback that throws disturbs nobody, and is reported', () => {
   assert.is(scheduler.stats().busy, 20)
 })
 
+acting('a callback that keeps the thread is told by its name', () => {
+  const told = []
+  const { host, scheduler } = world({ slice: 1, onStall: ({ name }, ms) => { told.push(`${name} ${ms}`) } })
+  const slow = () => host.advance(2)
+  after(1, slow, { scheduler })
+  at(2, () => host.advance(3), { scheduler })
+  every(10, slow, { scheduler, count: 1 })
+  host.run()
+  assert.equal(told, ['alarm slow 2', 'alarm 3', 'alarm slow 2'])
+})
+
 acting('without onError, its error goes where the host reports errors', () => {
   const { host, scheduler } = world()
   const error = new Error('thrown')

@@ -278,6 +278,17 @@ before('when it throws there is no job, the error is reported, and other handler
   assert.equal(log, [['thrown', null], 'other'])
 })
 
+before('what keeps the thread for longer than a slice is told by name, outside rounds too', () => {
+  const told = []
+  const { host, scheduler } = world({ slice: 1, onStall: ({ name }, ms) => { told.push(`${name} ${ms}`) } })
+  const { button } = page()
+  const slow = () => host.advance(3)
+  on(button, 'click', () => {}, { scheduler, before: slow })
+  on(button, 'click', () => {}, { scheduler, before() { host.advance(2) } })
+  button.dispatchEvent(event('click'))
+  assert.equal(told, ['before click slow 3', 'before click 2'])
+})
+
 before('a task that has become invalid is reported, and other handlers do not notice', () => {
   const { host, scheduler, log } = world({ onError: error => { log.push(error.message) } })
   const { button } = page()

@@ -1,7 +1,7 @@
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Reservation, nextPeriod, periodic, sleep } from '../alarms.mjs'
+import { Reservation, after, nextPeriod, on, periodic, sleep } from '../alarms.mjs'
 import { Gantt, Schedule, accusation, scheduleOf, story, summary, toSVG } from '../examples/gantt.mjs'
 import {
   activationAt, draw, endOfPanels, labelWidth, placeAt, sceneHeight, tickStep
@@ -197,6 +197,21 @@ intervals('alarms, stalls and overruns are marked', () => {
   assert.equal(schedule.marks.map(({ activation, type, time }) => [activation.name, type, time]),
     [['rude', 'overrun', 8]])
   assert.equal(schedule.alarms, [{ type: 'alarm', time: 12, due: 12, reservation: '' }])
+})
+
+intervals('a callback that keeps the thread has a row, and nobody else executes meanwhile', () => {
+  const { host, scheduler, schedule } = watched({ slice: 1, round: 4, turn: 1 })
+  after(3, function tick() { host.advance(2) }, { scheduler })
+  scheduler.spawn(() => execute(host, 6), { name: 'job', deadline: 8 })
+  host.run()
+  const target = new EventTarget()
+  on(target, 'click', function* clicked() { host.advance(1) }, { scheduler, before: function pick() { host.advance(2) } })
+  target.dispatchEvent(new Event('click'))
+  host.run()
+  assert.equal(runsOf(schedule), [
+    'job: 1-3 preempt, 6-10 finish', 'alarm tick: 3-5 finish', 'clicked: 13-14 finish', 'before click pick: 10-12 finish'
+  ])
+  assert.match(accusation(schedule.blame(schedule.misses[0])), /alarm tick ran for 2\.0 ms/)
 })
 
 intervals('a job that ends late is a miss, once, in whatever order the records come', () => {

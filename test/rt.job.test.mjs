@@ -1719,7 +1719,7 @@ for (const [name, take] of Object.entries(CALLBACKS)) {
     assert.equal({ cost: goesOn.cost, busy, overhead, stalls, overruns, longestBudget }, {
       cost: 4, busy: 4 + charged, overhead: 5 - charged, stalls: 1, overruns: 0, longestBudget: 1
     })
-    assert.equal(told, [[null, 5, name]])
+    assert.equal(told, [[{ name }, 5]])
     assert.is(here.host.time, 9)
   })
 }

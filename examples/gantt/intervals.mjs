@@ -9,7 +9,8 @@
  *
  * @typedef {{ type: string, time: number, job?: any, [more: string]: any }} TraceRecord
  *
- * @typedef {object} Activation a job from its release to its end; one period of a periodic loop. Times in ms.
+ * @typedef {object} Activation a job from its release to its end; one period of a periodic loop; a callback that kept the
+ *   thread. Times in ms.
  * @property {string} name
  * @property {number} id
  * @property {Row} row
@@ -55,6 +56,8 @@
 const mostRows = 60
 
 const ends = new Set(['finish', 'cancel', 'fail'])
+/** The id of a callback that kept the thread: those of jobs begin at 1. */
+const NO_JOB = 0
 
 /**
  * How a job, or what it waits for, is called.
@@ -154,6 +157,7 @@ export class Schedule {
     if (!job) {
       const { due = time, reservation = '' } = more
       if (type === 'alarm' || type === 'replenish') this.alarms.push({ type, time, due, reservation })
+      else if (type === 'stall') this.#stall({ id: NO_JOB, name: nameOf(more.by), release: time - more.ms }, time)
       return
     }
     const activation = this.#activationOf(job, type, time)
@@ -352,6 +356,25 @@ export class Schedule {
     return activation
   }
 
+  /**
+   * A callback kept the thread: nobody else executed meanwhile.
+   *
+   * @param {{ id: number, name: string, release: number }} callback @param {number} to
+   */
+  #stall(callback, to) {
+    const from = callback.release
+    const running = this.running
+    this.#endRun(from, 'preempt')
+    const activation = this.#begin(callback, this.#rowNamed(callback.name), null)
+    this.#living.delete(NO_JOB)
+    activation.started = from
+    this.#running = { activation, from }
+    this.#endRun(to, 'finish')
+    this.#end(activation, to, 'finish')
+    this.#running = running && { activation: running, from: to }
+    this.stalls.push({ activation, from, to })
+  }
+
   /** @param {string} name @returns {Row} */
   #rowNamed(name) {
     const wanted = this.#rows.has(name) || this.rows.length < mostRows - 1 ? name : 'others'
@@ -397,13 +420,14 @@ export class Schedule {
   #endRound(start, time) {
     this.#endRun(time, 'round')
     // A job that runs when a round ends goes on with the next one: when that one began is known only now.
-    const first = this.runs[this.#firstOfRound]
-    if (first !== undefined && first.from < start) {
-      const before = Math.min(start, first.to) - first.from
-      first.from += before
-      first.activation.cost -= before
-      first.activation.row.busy -= before
-      if (first.from === first.to) this.#remove(first)
+    for (const run of this.runs.slice(this.#firstOfRound)) {
+      if (run.from >= start) break
+      if (run.activation.id === NO_JOB) continue
+      const before = Math.min(start, run.to) - run.from
+      run.from += before
+      run.activation.cost -= before
+      run.activation.row.busy -= before
+      if (run.from === run.to) this.#remove(run)
     }
     this.#firstOfRound = this.runs.length
     this.#ended.clear()
@@ -411,12 +435,12 @@ export class Schedule {
   }
 
   /**
-   * Drops the first run of this round, in which its job did not execute: it was preempted as the round began.
+   * Drops a run before this round, in which its job did not execute.
    * @param {Run} run
    */
   #remove(run) {
     const { runs } = run.activation.row
-    this.runs.splice(this.#firstOfRound, 1)
+    this.runs.splice(this.runs.lastIndexOf(run), 1)
     runs.splice(runs.lastIndexOf(run), 1)
   }
 

@@ -127,7 +127,7 @@ rt.spawn(draw, options, 3)
 rt.spawn(draw, { dedline: 5 }, 3)
 // @ts-expect-error
 rt.spawn(draw, { miss: 'ignore' }, 3)
-const settings: SchedulerOptions = { policy: edf, onStall: (job, ms) => { is<number>()(ms) } }
+const settings: SchedulerOptions = { policy: edf, onStall: (by, ms) => { is<number>()(ms) } }
 // @ts-expect-error
 rt.configure({ slize: 5 })
 // @ts-expect-error
