@@ -187,16 +187,17 @@ const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction'
  * alarm's time.
  *
  * @param {any} work @param {any} options
- * @returns {{ scheduler: Scheduler, activate: (time: number) => void }}
+ * @returns {{ scheduler: Scheduler, activate: (time: number) => void, name: string }}
  */
 function effectOf(work, options) {
   const body = seam.preemptible(work)
   if (typeof work === 'function' && !RELEASED.includes(body[Symbol.toStringTag])) {
-    return { scheduler: here(options), activate: work }
+    return { scheduler: here(options), activate: work, name: work.name }
   }
   const source = new Source('work', work, options)
   const isCallback = body !== work && !RELEASED.includes(work[Symbol.toStringTag]) // with a twin: it is given what callbacks are
-  return { scheduler: source.scheduler, activate: time => { source.release({ release: time }, isCallback ? [time] : []) } }
+  const activate = (/** @type {number} */ time) => { source.release({ release: time }, isCallback ? [time] : []) }
+  return { scheduler: source.scheduler, activate, name: source.task.name }
 }
 
 /**
@@ -212,8 +213,8 @@ function effectOf(work, options) {
  */
 export function after(ms, work, options = {}) {
   notNegative('ms', ms)
-  const { scheduler, activate } = effectOf(work, checked(options, ONCE))
-  return new Alarm(scheduler, work.name, scheduler.now() + ms, activate, () => undefined, options)
+  const { scheduler, activate, name } = effectOf(work, checked(options, ONCE))
+  return new Alarm(scheduler, name, scheduler.now() + ms, activate, () => undefined, options)
 }
 
 /**
@@ -228,8 +229,8 @@ export function after(ms, work, options = {}) {
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
-  const { scheduler, activate } = effectOf(work, checked(options, ONCE))
-  return new Alarm(scheduler, work.name, time, activate, () => undefined, options)
+  const { scheduler, activate, name } = effectOf(work, checked(options, ONCE))
+  return new Alarm(scheduler, name, time, activate, () => undefined, options)
 }
 
 /**
@@ -248,14 +249,14 @@ export function at(time, work, options = {}) {
 export function every(period, work, options = {}) {
   interval('period', period)
   const { phase = period, count = Infinity, catchUp = 'skip' } = checked(options, REPEATED)
-  const { scheduler, activate } = effectOf(work, options)
+  const { scheduler, activate, name } = effectOf(work, options)
   const cycle = new Cycle(scheduler.now() + phase, period)
   let left = count
   const next = () => {
     const time = cycle.advance(catchUp === 'all' ? -Infinity : scheduler.now())
     return --left > 0 ? time : undefined
   }
-  return new Alarm(scheduler, work.name, cycle.time, () => activate(cycle.latest), next, options)
+  return new Alarm(scheduler, name, cycle.time, () => activate(cycle.latest), next, options)
 }
 
 // ----------------------------------------------------------------------------------------------- 2 waiting
