@@ -56,8 +56,8 @@
 const mostRows = 60
 
 const ends = new Set(['finish', 'cancel', 'fail'])
-/** The id of a callback that kept the thread: those of jobs begin at 1. */
-const NO_JOB = 0
+/** The id of a callback that kept the thread. */
+const NO_JOB = -1
 
 /**
  * How a job, or what it waits for, is called.
