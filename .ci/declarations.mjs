@@ -1,10 +1,17 @@
-// What tsc declares of JSDoc is everything: each typedef is exported, `stripInternal` is for TypeScript only. This keeps
-// of the declarations in the current directory what users can reach, and leaves out what is marked @internal.
+// Declares the modules' types. What tsc declares of JSDoc is everything: each typedef is exported, `stripInternal` is for
+// TypeScript only. This keeps of the three modules' declarations what users can reach, and leaves out what is marked
+// @internal; those of the examples, which are not checked strictly, stay as they are.
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, realpathSync, readdirSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { delimiter, join } from 'node:path'
 
 const tsc = process.env.PATH.split(delimiter).map(folder => join(folder, 'tsc')).find(existsSync)
+const declare = (...options) => execFileSync(tsc, ['--declaration', '--emitDeclarationOnly', '--allowJs', '--target', 'es2022',
+  '--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable', '--typeRoots', 'none', ...options], { stdio: 'inherit' })
+declare('--checkJs', '--strict', '--noEmitOnError', 'rt.mjs', 'alarms.mjs', 'sync.mjs')
+declare(...['devtools', 'gantt', 'trace-events'].map(name => `examples/${name}.mjs`))
+
 const ts = createRequire(realpathSync(tsc))('typescript')
 
 /** Types of rt.mjs that the declarations of the others import. @type {Set<string>} */

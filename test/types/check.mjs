@@ -1,22 +1,18 @@
 // Checks the modules' JSDoc, packs them, and checks the uses of their declarations beside this file as a strict
 // project that has installed the package. Wants tsc in its path: `npm run types`.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { install } from '../package/pack.mjs'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const uses = fileURLToPath(new URL('.', import.meta.url))
 const project = mkdtempSync(join(tmpdir(), 'rt-types-'))
 const run = (command, args, cwd) => execFileSync(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
 
 try {
-  run('npm', ['pack', '--silent', '--pack-destination', project], root)
-  const [archive] = readdirSync(project)
-  const installed = join(project, 'node_modules', 'rt.mjs')
-  mkdirSync(installed, { recursive: true })
-  run('tar', ['-xzf', join(project, archive), '--strip-components=1', '-C', installed], project)
+  install(project)
   const names = readdirSync(uses).filter(name => name.endsWith('.ts'))
   for (const name of names) copyFileSync(join(uses, name), join(project, name))
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')

@@ -1,0 +1,22 @@
+import { rt } from 'rt.mjs'
+import { devtools } from 'rt.mjs/examples/devtools.mjs'
+import { Gantt, toSVG } from 'rt.mjs/examples/gantt.mjs'
+import { record, traceEvents } from 'rt.mjs/examples/trace-events.mjs'
+import { is } from './equal.js'
+
+is<() => void>()(devtools(rt, { group: 'jobs' }))
+// @ts-expect-error
+devtools(5)
+
+const gantt = new Gantt(document.body, { span: 500 })
+is<() => void>()(gantt.observe(rt))
+is<{ from: number, span: number }>()(gantt.view)
+is<string>()(gantt.toSVG())
+// @ts-expect-error
+new Gantt()
+
+const { records } = record(rt, { limit: 1000 })
+is<string>()(toSVG(records))
+is<string>()(JSON.stringify(traceEvents(records, { name: 'page' })))
+// @ts-expect-error: internal
+await import('rt.mjs/examples/gantt/drawing.mjs')
