@@ -1231,6 +1231,7 @@ export class Job {
     this.#activation = activation
   }
 
+  /** Unique in its scheduler, in the order of creation. */
   get id() { return this.#activation.id }
   /** @returns {string} the name given, else the task's, else the function's */
   get name() {
@@ -1243,6 +1244,7 @@ export class Job {
     const { work } = this.#activation
     return work instanceof Task ? work : null
   }
+  /** 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; 'done', 'failed' or 'cancelled' in the end. */
   get state() {
     const { state, dispatcher } = this.#activation
     if (dispatcher.running === this.#activation) return dispatcher.inRound ? 'running' : 'ready'
@@ -4729,7 +4731,9 @@ export class TaskController extends AbortController {
   }
 
   /**
-   * @param {TaskPriority} priority of all tasks that follow the signal
+   * Moves the tasks that follow the signal in their queue.
+   *
+   * @param {TaskPriority} priority of all of them
    * @throws {TypeError} where it is none
    * @throws {DOMException} NotAllowedError, within a `prioritychange` event
    */
@@ -7888,8 +7892,11 @@ const REPORT_OPTIONS = { type: kind }
  * Rewrites a module or a script, so that its functions have preemptible twins.
  *
  * @param {string} text
- * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options]
- * @returns {string}
+ * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options] `type`: default 'module'; `runtime`: where the
+ *   text imports rt.mjs from, default './rt.mjs'; `url`: its address, for a source map
+ * @returns {string} the same module or script; what is served needs no eval
+ * @throws {TypeError} naming the parameter
+ * @throws {SyntaxError} when it cannot be parsed, or holds what would have another meaning
  */
 function sourceOfModule(text, options = {}) {
   const { type = 'module', runtime = './rt.mjs', url } = optionsOf(options, SOURCE_OPTIONS)

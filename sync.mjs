@@ -1839,6 +1839,8 @@ export class Latest {
   get buffer() { return this.#store?.buffer }
 
   /**
+   * Replaces the value.
+   *
    * @param {T} value
    * @throws {RangeError | DOMException} when shared and it takes more than `bytes`, or cannot be cloned; what
    *   was written before stays

@@ -58,8 +58,23 @@ const bothWays = async ({ browser, server }) => {
   await says('x is not defined')
 }
 
+const runsAll = async ({ browser, server }) => {
+  await browser.open(`${server.isolated}/examples/api/index.html`)
+  const wrong = await browser.evaluate(async () => {
+    const { examples, run } = await import('/examples/api/examples.mjs')
+    const wrong = []
+    for (const name in examples) {
+      const { said, wanted } = await run(name)
+      if (said !== wanted) wrong.push(`${name} says ${said}`)
+    }
+    return wrong
+  })
+  if (wrong.length) throw new Error(wrong.join('\n'))
+}
+
 export default {
   ...Object.fromEntries(pages.map(page => [`examples/${page} loads and fits, on a phone too`, loads(page)])),
+  'examples/api runs every example': runsAll,
   'examples/preemptify runs a function both ways': bothWays,
   'the list of examples leads to them': links
 }
