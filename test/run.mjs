@@ -13,16 +13,14 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     'no-browsers': { type: 'boolean', default: false },
-    timeout: { type: 'string', default: '120' }
+    timeout: { type: 'string', default: '600' }
   }
 })
 const wanted = file => !positionals.length || positionals.some(pattern => file.includes(pattern))
 
-const total = { passed: 0, failed: 0, skipped: 0 }
-const add = ({ passed, failed, skipped }) => {
-  total.passed += passed
-  total.failed += failed
-  total.skipped += skipped
+const total = { passed: 0, failed: 0, skipped: 0, flaky: 0 }
+const add = result => {
+  for (const count in total) total[count] += result[count] ?? 0
 }
 
 const files = find(here).filter(wanted)
@@ -44,8 +42,8 @@ if (!files.length && !pages) {
   console.log(`no test file matches ${positionals.join(' or ')}`)
   total.failed++
 }
-const skipped = total.skipped ? `, ${total.skipped} skipped` : ''
-console.log(`\n${total.passed} passed, ${total.failed} failed${skipped}`)
+const rest = ['skipped', 'flaky'].filter(count => total[count]).map(count => `, ${total[count]} ${count}`)
+console.log(`\n${total.passed} passed, ${total.failed} failed${rest.join('')}`)
 process.exitCode = total.failed ? 1 : 0
 
 function find(directory) {

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { runBrowsers } from './browser/run.mjs'
 import { runFile } from './runner/file.mjs'
 
 const path = name => fileURLToPath(new URL(name, import.meta.url))
@@ -90,6 +91,66 @@ test('does not take nothing for success', () => {
   assert.is(lastLine(run), '0 passed, 1 failed')
   assert.match(run.stdout, 'no test file matches no-such-file')
   assert.is(run.status, 1)
+})
+
+/** Runs fixtures/browser in browsers that are none: how often each is started, and what is printed of them. */
+async function inFakes(fake, { wanted = () => true } = {}) {
+  const { log } = console
+  const lines = []
+  const names = []
+  console.log = line => { lines.push(line) }
+  const start = async () => {
+    const name = `fake ${names.length + 1}`
+    names.push(name)
+    return { name, open: async () => {}, takeProblems: () => [], close: async () => {}, ...fake(name) }
+  }
+  try {
+    const total = await runBrowsers({
+      engines: { fake: /** @type {any} */ (start) }, found: () => true, directory: path('fixtures/browser'), pause: 1, wanted
+    })
+    return { total, lines, names }
+  } finally {
+    console.log = log
+  }
+}
+
+test('what fails once in a browser is tried again in a new one, and passes loudly; failing twice fails', async () => {
+  const log = []
+  const { total, lines } = await inFakes(name => ({
+    outcome(title) {
+      log.push(`${title}, ${name}`)
+      const tries = log.filter(entry => entry.startsWith(title)).length
+      if (title === 'fails once' && tries === 1 || title === 'fails twice') throw new Error(`try ${tries}`)
+    }
+  }))
+  assert.equal(log, [
+    'passes, fake 1', 'fails once, fake 1', 'fails twice, fake 2', 'fails once, fake 3', 'fails twice, fake 4'
+  ])
+  assert.equal(total, { files: 1, passed: 2, failed: 1, skipped: 0, flaky: 1 })
+  const shown = lines.map(line => line.replace(/ {2}[\d.]+ s$|\n[^]*/, ''))
+  assert.equal(shown, [
+    'once test/browser/tries.drive.mjs, fake 2  1 passed, 2 failed', '     fails once', '     fails twice',
+    'flaky: passed on the second try: test/browser/tries.drive.mjs, fake 3, fails once  1 passed',
+    'FAIL test/browser/tries.drive.mjs, fake 4, fails twice  0 passed, 1 failed', '     fails twice'
+  ])
+  assert.match(lines[1], 'Error: try 1')
+})
+
+test('an error on the console fails the test that had it', async () => {
+  let taken = 0
+  const { total } = await inFakes(() => ({ outcome() {}, takeProblems: () => ++taken === 1 ? ['said'] : [] }))
+  assert.equal(total, { files: 1, passed: 3, failed: 0, skipped: 0, flaky: 1 })
+})
+
+test('a browser that does not start is started again, once', async () => {
+  let starts = 0
+  const late = () => {
+    if (++starts === 1) throw new Error('not today')
+    return { outcome() {} }
+  }
+  assert.equal((await inFakes(late)).total, { files: 1, passed: 3, failed: 0, skipped: 0, flaky: 0 })
+  const never = await inFakes(() => { throw new Error('never') })
+  assert.equal(never.total, { files: 1, passed: 0, failed: 3, skipped: 0, flaky: 0 })
 })
 
 test.run()

@@ -1,15 +1,15 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { until } from './page-control.mjs'
 
 /** Resolves with a text of the page once it matches. */
-const untilText = (browser, selector, pattern) => browser.evaluate(async (selector, source) => {
+const untilText = (browser, selector, pattern) => until(browser, async (selector, source) => {
   const pattern = new RegExp(source)
-  const text = () => document.querySelector(selector)?.textContent ?? ''
-  const limit = performance.now() + 20_000
-  while (!pattern.test(text())) {
-    if (performance.now() > limit) throw new Error(`${selector} is still "${text()}"`)
+  // Some texts are there for moments only.
+  for (let looks = 0; looks < 20; looks++) {
+    const text = document.querySelector(selector)?.textContent ?? ''
+    if (pattern.test(text)) return text
     await new Promise(resolve => setTimeout(resolve, 20))
   }
-  return text()
 }, selector, pattern.source)
 
 const lines = browser => browser.evaluate(

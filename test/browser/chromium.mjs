@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { expression, keys, known, middle } from './page-control.mjs'
+import { clickOn, expression, keys, known } from './page-control.mjs'
 import { findBrowser, launch, within } from './process.mjs'
 
 const flags = [
@@ -15,7 +15,7 @@ const flags = [
  * @param {{ path?: string, patience?: number }} [options] patience: ms for the browser to answer a command
  * @returns {Promise<import('./run.mjs').Browser>}
  */
-export async function chromium({ path = findBrowser('chromium'), patience = 30_000 } = {}) {
+export async function chromium({ path = findBrowser('chromium'), patience = 90_000 } = {}) {
   if (!path) throw new Error('Chromium was not found')
   const args = profile => [...flags, `--user-data-dir=${profile}`, 'about:blank']
   const browser = launch(path, args, { pipes: 2 })
@@ -124,11 +124,12 @@ export async function chromium({ path = findBrowser('chromium'), patience = 30_0
         await send('Input.dispatchKeyEvent', { type: 'keyUp', ...event })
       },
       async click(selector) {
-        const { x, y } = await this.evaluate(middle, selector)
-        const event = { x, y, button: 'left', clickCount: 1 }
-        await send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y })
-        await send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event })
-        await send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event })
+        await clickOn(this, selector, async (x, y) => {
+          const event = { x, y, button: 'left', clickCount: 1 }
+          await send('Input.dispatchMouseEvent', { type: 'mouseMoved', x, y })
+          await send('Input.dispatchMouseEvent', { type: 'mousePressed', ...event })
+          await send('Input.dispatchMouseEvent', { type: 'mouseReleased', ...event })
+        })
       },
       async resize(width, height) {
         await send('Emulation.setDeviceMetricsOverride', {

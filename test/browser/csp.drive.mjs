@@ -4,7 +4,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 const refusals = ['Content Security Policy', 'Content-Security-Policy', 'CSP', 'TrustedScript']
 
 async function findings(browser, server, policy, more = {}) {
-  const { report, results } = server.expect(20_000)
+  const { report, results } = server.expect(60_000)
   results.catch(() => {})
   const parameters = new URLSearchParams({ policy, report, ...more })
   await browser.open(`${server.isolated}/test/browser/csp.html?${parameters}`)

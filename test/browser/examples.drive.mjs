@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapse } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { until } from './page-control.mjs'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const screenshots = join(tmpdir(), 'rt-screenshots')
@@ -39,13 +40,7 @@ const links = async ({ browser, server }) => {
 }
 
 const bothWays = async ({ browser, server }) => {
-  const says = async text => {
-    for (let i = 0; i < 200; i++) {
-      if ((await browser.evaluate('document.body.innerText')).includes(text)) return
-      await elapse(50)
-    }
-    throw new Error(`the page does not say ${text}:\n${await browser.evaluate('document.body.innerText')}`)
-  }
+  const says = text => until(browser, text => document.body.innerText.includes(text), text)
   await browser.open(`${server.isolated}/examples/preemptify/index.html?function=fib`)
   await browser.evaluate(() => { document.forms[0].elements.args.value = '' })
   await browser.click('[name=args]')

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expression, keys, known, middle } from './page-control.mjs'
+import { clickActions, clickOn, expression, keys, known } from './page-control.mjs'
 import { findBrowser, launch, within } from './process.mjs'
 
 const preferences = {
@@ -34,7 +34,7 @@ const preferences = {
  * @param {{ path?: string, patience?: number }} [options] patience: ms for the browser to answer a command
  * @returns {Promise<import('./run.mjs').Browser>}
  */
-export async function firefox({ path = findBrowser('firefox'), patience = 30_000 } = {}) {
+export async function firefox({ path = findBrowser('firefox'), patience = 90_000 } = {}) {
   if (!path) throw new Error('Firefox was not found')
   const browser = launch(path, profile => {
     const lines = Object.entries(preferences).map(([name, value]) =>
@@ -97,18 +97,7 @@ export async function firefox({ path = findBrowser('firefox'), patience = 30_000
         }
       },
       async click(selector) {
-        const { x, y } = await this.evaluate(middle, selector)
-        await send('WebDriver:PerformActions', {
-          actions: [{
-            type: 'pointer',
-            id: 'mouse',
-            actions: [
-              { type: 'pointerMove', x: Math.round(x), y: Math.round(y), origin: 'viewport' },
-              { type: 'pointerDown', button: 0 },
-              { type: 'pointerUp', button: 0 }
-            ]
-          }]
-        })
+        await clickOn(this, selector, (x, y) => send('WebDriver:PerformActions', { actions: clickActions(x, y) }))
       },
       async resize(width, height) {
         // A window has borders and bars besides the page.

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapse } from 'node:timers/promises'
 import { traced } from './gantt.tracing.mjs'
+import { until } from './page-control.mjs'
 
 const screenshots = join(tmpdir(), 'rt-screenshots')
 
@@ -12,21 +13,11 @@ const shoot = (browser, name) => {
   return browser.screenshot(join(screenshots, `${name}-${browser.kind}.png`))
 }
 
-/** Asks the page until it says something other than a falsy value. */
-async function eventually(browser, script, what, ...args) {
-  for (let i = 0; i < 200; i++) {
-    const answer = await browser.evaluate(script, ...args)
-    if (answer) return answer
-    await elapse(25)
-  }
-  throw new Error(`${what}: ${await browser.evaluate('document.body.innerText')}`)
-}
-
 /** Opens the page, and waits until it listens. */
 async function open(browser, server, culprit, more = '') {
   await browser.resize(1000, 900)
   await browser.open(`${server.isolated}/examples/schedule/index.html?culprit=${culprit}${more}`)
-  await eventually(browser, 'document.querySelector("#schedule canvas") !== null', 'no chart')
+  await until(browser, 'document.querySelector("#schedule canvas") !== null')
 }
 
 /** Opens the page and types until an input is late; the text that says why. */
@@ -54,8 +45,7 @@ const tests = {
     match(verdict, /^\d+ ms late\. In the 32\.0 ms before its deadline: .*save ran for/)
     const told = await browser.evaluate(readout)
     match(told, /^input: released at .* late; .* before its deadline: .*save ran for [\d.]+ ms/)
-    match(await eventually(browser,
-      'document.querySelector("#schedule canvas").getAttribute("aria-label")', 'no label'), /missed deadline/)
+    match(await until(browser, 'document.querySelector("#schedule canvas").getAttribute("aria-label")'), /missed deadline/)
     await elapse(200)
     await shoot(browser, 'schedule-late')
     await browser.resize(390, 844)
@@ -70,7 +60,7 @@ const tests = {
     const before = await count()
     await browser.click('#tap')
     const hasMore = before => Number(document.getElementById('count').textContent) > before
-    await eventually(browser, hasMore, 'no click', before)
+    await until(browser, hasMore, before)
   },
 
   async 'the downloads are a trace and a picture that name the culprit'({ browser, server }) {
@@ -129,10 +119,11 @@ const tests = {
     const left = () => ['measure', 'mark'].flatMap(type => performance.getEntriesByType(type)).length
     equal(await browser.evaluate(left), 0)
     await browser.click('#devtools')
-    await elapse(200)
-    const { length } = await browser.evaluate('seen')
-    await elapse(300)
-    equal(await browser.evaluate('seen.length'), length)
+    // What was on its way still comes, then nothing.
+    await until(browser, () => new Promise(resolve => {
+      const { length } = seen
+      setTimeout(() => resolve(seen.length === length), 300)
+    }))
   },
 
   async 'a trace by the DevTools protocol has them at the right time (Chromium)'({ browser, server }) {
@@ -184,18 +175,18 @@ const tests = {
     const { span } = await view()
     for (let i = 0; i < 8; i++) await browser.press('+')
     // Firefox may answer before it has handed the last key on.
-    await eventually(browser, span => Math.abs(gantt.view.span - span / 256) < span * 1e-6, 'not that near', span)
+    await until(browser, span => Math.abs(gantt.view.span - span / 256) < span * 1e-6, span)
     const near = await view()
     await browser.press('ArrowRight')
-    await eventually(browser, from => gantt.view.from > from, 'not moved', near.from)
+    await until(browser, from => gantt.view.from > from, near.from)
     ok(await colored() > 0.01, 'near by')
     await browser.press('m')
     const says = text => RegExp(text).test(document.querySelector('#schedule p').textContent)
-    await eventually(browser, says, 'no miss', 'late; .* before its deadline: task \\d+ ran for')
+    await until(browser, says, 'late; .* before its deadline: task \\d+ ran for')
     await elapse(200)
     await shoot(browser, 'gantt-near')
     await browser.press('Escape')
-    await eventually(browser, says, 'a miss', '^Point at a job')
+    await until(browser, says, '^Point at a job')
     await browser.click('[data-move=all]')
     ok(Math.abs((await view()).span - span) < 1)
   },
@@ -221,7 +212,7 @@ const tests = {
   async 'the schedule of a task set is drawn, and told about'({ browser, server }) {
     await browser.resize(1000, 900)
     await browser.open(`${server.isolated}/examples/task-sets/index.html?sets=1&seconds=0.3&run`)
-    await eventually(browser, 'document.getElementById("now").textContent === "Done"', 'the run does not end')
+    await until(browser, 'document.getElementById("now").textContent === "Done"')
     await browser.evaluate('document.getElementById("gantt").focus()')
     await browser.press('ArrowDown')
     match(await browser.evaluate('document.getElementById("readout").textContent'), /^task \d+: released at /)

@@ -10,7 +10,7 @@ import { findBrowser, launch, within } from './process.mjs'
  *   focus: the selector of what gets the keys; every: ms
  * @returns {Promise<any[]>} trace events
  */
-export async function traced(url, { keys, every, categories, focus, patience = 20_000 }) {
+export async function traced(url, { keys, every, categories, focus, patience = 60_000 }) {
   const browser = launch(/** @type {string} */ (findBrowser('chromium')), profile => [
     '--headless', '--no-sandbox', '--remote-debugging-pipe', '--disable-gpu', '--no-first-run',
     '--disable-dev-shm-usage', '--window-size=1000,800', `--user-data-dir=${profile}`, 'about:blank'

@@ -6,7 +6,7 @@ const classic = readFileSync(new URL('../fixtures/import/classic.js', import.met
 const refusals = ['Content Security Policy', 'Content-Security-Policy', 'CSP']
 
 async function found(browser, server, which, more = {}, origin = server.isolated) {
-  const { report, results } = server.expect(30_000)
+  const { report, results } = server.expect(60_000)
   results.catch(() => {})
   const parameters = new URLSearchParams({ case: which, report, ...more })
   await browser.open(`${origin}/test/browser/importing.html?${parameters}`)

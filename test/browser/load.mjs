@@ -1,5 +1,5 @@
-// Three jobs that never end beside an animation and a handler of keys, on the default scheduler. What the
-// page noticed of them is posted to ?report=, after ?warmup= and ?seconds=.
+// Three jobs that never end, or so many as ?jobs= says, beside an animation and a handler of keys, on the default
+// scheduler. What the page noticed of them is posted to ?report=, after ?warmup= and ?seconds=.
 import { rt } from '../../rt.mjs'
 import { elapse, report } from './page.mjs'
 
@@ -7,7 +7,7 @@ const parameters = new URL(location.href).searchParams
 const warmup = Number(parameters.get('warmup') ?? 1) * 1000
 const duration = Number(parameters.get('seconds') ?? 6) * 1000
 
-const rounds = [0, 0, 0]
+const rounds = Array(Number(parameters.get('jobs') ?? 3)).fill(0)
 const frames = []
 const latencies = []
 let measuring = false

@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { setTimeout as elapse } from 'node:timers/promises'
+import { until } from './page-control.mjs'
 
 const page = 'examples/macro/index.html'
 
@@ -13,14 +14,7 @@ async function open(browser, address) {
   })
 }
 
-async function results(browser, ms) {
-  for (const end = Date.now() + ms; Date.now() < end;) {
-    const found = await browser.evaluate('results')
-    if (found) return found
-    await elapse(200)
-  }
-  throw new Error(`no results: ${await browser.evaluate('document.getElementById("now").textContent')}`)
-}
+const results = browser => until(browser, 'results')
 
 function isComplete({ seconds, frames, input, perSecond, jobs, loads, way, subtest }) {
   const where = `${way}, ${subtest}`
@@ -38,7 +32,7 @@ function isComplete({ seconds, frames, input, perSecond, jobs, loads, way, subte
 const automatic = async ({ browser, server }) => {
   await open(browser, `${server.isolated}/${page}?seconds=1`)
   await browser.click('#run')
-  const { isolated, outcomes } = await results(browser, 40_000)
+  const { isolated, outcomes } = await results(browser)
   equal(isolated, true)
   deepEqual(outcomes.map(({ way, subtest }) => `${way} ${subtest}`), [
     'plain none', 'plain aes', 'plain tasks', 'plain all', 'edf none', 'edf aes', 'edf tasks', 'edf all'
@@ -63,10 +57,10 @@ const all = async (id, seconds) => {
 
 const keys = async ({ browser, server }) => {
   await open(browser, `${server.plain}/${page}`)
-  await browser.evaluate(all, 'fp', 3)
+  await browser.evaluate(all, 'fp', 6)
   await elapse(700)
   for (const key of 'prioritize') await browser.press(key)
-  const { isolated, outcomes: [outcome] } = await results(browser, 20_000)
+  const { isolated, outcomes: [outcome] } = await results(browser)
   equal(isolated, false)
   isComplete(outcome)
   deepEqual([outcome.input.count, outcome.input.trusted], [10, 10])
@@ -79,8 +73,7 @@ const typing = async ({ browser, server }) => {
   await elapse(300)
   await browser.click('#field')
   await browser.press('x')
-  await elapse(300)
-  equal(await browser.evaluate('document.querySelector("[name=typing]").checked'), false)
+  await until(browser, '!document.querySelector("[name=typing]").checked')
   for (const way of ['edf', 'fp', 'plain']) {
     await browser.click(`[value=${way}]`)
     await elapse(200)
@@ -88,16 +81,7 @@ const typing = async ({ browser, server }) => {
     await browser.evaluate(() => { document.getElementById('field').value = '' })
     for (const key of 'preempt') await browser.press(key)
     // Plain JavaScript answers when it comes to it.
-    await browser.evaluate(way => new Promise((resolve, reject) => {
-      const until = performance.now() + 20_000
-      const look = () => {
-        const { textContent } = document.getElementById('echo')
-        if (textContent === 'preempt') resolve(null)
-        else if (performance.now() > until) reject(new Error(`${way}: ${textContent}`))
-        else setTimeout(look, 50)
-      }
-      look()
-    }), way)
+    await until(browser, "document.getElementById('echo').textContent === 'preempt'")
   }
 }
 
@@ -108,7 +92,7 @@ const hidden = async ({ browser, server }) => {
   await browser.hide()
   await elapse(3000)
   await browser.show()
-  const { outcomes: [outcome] } = await results(browser, 30_000)
+  const { outcomes: [outcome] } = await results(browser)
   ok(outcome.seconds < 4, `${outcome.seconds} s`)
   // Had the hidden time been counted, there would be some seconds between two frames.
   ok(outcome.frames.interval.longest < 2000, JSON.stringify(outcome.frames))

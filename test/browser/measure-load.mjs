@@ -5,11 +5,11 @@ import { setTimeout as elapse } from 'node:timers/promises'
  *
  * @param {import('./run.mjs').Browser} browser
  * @param {Awaited<ReturnType<typeof import('./results.mjs').serveTests>>} server
- * @param {{ isolated: boolean, seconds: number, warmup?: number }} options
+ * @param {{ isolated: boolean, seconds: number, warmup?: number, jobs?: number }} options
  */
-export async function measureLoad(browser, server, { isolated, seconds, warmup = 1 }) {
-  const { report, results } = server.expect((warmup + seconds) * 1000 + 20_000)
-  const parameters = new URLSearchParams({ report, seconds: String(seconds), warmup: String(warmup) })
+export async function measureLoad(browser, server, { isolated, seconds, warmup = 1, jobs = 3 }) {
+  const { report, results } = server.expect((warmup + seconds) * 1000 + 60_000)
+  const parameters = new URLSearchParams({ report, seconds: String(seconds), warmup: String(warmup), jobs: String(jobs) })
   let reported = false
   const settled = results.finally(() => { reported = true })
   settled.catch(() => {})

@@ -1,4 +1,6 @@
-// What both browsers share: the page is asked by text, and answers with JSON.
+import { setTimeout as elapse } from 'node:timers/promises'
+
+// What all browsers share: the page is asked by text, and answers with JSON.
 
 /**
  * @param {string | Function} script an expression, or a function to call with `args` in the page
@@ -12,13 +14,93 @@ export function expression(script, args) {
   return `(async () => JSON.stringify({ value: await ${call} }))()`
 }
 
-/** Scrolls an element into view and returns the middle of it, in CSS pixels of the viewport. */
-export function middle(selector) {
-  const element = document.querySelector(selector)
-  if (!element) throw new Error(`no element matches ${selector}`)
-  element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
-  const { left, top, width, height } = element.getBoundingClientRect()
-  return { x: left + width / 2, y: top + height / 2 }
+/**
+ * Clicks the middle of an element once it rests in view. If it went away under the pointer nevertheless, so that
+ * the click hit something else, it is clicked again.
+ *
+ * @param {import('./run.mjs').Browser} browser
+ * @param {string} selector
+ * @param {(x: number, y: number) => Promise<unknown>} clickAt CSS pixels of the viewport; waits until it was handled
+ */
+export async function clickOn(browser, selector, clickAt) {
+  for (let tries = 0; tries < 5; tries++) {
+    const { x, y } = await browser.evaluate(middle, selector)
+    await clickAt(x, y)
+    if (await browser.evaluate('clicked')) return
+  }
+  throw new Error(`click: ${selector} was not hit`)
+}
+
+/**
+ * Runs in the page: scrolls an element into view, waits until it rests there and is what a click would hit, and
+ * returns the middle of it. `clicked` then says whether the next click hits it.
+ */
+async function middle(selector) {
+  const frame = () => new Promise(resolve => {
+    requestAnimationFrame(resolve)
+    // A page that is starved of frames is clicked nevertheless.
+    setTimeout(resolve, 500)
+  })
+  const isPartOf = (hit, element) => element.contains(hit) || hit?.closest?.('label')?.control === element
+  const end = performance.now() + 20_000
+  for (let rests = 0, last = ''; ;) {
+    const element = document.querySelector(selector)
+    if (!element) throw new Error(`click: no element matches ${selector}`)
+    element.scrollIntoView({ block: 'center', inline: 'center', behavior: 'instant' })
+    const { left, top, width, height } = element.getBoundingClientRect()
+    const x = left + width / 2
+    const y = top + height / 2
+    const hit = document.elementFromPoint(x, y)
+    const place = [left, top, width, height].join()
+    rests = isPartOf(hit, element) && place === last ? rests + 1 : 0
+    if (rests === 3) {
+      window.clicked = new Promise(resolve => {
+        const hear = ({ target }) => resolve(isPartOf(target, element))
+        addEventListener('click', hear, { capture: true, once: true })
+        setTimeout(() => {
+          removeEventListener('click', hear, { capture: true })
+          resolve(false)
+        }, 5000)
+      })
+      return { x, y }
+    }
+    if (performance.now() > end) {
+      throw new Error(`click: ${selector} does not rest, or under ${hit?.outerHTML.slice(0, 100) ?? 'nothing'}`)
+    }
+    last = place
+    await frame()
+  }
+}
+
+/** A click as WebDriver's actions. */
+export const clickActions = (x, y) => [{
+  type: 'pointer',
+  id: 'mouse',
+  actions: [
+    { type: 'pointerMove', duration: 0, x: Math.round(x), y: Math.round(y), origin: 'viewport' },
+    { type: 'pointerDown', button: 0 },
+    { type: 'pointerUp', button: 0 }
+  ]
+}]
+
+/**
+ * Asks the page until its answer is neither false nor empty.
+ *
+ * @param {import('./run.mjs').Browser} browser
+ * @param {string | Function} script as for `evaluate`
+ * @param {unknown[]} args
+ * @returns {Promise<any>} the answer
+ */
+export async function until(browser, script, ...args) {
+  const end = performance.now() + 60_000
+  for (;;) {
+    const answer = await browser.evaluate(script, ...args)
+    if (answer) return answer
+    if (performance.now() > end) break
+    await elapse(50)
+  }
+  const text = await browser.evaluate('document.body.innerText')
+  throw new Error(`never true: ${script} of ${JSON.stringify(args)}\n${text}`)
 }
 
 /** Keys that are no characters: the code and legacy number of each, and its character in WebDriver. */

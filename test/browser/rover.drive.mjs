@@ -1,15 +1,7 @@
 import { setTimeout as elapse } from 'node:timers/promises'
+import { until } from './page-control.mjs'
 
 const page = '/examples/rover/index.html'
-
-/** Waits until the page says so. */
-async function until(browser, condition, ...args) {
-  for (let i = 0; i < 400; i++) {
-    if (await browser.evaluate(condition, ...args)) return
-    await elapse(50)
-  }
-  throw new Error(`${condition} stays false:\n${await browser.evaluate('document.body.innerText')}`)
-}
 
 // The first column is the name.
 const cell = (row, at) => document.getElementById(row).cells[at].textContent

@@ -2,8 +2,9 @@
 //   <name>.page.mjs  a suite that runs in a page and in a worker, cross-origin isolated and not
 //   <name>.drive.mjs tests that drive the browser; default export: { title({ browser, server }) {} }
 import { readdirSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { basename, dirname, join } from 'node:path'
+import { setTimeout as elapse } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from './chromium.mjs'
 import { firefox } from './firefox.mjs'
 import { findBrowser, within } from './process.mjs'
@@ -35,36 +36,67 @@ const root = join(here, '..', '..')
 export const browsers = { chromium, firefox }
 
 /**
- * @param {{ wanted?: (file: string) => boolean, required?: boolean, timeout?: number }} [options] `required`:
- *   a browser that is not there is a failure; `timeout`: ms per test
- * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number }>}
+ * What fails gets one more try at the end, alone in a new browser after a pause: a machine that others load is
+ * no defect of a page. What passes then is counted as passed, and as flaky.
+ *
+ * @param {{ wanted?: (file: string) => boolean, required?: boolean, timeout?: number, pause?: number,
+ *   engines?: Record<string, () => Promise<Browser>>, found?: (kind: any) => unknown, directory?: string }} [options]
+ *   `required`: a browser that is not there is a failure; `timeout`: ms per test; `pause`: ms before another
+ *   try; `engines`, `found` and `directory`: how browsers are started and whether they are there, and the tests
+ * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number, flaky: number }>}
  */
-export async function runBrowsers({ wanted = () => true, required = false, timeout = 60_000 } = {}) {
-  const files = readdirSync(here).filter(name => /\.(?:page|drive)\.mjs$/.test(name)).sort()
+export async function runBrowsers({
+  wanted = () => true, required = false, timeout = 180_000, pause = 5000, engines = browsers,
+  found = findBrowser, directory = here
+} = {}) {
+  const files = readdirSync(directory).filter(name => /\.(?:page|drive)\.mjs$/.test(name)).sort()
     .filter(name => wanted(`test/browser/${name}`))
-  const total = { files: files.length, passed: 0, failed: 0, skipped: 0 }
+  const total = { files: files.length, passed: 0, failed: 0, skipped: 0, flaky: 0 }
   if (!files.length) return total
 
   const server = await serveTests()
+  const again = []
   try {
-    for (const kind of /** @type {const} */ (['chromium', 'firefox'])) {
-      if (!findBrowser(kind)) {
+    for (const kind in engines) {
+      if (!found(kind)) {
         const result = required ? 'FAIL' : 'skip'
         console.log(`${result} ${kind} was not found, so these did not run in it: ${files.join(', ')}`)
         total[required ? 'failed' : 'skipped'] += files.length
         continue
       }
-      const session = new Session(kind, server, timeout)
+      const session = new Session(kind, engines[kind], timeout, pause)
       for (const file of files) {
         const begin = performance.now()
-        const results = await (file.endsWith('.page.mjs') ? session.runSuite(file) : session.runFile(file))
-        if (!results.length) results.push({ title: file, error: 'no test ran' })
-        const failures = results.filter(({ error }) => error)
-        total.passed += results.length - failures.length
-        total.failed += failures.length
-        print(`test/browser/${file}, ${session.name}`, results.length, failures, performance.now() - begin)
+        let passed = 0
+        const failures = []
+        for (const attempt of await attempts(join(directory, file), server, timeout)) {
+          const results = await session.run(attempt)
+          const errors = results.filter(({ error }) => error)
+          if (errors.length) again.push({ kind, file, attempt })
+          else passed += results.length
+          failures.push(...errors)
+        }
+        total.passed += passed
+        if (!passed && !failures.length) {
+          failures.push({ title: file, error: 'no test ran' })
+          total.failed++
+        }
+        print(failures.length ? 'once' : 'ok  ', `${file}, ${session.name}`, passed, failures, begin)
       }
       await session.close()
+    }
+    for (const { kind, file, attempt } of again) {
+      await elapse(pause)
+      const begin = performance.now()
+      const session = new Session(kind, engines[kind], timeout, pause)
+      const results = await session.run(attempt)
+      await session.close()
+      const failures = results.filter(({ error }) => error)
+      total.passed += results.length - failures.length
+      total.failed += failures.length
+      if (!failures.length) total.flaky++
+      const name = `${file}, ${session.name}, ${attempt.title}`
+      print(failures.length ? 'FAIL' : 'flaky: passed on the second try:', name, results.length - failures.length, failures, begin)
     }
   } finally {
     await server.close()
@@ -72,75 +104,84 @@ export async function runBrowsers({ wanted = () => true, required = false, timeo
   return total
 }
 
+/**
+ * What a file has to be tried, each part by itself: the places of a suite, or the tests of a drive.
+ *
+ * @typedef {{ title: string, isSuite?: boolean, work: (browser: Browser, results: object[]) => any }} Attempt
+ *   `work` may return the texts of the errors that it wanted on the console; a suite adds its own results
+ * @returns {Promise<Attempt[]>}
+ */
+async function attempts(path, server, timeout) {
+  if (path.endsWith('.page.mjs')) {
+    return ['isolated', 'plain'].flatMap(origin => ['window', 'worker'].map(scope => place(path, origin, scope)))
+  }
+  try {
+    const tests = (await import(pathToFileURL(path).href)).default
+    return Object.keys(tests).map(title => ({ title, work: browser => tests[title]({ browser, server }) }))
+  } catch (error) {
+    return [{ title: 'import', work() { throw error } }]
+  }
+
+  function place(path, origin, scope) {
+    const title = `${scope}, ${origin === 'plain' ? 'not ' : ''}isolated`
+    const work = async (browser, results) => {
+      const modules = readdirSync(root).filter(name => name.endsWith('.mjs')).join()
+      const { report, results: posted } = server.expect(timeout)
+      const parameters = new URLSearchParams({ suite: basename(path), scope, report, modules })
+      // Nobody else listens if the page does not even load.
+      posted.catch(() => {})
+      await browser.open(`${server[origin]}/test/browser/page.html?${parameters}`)
+      const { tests, provoked, error } = await posted
+      results.push(...tests.map(({ title: name, error }) => ({ title: `${title}: ${name}`, error })))
+      if (error) throw new Error(error)
+      return provoked
+    }
+    return { title, isSuite: true, work }
+  }
+}
+
 class Session {
-  #kind
-  #server
+  #start
   #timeout
+  #pause
   /** @type {Browser | undefined} */
   #browser
   name
 
-  constructor(kind, server, timeout) {
-    this.#kind = kind
-    this.#server = server
-    this.#timeout = timeout
+  constructor(kind, start, timeout, pause) {
     this.name = kind
+    this.#start = start
+    this.#timeout = timeout
+    this.#pause = pause
   }
 
-  async runSuite(file) {
-    const modules = readdirSync(root).filter(name => name.endsWith('.mjs')).join()
+  /** Any failure ends the browser, since nobody knows its state; what comes next begins with a new one. */
+  async run({ title, isSuite, work }) {
     const results = []
-    for (const origin of /** @type {const} */ (['isolated', 'plain'])) {
-      for (const scope of ['window', 'worker']) {
-        const place = `${scope}, ${origin === 'plain' ? 'not ' : ''}isolated`
-        await this.#attempt(place, results, async browser => {
-          const { report, results: posted } = this.#server.expect(this.#timeout)
-          const parameters = new URLSearchParams({ suite: file, scope, report, modules })
-          // Nobody else listens if the page does not even load.
-          posted.catch(() => {})
-          await browser.open(`${this.#server[origin]}/test/browser/page.html?${parameters}`)
-          const { tests, provoked, error } = await posted
-          results.push(...tests.map(({ title, error }) => ({ title: `${place}: ${title}`, error })))
-          if (error) throw new Error(error)
-          return provoked
-        }, true)
-      }
-    }
-    return results
-  }
-
-  async runFile(file) {
-    const results = []
-    let tests
     try {
-      tests = (await import(`./${file}`)).default
-    } catch (error) {
-      return [{ title: file, error: error.stack }]
-    }
-    for (const title in tests) {
-      await this.#attempt(title, results, browser => tests[title]({ browser, server: this.#server }))
-    }
-    return results
-  }
-
-  /**
-   * Any failure ends the browser, since nobody knows its state; the next attempt begins with a new one.
-   * `work` may return the texts of the errors that it wanted on the console.
-   */
-  async #attempt(title, results, work, silent = false) {
-    try {
-      this.#browser ??= await browsers[this.#kind]()
+      this.#browser ??= await this.#started()
       this.name = this.#browser.name
-      const provoked = await within(work(this.#browser), this.#timeout, title) ?? []
+      const provoked = await within(work(this.#browser, results), this.#timeout, title) ?? []
       const problems = this.#browser.takeProblems()
         .filter(problem => !provoked.some(text => problem.includes(text)))
       if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
       await this.#browser.open('about:blank')
-      if (!silent) results.push({ title })
+      if (!isSuite) results.push({ title })
     } catch (error) {
       const problems = this.#browser?.takeProblems() ?? []
       results.push({ title, error: [relevant(error.stack), ...problems].join('\n') })
-      await this.close()
+    }
+    if (results.some(({ error }) => error)) await this.close()
+    return results
+  }
+
+  async #started() {
+    try {
+      return await this.#start()
+    } catch (error) {
+      console.log(`${this.name} did not start, and is started again: ${error.message}`)
+      await elapse(this.#pause)
+      return this.#start()
     }
   }
 
@@ -156,10 +197,10 @@ function relevant(stack) {
   return stack.split('\n').filter(line => !own.test(line)).join('\n')
 }
 
-function print(name, count, failures, ms) {
-  const passed = count - failures.length
+function print(outcome, name, passed, failures, begin) {
   const counts = `${passed} passed${failures.length ? `, ${failures.length} failed` : ''}`
-  console.log(`${failures.length ? 'FAIL' : 'ok  '} ${name}  ${counts}  ${(ms / 1000).toFixed(1)} s`)
+  const seconds = ((performance.now() - begin) / 1000).toFixed(1)
+  console.log(`${outcome} test/browser/${name}  ${counts}  ${seconds} s`)
   for (const { title, error } of failures) {
     console.log(`     ${title}\n       ${error.replaceAll('\n', '\n       ')}`)
   }

@@ -24,7 +24,7 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.e
  * @returns {Promise<{ passed: number, failed: number, skipped: number, problems: string[], output: string,
  *   ms: number }>}
  */
-export function runFile(file, { timeout = 120_000, grace = 5000 } = {}) {
+export function runFile(file, { timeout = 600_000, grace = 30_000 } = {}) {
   return new Promise(resolve => {
     const begin = performance.now()
     const run = spawn(process.execPath, [child, file], {
