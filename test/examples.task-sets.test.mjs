@@ -427,8 +427,9 @@ reports('each bin has the means of its sets, the last row those of all', () => {
     [['0.1-0.2', 2, 40], ['0.9-1.0', 1, 5], ['all', 3, 45]])
   assert.is(rows[0].figures.fcfs.missRatio, 0.3)
   assert.is(rows[0].figures.edf.beyond, 2)
-  assert.equal(rows[0].figures.edf.overhead, { median: 0.02, worst: 0.03 })
-  assert.equal(rows[2].figures.edf.overhead, { median: 0.01, worst: 0.03 })
+  assert.is(rows[0].figures.fcfs.deviation, 0.2)
+  assert.equal(rows[0].figures.edf.overhead, { median: 0.02, worst: 0.03, mean: 0.02, deviation: 0.01 })
+  assert.equal([rows[2].figures.edf.overhead.median, rows[2].figures.edf.overhead.worst], [0.01, 0.03])
   assert.is(rows[1].figures.fcfs, undefined)
 })
 

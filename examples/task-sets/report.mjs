@@ -5,9 +5,9 @@ import { binLabel, binOf } from './task-sets.mjs'
  *
  * @typedef {import('./experiment.mjs').Result} Result
  * @typedef {import('./experiment.mjs').PolicyName} PolicyName
- * @typedef {{ missRatio: number, ideal: number, beyond: number,
- *   overhead: null | { median: number, worst: number }, inflation: null | number }} Figures
- *   the ratios are means over the sets, the inflation is a median
+ * @typedef {{ missRatio: number, deviation: number, ideal: number, beyond: number,
+ *   overhead: null | { median: number, worst: number, mean: number, deviation: number }, inflation: null | number }} Figures
+ *   the ratios are means over the sets with their standard deviation, the inflation is a median
  * @typedef {{ label: string, bin: number | null, sets: number, jobs: number,
  *   figures: Partial<Record<PolicyName, Figures>> }} Row bin is null for the row of all sets
  */
@@ -41,18 +41,27 @@ function row(label, bin, results) {
 
 function figures(results) {
   const overheads = results.map(({ overhead }) => overhead).filter(overhead => overhead !== null)
+  const missRatios = results.map(({ missRatio }) => missRatio)
   const inflations = results.map(({ inflation }) => inflation).filter(inflation => inflation !== null)
   return {
-    missRatio: mean(results.map(({ missRatio }) => missRatio)),
+    missRatio: mean(missRatios),
+    deviation: deviation(missRatios),
     ideal: mean(results.map(({ idealMissRatio }) => idealMissRatio)),
     beyond: sum(results.map(({ beyond }) => beyond)),
-    overhead: overheads.length ? { median: median(overheads), worst: Math.max(...overheads) } : null,
+    overhead: overheads.length ? {
+      median: median(overheads), worst: Math.max(...overheads), mean: mean(overheads), deviation: deviation(overheads)
+    } : null,
     inflation: inflations.length ? median(inflations) : null
   }
 }
 
 const sum = values => values.reduce((total, value) => total + value, 0)
 const mean = values => sum(values) / (values.length || 1)
+
+function deviation(values) {
+  const average = mean(values)
+  return Math.sqrt(mean(values.map(value => (value - average) ** 2)))
+}
 
 /** @param {number[]} values at least one */
 export function median(values) {
