@@ -453,7 +453,6 @@ class Course {
   }
 }
 
-/** @typedef {'skip' | 'queue' | 'abort'} Excess */
 /**
  * @typedef {object} Periodic made by `periodic`
  * @property {() => boolean} cancel releases no more jobs; a loop is cancelled, other jobs run to their ends. Whether it would
@@ -464,27 +463,28 @@ class Course {
  *   jobs were released, started and finished: ms, over the last 1000
  */
 
-const PERIODIC = { ...ONCE, phase: duration, count: times, excess: among('skip', 'queue', 'abort') }
+const PERIODIC = { ...ONCE, phase: duration, count: times, excess: elsewhere }
 
 /**
  * A periodic task: a job every period, or one job that loops with `yield nextPeriod()`.
  *
  * @template {Work} W
  * @param {(W | (() => unknown)) & Taking<W, []>} task
- * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` is the
+ * @param {AlarmOptions & { phase?: number, count?: number }} [options] `period` is the
  *   task's by default, `deadline` the period; `phase`: ms until the first release, default 0; `count`: the
  *   number of jobs, or of the periods of a loop, default Infinity; `excess`: what happens when the previous
- *   job still runs at a release: 'skip' (default) leaves the period out, 'queue' releases the job when the
- *   previous one has ended, 'abort' cancels the previous one
+ *   job still runs at a release: 'skip' (default) leaves the period out; 'queue' releases the job when the
+ *   previous one has ended, 'replace' that of the latest period only; 'abort' cancels the previous one
  * @returns {Periodic}
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function periodic(task, options = {}) {
-  const { phase = 0, count = Infinity, excess = 'skip', signal } = checked(options, PERIODIC)
+  const { phase = 0, count = Infinity, signal } = checked(options, PERIODIC)
   const { period = task instanceof Task ? task.period : undefined } = options
   interval('period', period)
   const source = new Source('task', task, { ...parametersOf(options), period })
   const { scheduler } = source
+  const excess = source.parameter('excess') ?? 'skip'
   const cycle = new Cycle(scheduler.now() + phase, /** @type {number} */ (period))
   const jitter = new Jitter()
   /** That of the latest job, while it lives; and of the job that loops. @type {Course | null} */
@@ -498,8 +498,8 @@ export function periodic(task, options = {}) {
 
   const start = () => {
     if (latest !== null && excess === 'skip') return
-    waiting++
-    if (released + waiting >= count) alarm.cancel()
+    waiting = excess === 'replace' ? 1 : waiting + 1
+    if (released + waiting >= count && excess !== 'replace') alarm.cancel()
     if (excess === 'abort') latest?.job.cancel(new DOMException('The next period has begun', 'AbortError'))
     else if (latest !== null) return
     releaseNext()
@@ -511,7 +511,7 @@ export function periodic(task, options = {}) {
     const lag = scheduler.now() - time
     const job = source.release({ release: time, deadline: cycle.period })
     const course = latest = new Course(job, cycle.period, lag, jitter, leave)
-    released++
+    if (++released >= count) alarm.cancel()
     seam.ended(job, () => ended(course))
   }
   /** The job loops: it keeps its periods itself from now on. */
@@ -603,35 +603,44 @@ export function nextPeriod() {
   return Object.assign(passPeriod(), { then: refuseAwait })
 }
 
-const SPORADIC = { ...TASK, interarrival: interval, excess: among('defer', 'drop') }
+const SPORADIC = { ...TASK, interarrival: interval, excess: among('defer', 'drop', 'queue', 'skip', 'replace', 'abort') }
 
 /**
  * A sporadic task: its jobs are released at least `interarrival` apart.
  *
  * @template {Work} W
  * @param {(W | ((job: Job, ...args: any[]) => unknown)) & Checked<W>} task
- * @param {TaskOptions & { interarrival: number, excess?: 'defer' | 'drop' }} options `interarrival`: ms, > 0;
- *   `excess`: what comes too early is released later ('defer', default) or not at all ('drop')
+ * @param {Omit<TaskOptions, 'excess'> & { interarrival: number, excess?: 'defer' | 'drop' | TaskOptions['excess'] }} options
+ *   `interarrival`: ms, > 0; `excess`: what comes too early is released later ('defer', default) or not at all ('drop'); with
+ *   the others, also what comes while a job of the task lives is treated so: 'skip' drops what comes too early, with 'replace'
+ *   and 'abort' the newest takes the place of what waits for its time
  * @returns {(...args: ArgumentsOf<W>) => Job<ResultOf<W>> | null} releases a job; null when it is dropped
  * @throws {TypeError | RangeError} naming the parameter
  */
 export function sporadic(task, options) {
-  const { interarrival, excess = 'defer' } = checked(options, SPORADIC)
+  const { interarrival, excess = task instanceof Task && task.excess || 'defer' } = checked(options, SPORADIC)
   interval('interarrival', interarrival)
-  const source = new Source('task', task, options)
+  const isPlain = excess === 'defer' || excess === 'drop'
+  const source = new Source('task', task, isPlain ? { ...options, excess: undefined } : options)
+  /** @type {Job | undefined} */
+  let latest
   let earliest = -Infinity
   return /** @param {any[]} args @returns {any} */ (...args) => {
     const now = source.scheduler.now()
-    if (now < earliest && excess === 'drop') return null
+    if (now < earliest && (excess === 'drop' || excess === 'skip')) return null
+    if ((excess === 'replace' || excess === 'abort') && latest?.state === 'pending') {
+      earliest = latest.release
+      latest.cancel()
+    }
     const release = Math.max(now, earliest)
-    const job = source.release({ release }, args)
+    latest = source.release({ release }, args)
     earliest = release + interarrival
-    return job
+    return latest
   }
 }
 
 /**
- * A job per animation frame; none while the page is hidden, none while the previous one still runs.
+ * A job per animation frame; none while the page is hidden, none while the previous one still runs unless `excess` says so.
  *
  * @template {Work} W
  * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the frame's time, which is its release
@@ -646,6 +655,7 @@ export function frames(task, options = {}) {
   const { scheduler } = source
   const host = /** @type {any} */ (scheduler.host)
   if (host.frame === undefined) throw new TypeError('there are no animation frames here')
+  const isLone = (source.parameter('excess') ?? 'skip') === 'skip'
   let interval = seam.frame
   let shown = -Infinity
   let isRunning = false
@@ -656,7 +666,7 @@ export function frames(task, options = {}) {
     cancelFrame = host.frame(onFrame)
     interval = seam.intervalAfter(time - shown, interval)
     shown = time
-    if (isRunning || host.hidden?.()) return
+    if (isRunning && isLone || host.hidden?.()) return
     const release = Math.min(time, scheduler.now())
     const job = source.release({ release, deadline: time + interval - release }, [time])
     isRunning = true
@@ -1876,17 +1886,20 @@ function addHandler(target, type, capture, passive, handler) {
 class Stage {
   /** @type {InstanceType<typeof Fifo<QueuedEvent>>} */
   #events = new Fifo()
-  isBusy = false
+  /** Jobs that have not ended. */
+  busy = 0
   #start
   #ended
+  #isSerial
 
   /**
-   * @param {() => Job | null} start takes events and has them handled; null where the others need not wait for that
-   * @param {() => void} ended after each job
+   * @param {() => Job | null} start takes events and has them handled; null where nothing waits for that
+   * @param {() => void} ended after each job @param {boolean} [isSerial] whether the other events wait for that
    */
-  constructor(start, ended) {
+  constructor(start, ended, isSerial = true) {
     this.#start = start
     this.#ended = ended
+    this.#isSerial = isSerial
   }
 
   get size() { return this.#events.size }
@@ -1902,12 +1915,12 @@ class Stage {
   clear() { this.#events = new Fifo() }
 
   advance() {
-    if (this.isBusy || this.size === 0) return
+    if (this.#isSerial && this.busy > 0 || this.size === 0) return
     const job = this.#start()
     if (job === null) return
-    this.isBusy = true
+    this.busy++
     seam.ended(job, () => {
-      this.isBusy = false
+      this.busy--
       this.advance()
       this.#ended()
     })
@@ -1923,7 +1936,8 @@ class Stage {
  *   with `drop`, those that happen from now on are lost
  * @property {Reservation | undefined} reservation by which the handler runs
  * @property {number} waiting how many events wait to be handled
- * @property {number} dropped how many were lost: when `size` of them waited, by `noInterrupts({ drop: true })`, or by `cancel`
+ * @property {number} dropped how many were lost: when `size` of them waited, by `noInterrupts({ drop: true })`, by `cancel`, or
+ *   as `excess` before their jobs began
  */
 
 /**
@@ -1939,7 +1953,8 @@ function handling(target, type, source, own, options) {
   const { scheduler } = source
   const { host } = scheduler
   const reservation = own ?? /** @type {any} */ (source.parameter('reservation'))
-  const isSerial = own !== null || io !== undefined || size < Infinity
+  const excess = source.parameter('excess')
+  const isSerial = excess === 'queue' || excess === undefined && (own !== null || io !== undefined || size < Infinity)
   let dropped = 0
   /** Whether no more events come, and whether none that came is handled. */
   let isOver = false
@@ -1958,8 +1973,8 @@ function handling(target, type, source, own, options) {
   }
   /** After the last job. */
   const conclude = () => {
-    if (own === null || !isOver || waiting() > 0 || delivered.isBusy) return
-    if (!raised.isBusy || isCancelled) retire(own)
+    if (own === null || !isOver || waiting() > 0 || delivered.busy > 0) return
+    if (raised.busy === 0 || isCancelled) retire(own)
   }
   /** On their way to the bottom half, or held back. */
   const raised = new Stage(() => {
@@ -1973,8 +1988,9 @@ function handling(target, type, source, own, options) {
   const delivered = new Stage(() => {
     const { args, release } = delivered.shift()
     const job = source.release({ release, reservation }, args)
-    return isSerial ? job : null
-  }, conclude)
+    if (excess !== undefined) seam.ended(job, () => { if (job.started === undefined) dropped++ })
+    return isSerial || own !== null ? job : null
+  }, conclude, isSerial)
   const mask = interruptible(() => raised.advance())
   const waiting = () => raised.size + delivered.size
 
@@ -2114,7 +2130,10 @@ export function on(target, type, task, options = {}) {
   return withReservation(source, name, options, reservation => handling(target, type, source, reservation, options))
 }
 
-/** @typedef {{ source: Source, isReserved: boolean, isCancelled: boolean, rank: import('./rt.mjs').Ranked }} Handler */
+/**
+ * @typedef {{ source: Source, isDirect: boolean, isCancelled: boolean, rank: import('./rt.mjs').Ranked }} Handler isDirect:
+ *   released at once
+ */
 
 /** How eligible the jobs of a handler will be. @param {Source} source @returns {import('./rt.mjs').Ranked} */
 function rankOf(source) {
@@ -2131,7 +2150,7 @@ function rankOf(source) {
  *
  * Firing releases one handler only; each releases the next less eligible one when it starts. So the most
  * eligible runs as soon with a thousand others after it as alone (RTJPerf's priority-inversion test).
- * Handlers with a reservation are released at once: whether they may run is not known from their parameters.
+ * Handlers with a reservation, or an `excess`, are released at once: when they may run is not known from their parameters.
  *
  * @template {any[]} [A=[]] what it is fired with
  */
@@ -2161,8 +2180,8 @@ export class AsyncEvent {
     const own = source.parameter('scheduler')
     if (own !== undefined && own !== scheduler) throw new TypeError('scheduler must be that of the event')
     source.scheduler = scheduler
-    const isReserved = source.parameter('reservation') !== undefined
-    const handler = { source, isReserved, isCancelled: false, rank: rankOf(source) }
+    const isDirect = source.parameter('reservation') !== undefined || source.parameter('excess') !== undefined
+    const handler = { source, isDirect, isCancelled: false, rank: rankOf(source) }
     this.#arrange([...this.#handlers, handler])
     return {
       cancel: () => {
@@ -2188,7 +2207,7 @@ export class AsyncEvent {
   /** @param {Handler[]} handlers */
   #arrange(handlers) {
     this.#handlers = handlers.toSorted((a, b) =>
-      Number(b.isReserved) - Number(a.isReserved) || this.#policy.compare(a.rank, b.rank))
+      Number(b.isDirect) - Number(a.isDirect) || this.#policy.compare(a.rank, b.rank))
   }
 
   /**
@@ -2198,10 +2217,10 @@ export class AsyncEvent {
    */
   #pass(handlers, index, release, args) {
     for (; index < handlers.length; index++) {
-      const { isCancelled, isReserved, source } = handlers[index]
+      const { isCancelled, isDirect, source } = handlers[index]
       if (isCancelled) continue
       try {
-        if (!isReserved) return this.#chain(handlers, index, release, args)
+        if (!isDirect) return this.#chain(handlers, index, release, args)
         source.release({ release }, args)
       } catch (error) {
         report(this.#scheduler, error)

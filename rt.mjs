@@ -757,6 +757,10 @@ export const budget = { left: 0 }
  * @property {number} [wcet] declared worst-case execution time, ms, >= 0; default Infinity
  * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default: the scheduler's
  * @property {'continue' | 'abort'} [miss] what happens to a job at its deadline; default 'continue'
+ * @property {'queue' | 'skip' | 'replace' | 'abort'} [excess] what happens to a job that is released before the last one of
+ *   the same task, or function, has ended: it waits for its turn ('queue'), in order of eligibility; is cancelled ('skip');
+ *   waits instead of those that wait, which are cancelled ('replace': the newest wins); or begins, and all others are
+ *   cancelled ('abort'). By default it begins beside them
  * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed; before the scheduler's
  * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet; before the scheduler's
  * @property {Scheduler} [scheduler] where jobs are released; default: that of the running job, else `rt`
@@ -790,6 +794,8 @@ export class Task {
   budget
   /** @type {'continue' | 'abort'} */
   miss = 'continue'
+  /** @type {TaskOptions['excess']} */
+  excess
   /** @type {TaskOptions['onMiss']} */
   onMiss
   /** @type {TaskOptions['onOverrun']} */
@@ -881,9 +887,10 @@ function here(options) {
   return scheduler
 }
 
-const TASK_OPTIONS = /* @__PURE__ */ unchecked('deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'onMiss',
+const TASK_OPTIONS = /* @__PURE__ */ unchecked('deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'excess', 'onMiss',
   'onOverrun', 'reservation', 'uses', 'sections', 'scheduler')
 const missOption = /* @__PURE__ */ among('continue', 'abort')
+const excessOption = /* @__PURE__ */ among('queue', 'skip', 'replace', 'abort')
 const SPAWN_OPTIONS = /* @__PURE__ */ unchecked(...Object.keys(TASK_OPTIONS), 'release', 'signal')
 /** @type {any} */
 const NO_OPTIONS = Object.freeze({})
@@ -900,8 +907,8 @@ const PLAIN = /* @__PURE__ */ parametersOf(PLAIN_TASK, PLAIN_TASK)
  *
  * @param {ReturnType<parametersOf>} parameters
  */
-const isPlain = ({ name, period, wcet, abort, onMiss, onOverrun }) =>
-  name === '' && period === Infinity && wcet === Infinity && !abort && onMiss === undefined && onOverrun === undefined
+const isPlain = ({ name, period, wcet, abort, excess, onMiss, onOverrun }) =>
+  name === '' && period === Infinity && wcet === Infinity && !abort && excess === undefined && onMiss === undefined && onOverrun === undefined
 
 /** Of the rest of code that is no job's. */
 const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
@@ -913,7 +920,7 @@ const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuati
  */
 function parametersOf(given, task) {
   const {
-    name, budget = task.budget, onMiss = task.onMiss, onOverrun = task.onOverrun, reservation = task.reservation,
+    name, budget = task.budget, excess = task.excess, onMiss = task.onMiss, onOverrun = task.onOverrun, reservation = task.reservation,
     uses = task.uses
   } = given
   if (uses !== undefined && !Array.isArray(uses)) throw wrongType('uses', 'an array of Resources', uses)
@@ -925,6 +932,7 @@ function parametersOf(given, task) {
     wcet: notNegative('wcet', chosen(given.wcet, task.wcet, Infinity)),
     limit: budget === undefined ? undefined : points('budget', budget),
     abort: missOption('miss', chosen(given.miss, task.miss, 'continue')) === 'abort',
+    excess: excess === undefined ? undefined : excessOption('excess', excess),
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
     reservation: reservation === undefined ? null : reservationHookOf(reservation),
@@ -1666,6 +1674,27 @@ class Queue extends Heap {
   #lend() {
     const owner = /** @type {Activation} */ (this.#owner)
     owner.dispatcher.refresh(owner)
+  }
+}
+
+/** The jobs of a task that wait for their turn, owned by the one that has it. @type {WeakMap<object, Queue>} */
+const lines = new WeakMap()
+
+/** Waits for its turn among the jobs of a task. */
+class Turn extends Waitable {
+  name = 'its turn'
+
+  /** @param {object} work @returns {Queue} */
+  static line(work) {
+    const known = lines.get(work)
+    if (known !== undefined) return known
+    const line = new Queue(null, () => {
+      const next = line.shift()
+      line.owner = next && next.job
+      next?.wake()
+    })
+    lines.set(work, line)
+    return line
   }
 }
 
@@ -2832,9 +2861,36 @@ class Dispatcher extends Accounts {
   /** A release is due. @param {Activation} a */
   #arrive(a) {
     if (a.deadline < Infinity) this.#expectMiss(a)
-    this.#enqueue(a, 'release')
-    if (a === this.best) this.reconsider()
+    const { excess } = a.parameters
+    if (excess === undefined || this.#takeTurn(a, excess)) {
+      this.#enqueue(a, 'release')
+      if (a === this.best) this.reconsider()
+    }
     this.loop.rest()
+  }
+
+  /** @param {Activation} a @param {NonNullable<TaskOptions['excess']>} excess @returns {boolean} whether it is its turn */
+  #takeTurn(a, excess) {
+    const line = Turn.line(a.work)
+    const abort = (/** @type {Job} */ job) => job.cancel(new DOMException('A later job of its task takes its place', 'AbortError'))
+    if (excess === 'replace' || excess === 'abort') while (line.first?.job && abort(line.first.job));
+    if (excess === 'abort' && line.owner) abort(line.owner)
+    if (excess === 'abort' || line.owner === null) {
+      line.owner = a.job
+      return true
+    }
+    if (this.observers !== null) this.emit('release', a)
+    if (excess === 'skip') {
+      this.cancel(a, new DOMException('An earlier job of its task has not ended', 'AbortError'))
+      return false
+    }
+    a.state = WAITING
+    a.waiting = new Turn()
+    a.waiting.enlist(a)
+    a.extras.server?.pool.dependents.add(a)
+    line.push(a.waiting, a.job)
+    this.#await(a)
+    return false
   }
 
   /** @param {Activation} a */
@@ -3077,12 +3133,14 @@ class Dispatcher extends Accounts {
     extras.reason = reason
     this.read()
     if (this.current !== a) this.#leaveReservation(a)
-    if (a.state === WAITING) {
+    if (a.started === undefined) {
+      this.#waiters?.delete(a.job)
+      a.waiting?.leave(a)
+      this.finish(a, CANCELLED, reason)
+    } else if (a.state === WAITING) {
       // What async code awaits cannot be left: it is told at its next yield.
       if (a.waiting === null) return true
       this.#letGo(a)
-    } else if (a.started === undefined) {
-      this.finish(a, CANCELLED, reason)
     } else if (this.current === a) {
       this.interrupt()
     } else {
@@ -3511,6 +3569,12 @@ class Dispatcher extends Accounts {
     if (a.waiting?.isRanked) a.extras.server?.pool.dependents.add(a)
   }
 
+  /** @param {Activation} a has begun to wait */
+  #await(a) {
+    this.#waiters?.add(a.job)
+    if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
+  }
+
   /** ms that a budget may cost at most. */
   get #budgetCeiling() { return Math.min(this.slice / 10, this.round / 10, LONG_BUDGET) }
 
@@ -3544,8 +3608,7 @@ class Dispatcher extends Accounts {
     const { time } = this
     if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest(a.job, time)
     if (outcome === BLOCKED) {
-      this.#waiters?.add(a.job)
-      if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
+      this.#await(a)
       // Cancelled by the very act of waiting.
       if (a.state === WAITING && isDoomed(a)) this.#letGo(a)
     } else if (outcome === AWAY && a.extras.gates > 0) {

@@ -3,7 +3,7 @@ import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, Task, defaultHost, edf, fp, rm } from '../rt.mjs'
-import { AsyncEvent, Reservation, at, on, sleep } from '../alarms.mjs'
+import { AsyncEvent, Reservation, admit, at, on, sleep } from '../alarms.mjs'
 import { Channel } from '../sync.mjs'
 import { seeded } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
@@ -46,6 +46,17 @@ function watched(target) {
 }
 
 const abortListeners = signal => getEventListeners(signal, 'abort').length
+
+/** Clicks at 0, 1, 2 and 3, each of which is handled for 4 ms. */
+function clicks(options) {
+  const made = world({ slice: Infinity })
+  const { host, scheduler } = made
+  const { button } = page()
+  const handling = on(button, 'click', () => execute(host, 4), { scheduler, ...options })
+  for (const time of [0, 1, 2, 3]) at(time, () => button.dispatchEvent(event('click')), { scheduler })
+  host.run()
+  return { ...made, handling }
+}
 
 // ------------------------------------------------------------------------------------ from event to job
 
@@ -158,6 +169,43 @@ handling('an event that comes between two rounds preempts less eligible jobs', (
     7 resume long
     11 finish long
   `)
+})
+
+handling('replace: of the events that come while one is handled, the last is handled', () => {
+  const { trace, handling } = clicks({ excess: 'replace' })
+  assertTrace(trace, `
+    0 release job 1
+    0 start job 1
+    1 release job 2
+    1 block job 2 on=its turn
+    2 cancel job 2 error=AbortError
+    2 release job 3
+    2 block job 3 on=its turn
+    3 cancel job 3 error=AbortError
+    3 release job 4
+    3 block job 4 on=its turn
+    4 finish job 1
+    4 wake job 4
+    4 start job 4
+    8 finish job 4
+  `)
+  assert.equal([handling.waiting, handling.dropped], [0, 2])
+})
+
+handling('skip, abort and queue: what becomes of events that come while one is handled', () => {
+  const ends = excess => {
+    const { trace, handling } = clicks({ excess })
+    return [handling.dropped, ...trace.records.filter(({ type }) => type === 'finish').map(({ time }) => time)]
+  }
+  assert.equal(ends('skip'), [3, 4])
+  assert.equal(ends('abort'), [0, 7])
+  assert.equal(ends('queue'), [0, 4, 8, 12, 16])
+})
+
+handling('excess goes with a reservation, which is given back when the last of its jobs has ended', () => {
+  const { scheduler, handling } = clicks({ excess: 'abort', capacity: 1, period: 10, once: true })
+  assert.equal([handling.cancel(), scheduler.stats().jobs], [false, 1])
+  assert.is(admit([], { scheduler }).utilization, 0)
 })
 
 handling('async handlers get their job first, tasks keep themselves', async () => {

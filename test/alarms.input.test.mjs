@@ -82,6 +82,7 @@ const JOB_OPTIONS = {
   wcet: { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true },
   budget: { wants: "an integer >= 1 or 'auto'", takes: none, range: true },
   miss: oneOf('continue', 'abort'),
+  excess: oneOf('queue', 'skip', 'replace', 'abort'),
   onMiss: FUNCTION,
   onOverrun: FUNCTION,
   reservation: { wants: 'a Reservation', takes: none },
@@ -186,8 +187,7 @@ const CALLS = {
     call: (here, { task = generate, options }) => periodic(task, options({ ...given(here), period: 5 })),
     parameters: { task: WORK },
     options: {
-      ...ALARM_OPTIONS, ...JOB_OPTIONS, period: INTERVAL, phase: DURATION, count: COUNT,
-      excess: oneOf('skip', 'queue', 'abort')
+      ...ALARM_OPTIONS, ...JOB_OPTIONS, period: INTERVAL, phase: DURATION, count: COUNT
     }
   },
   sporadic: {
@@ -196,7 +196,7 @@ const CALLS = {
       return sporadic(task, options({ ...rest, interarrival: 5 }))
     },
     parameters: { task: WORK },
-    options: { ...JOB_OPTIONS, interarrival: INTERVAL, excess: oneOf('defer', 'drop') }
+    options: { ...JOB_OPTIONS, interarrival: INTERVAL, excess: oneOf('defer', 'drop', 'queue', 'skip', 'replace', 'abort') }
   },
   frames: {
     call: (here, { task = generate, options }) => frames(task, options(given(here))),

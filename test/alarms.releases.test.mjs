@@ -252,9 +252,17 @@ releases('abort: a job that has not even started is cancelled too', () => {
   `)
 })
 
-const ends = { skip: [15, 35, 55], queue: [15, 30, 45], abort: [10, 20, 35] }
+releases('replace: of the periods that wait, the latest has a job', () => {
+  const { host, scheduler, trace, work } = world()
+  const task = periodic(work(25), { period: 10, excess: 'replace', count: 3, scheduler })
+  host.run()
+  assert.equal(spans(trace), [[0, 0, 25], [20, 25, 50], [40, 50, 75]])
+  assert.equal([task.jobs, task.skipped], [3, 2])
+})
 
-for (const excess of /** @type {const} */ (['skip', 'queue', 'abort'])) {
+const ends = { skip: [15, 35, 55], queue: [15, 30, 45], replace: [15, 30, 45], abort: [10, 20, 35] }
+
+for (const excess of /** @type {const} */ (['skip', 'queue', 'replace', 'abort'])) {
   releases(`${excess}: count is the number of jobs`, () => {
     const { host, scheduler, trace, work } = world()
     const task = periodic(work(15), { period: 10, excess, count: 3, scheduler })
@@ -888,6 +896,24 @@ bursts('drop: what comes too early is not released, and does not put off what co
   assert.equal(log, [[0, 0], [10, 10], [25, 25]])
   assert.equal(results, [true, false, false, true, false, true])
 })
+
+for (const [excess, expected] of Object.entries({
+  queue: [['a', 0, 12], ['b', 12, 24], ['c', 24, 36], ['d', 36, 48]],
+  skip: [['a', 0, 12], ['d', 25, 37]],
+  replace: [['a', 0, 12], ['c', 12, 24], ['d', 25, 37]],
+  abort: [['a', 0, 10], ['c', 10, 22], ['d', 25, 37]]
+})) {
+  bursts(`${excess}: what comes too early, or while a job lives`, () => {
+    const { host, scheduler, log } = world()
+    const release = sporadic(function* (name) {
+      const began = host.time
+      try { yield* execute(host, 12) } finally { log.push([name, began, host.time]) }
+    }, { interarrival: 10, excess: /** @type {any} */ (excess), scheduler })
+    for (const [name, time] of Object.entries({ a: 0, b: 3, c: 7, d: 25 })) at(time, () => { release(name) }, { scheduler })
+    host.run()
+    assert.equal(log, expected)
+  })
+}
 
 bursts('all arguments reach the job', async () => {
   const { host, scheduler } = world()

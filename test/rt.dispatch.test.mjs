@@ -1113,6 +1113,126 @@ pausing('idle() waits through a pause', async () => {
 
 pausing.run()
 
+const turns = suite('excess')
+
+for (const [excess, expected] of Object.entries({
+  queue: `
+    0 release a
+    0 start a
+    1 release b
+    1 block b on=its turn
+    2 release c
+    2 block c on=its turn
+    3 release d
+    3 block d on=its turn
+    4 finish a
+    4 wake d
+    4 start d
+    8 finish d
+    8 wake b
+    8 start b
+    12 finish b
+    12 wake c
+    12 start c
+    16 finish c`,
+  skip: `
+    0 release a
+    0 start a
+    1 release b
+    1 cancel b error=AbortError
+    2 release c
+    2 cancel c error=AbortError
+    3 release d
+    3 cancel d error=AbortError
+    4 finish a`,
+  replace: `
+    0 release a
+    0 start a
+    1 release b
+    1 block b on=its turn
+    2 cancel b error=AbortError
+    2 release c
+    2 block c on=its turn
+    3 cancel c error=AbortError
+    3 release d
+    3 block d on=its turn
+    4 finish a
+    4 wake d
+    4 start d
+    8 finish d`,
+  abort: `
+    0 release a
+    0 start a
+    1 release b
+    1 cancel a error=AbortError
+    1 start b
+    2 release c
+    2 cancel b error=AbortError
+    2 start c
+    3 release d
+    3 preempt c by=d
+    3 start d
+    7 finish d
+    7 resume c
+    7 cancel c error=AbortError`
+})) {
+  turns(`${excess}: what becomes of jobs that are released while another of their task lives`, () => {
+    const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity, except: ['round'] })
+    const task = new Task(() => execute(host, 4), { excess: /** @type {any} */ (excess) })
+    for (const [release, name] of [...'abcd'].entries()) {
+      scheduler.spawn(task, { name, release, deadline: name === 'd' ? 20 : 100 })
+    }
+    host.run()
+    assertTrace(trace, expected)
+    assert.is(scheduler.spawn(task).state, 'ready', 'nobody is left')
+  })
+}
+
+turns('the jobs of one function are those of one task; without the option they run side by side', () => {
+  const { host, scheduler } = setup({ slice: 1 })
+  const run = () => execute(host, 2)
+  const jobs = ['queue', 'queue', undefined].map(excess => scheduler.spawn(run, { excess: /** @type {any} */ (excess) }))
+  const other = scheduler.spawn(() => execute(host, 1), { excess: 'queue' })
+  assert.equal(jobs.map(({ state }) => state), ['ready', 'waiting', 'ready'])
+  host.run()
+  assert.equal([...jobs, other].map(({ finished }) => finished), [4, 7, 6, 3])
+})
+
+turns('one that waits lends its standing, misses its deadline, and may be cancelled', async () => {
+  const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity, onMiss: ({ name }) => { log.push(`${name} misses at ${host.time}`) } })
+  const task = new Task(() => execute(host, 4), { excess: 'queue' })
+  const first = scheduler.spawn(task, { name: 'first' })
+  const between = scheduler.spawn(() => execute(host, 4), { name: 'between', deadline: 50, release: 1 })
+  const cancelled = scheduler.spawn(task, { name: 'cancelled', deadline: 2 })
+  const urgent = scheduler.spawn(task, { name: 'urgent', deadline: 4, release: 2, miss: 'abort' })
+  const late = scheduler.spawn(task, { name: 'late' })
+  seam.at(scheduler, 3, () => { log.push(cancelled.cancel(new Error('not wanted')), cancelled.state) })
+  host.run()
+  assert.equal(log, [true, 'cancelled', 'cancelled misses at 3', 'urgent misses at 7'])
+  assert.equal([first, between, urgent, late].map(({ finished }) => finished), [4, 11, 7, 15])
+  await cancelled.catch(({ message }) => assert.is(message, 'not wanted'))
+})
+
+turns('a job that waits for one that waits for its turn is told', async () => {
+  const { host, scheduler } = setup()
+  const task = new Task(function* (inner) { if (inner) yield scheduler.spawn(task, { name: 'inner' }) }, { excess: 'queue' })
+  const job = scheduler.spawn(task, { name: 'outer' }, true)
+  host.run()
+  await job.catch(({ message }) => assert.is(message, 'deadlock: outer waits for inner waits for outer'))
+  assert.is(job.state, 'failed')
+})
+
+turns('a reservation takes its place in a turn', () => {
+  const { host, scheduler } = setup()
+  const hook = hookOf(scheduler, { standing: () => ({ band: 1, job: { absoluteDeadline: 1, priority: 0 } }) })
+  const task = new Task(() => execute(host, 2), { excess: 'replace' })
+  const jobs = [1, 2, 3].map(() => scheduler.spawn(task, { reservation: { [seam.protocol]: hook } }))
+  host.run()
+  assert.equal(jobs.map(({ state, finished }) => `${state} ${finished}`), ['done 2', 'cancelled 0', 'done 4'])
+})
+
+turns.run()
+
 const limits = suite('overruns and stalls')
 
 limits('an overrun is reported once, at the first reading at which the cost is above the wcet', () => {

@@ -74,6 +74,7 @@ const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'boolean'
 const FUNCTION = { wants: 'a function', takes: isFunction }
 const OBJECT = { wants: 'an object', takes: isObject }
 const MISS = { wants: "'continue' or 'abort'", takes: none }
+const EXCESS = { wants: "'queue' or 'skip' or 'replace' or 'abort'", takes: none }
 const SIGNAL = { wants: 'an AbortSignal', takes: none }
 const RESERVATION = { wants: 'a Reservation', takes: none }
 const USES = { wants: 'an array of Resources', takes: Array.isArray }
@@ -213,7 +214,7 @@ const allUndefined = parameters => Object.fromEntries(Object.keys(parameters).ma
 
 const JOB_OPTIONS = {
   name: STRING, deadline: POSITIVE, priority: FINITE, wcet: NOT_NEGATIVE, budget: POINTS, period: POSITIVE,
-  release: FINITE, miss: MISS, onMiss: FUNCTION, onOverrun: FUNCTION, signal: SIGNAL,
+  release: FINITE, miss: MISS, excess: EXCESS, onMiss: FUNCTION, onOverrun: FUNCTION, signal: SIGNAL,
   reservation: RESERVATION, uses: USES
 }
 
@@ -419,7 +420,7 @@ spawning.run()
 
 const TASK_OPTIONS = {
   name: STRING, deadline: POSITIVE, priority: FINITE, wcet: NOT_NEGATIVE, budget: POINTS, period: POSITIVE,
-  miss: MISS, onMiss: FUNCTION, onOverrun: FUNCTION, reservation: RESERVATION, uses: USES,
+  miss: MISS, excess: EXCESS, onMiss: FUNCTION, onOverrun: FUNCTION, reservation: RESERVATION, uses: USES,
   scheduler: SCHEDULER
 }
 
