@@ -34,6 +34,7 @@ const SIGNAL = { signal: check.signal }
 
 /** @param {AbortSignal | undefined} signal @param {() => void} end when it is aborted @returns {() => void} ends that */
 function follow(signal, end) {
+  seam.ours.add(end)
   signal?.addEventListener('abort', end)
   return () => signal?.removeEventListener('abort', end)
 }
@@ -1817,6 +1818,7 @@ const listened = new Map()
 function countListeners(type, change) {
   const count = (listened.get(type) ?? 0) + change
   listened.set(type, count)
+  for (const listener of [expectLast, last]) seam.ours.add(listener)
   if (count > 0) globalThis.addEventListener?.(type, expectLast, { capture: true, passive: true })
   else globalThis.removeEventListener?.(type, expectLast, { capture: true })
 }
@@ -1864,6 +1866,7 @@ function addHandler(target, type, capture, passive, handler) {
       for (const handler of [...handlers]) if (handlers.has(handler)) handler(event)
     }
     countListeners(type, 1)
+    seam.ours.add(tell)
     target.addEventListener(type, tell, passive === undefined ? { capture } : { capture, passive })
     known.set(key, listener = { handlers, tell })
   }
@@ -1878,6 +1881,13 @@ function addHandler(target, type, capture, passive, handler) {
     }
     return there
   }
+}
+
+/** When an event happened. @param {Scheduler} scheduler @param {any} event @returns {number} host timestamp, ms */
+function releaseOf(scheduler, event) {
+  const now = scheduler.now()
+  const happened = scheduler.host.eventTime === undefined ? event.timeStamp : scheduler.host.eventTime(event)
+  return happened > 0 && happened < now ? happened : now // a time stamp of 0, or in the future, is none
 }
 
 /** An event on its way to its handler. @typedef {{ args: any[], release: number }} QueuedEvent */
@@ -1951,7 +1961,6 @@ class Stage {
 function handling(target, type, source, own, options) {
   const { before, once = false, passive, capture = false, signal, size = Infinity, io, bottomHalf } = options
   const { scheduler } = source
-  const { host } = scheduler
   const reservation = own ?? /** @type {any} */ (source.parameter('reservation'))
   const excess = source.parameter('excess')
   const isSerial = excess === 'queue' || excess === undefined && (own !== null || io !== undefined || size < Infinity)
@@ -1995,11 +2004,8 @@ function handling(target, type, source, own, options) {
   const waiting = () => raised.size + delivered.size
 
   const hear = (/** @type {any} */ event) => {
-    const now = scheduler.now()
-    const happened = host.eventTime === undefined ? event.timeStamp : host.eventTime(event)
+    const release = releaseOf(scheduler, event)
     const picked = before?.(event)
-    // A time stamp of 0, or in the future, is none.
-    const release = happened > 0 && happened < now ? happened : now
     if (mask.drops || io?.drops || waiting() >= size) dropped++
     else raised.push({ args: [picked === undefined ? event : picked], release })
   }
@@ -2320,4 +2326,690 @@ export function worstCaseDelay(options) {
   if (capacity === 0) return Infinity
   const periods = Math.max(0, Math.ceil(bottomHalf / capacity - NOISE) - 1)
   return blackout + (period - capacity) + periods * period + (bottomHalf - periods * capacity)
+}
+
+// --------------------------------------------------------------------------------------------- 9 a page adopted
+
+// The functions by which a page hands over callbacks are replaced by proxies of themselves, which hand on ours. The platform calls
+// these as it would have called the page's; so what it decides (whether a listener is there, `once`, duplicates, order, `this`) is
+// left to it. Ours make a job of the call, which begins right there, unless calls of at least its standing have not ended: then it
+// waits for its turn. So calls of equal standing begin in the platform's order, each when the one before has ended.
+
+/** How a function that sets a timer is called, what takes that back, and what rule its callbacks go by. */
+const TIMERS = /** @type {const} */ ([
+  ['setTimeout', 'clearTimeout', 'timer'], ['setInterval', 'clearInterval', 'timer'], ['setImmediate', 'clearImmediate', 'timer'],
+  ['requestAnimationFrame', 'cancelAnimationFrame', 'frame'], ['requestIdleCallback', 'cancelIdleCallback', 'idle']
+])
+const OBSERVERS = ['MutationObserver', 'ResizeObserver', 'IntersectionObserver', 'PerformanceObserver', 'ReportingObserver']
+/** What has `on...` properties beside the global object; to look at all that there is would have a browser make all of it. */
+const HANDLED = [
+  'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'SVGElement', 'MathMLElement', 'Document', 'ShadowRoot',
+  'MessagePort', 'Worker', 'SharedWorker', 'BroadcastChannel', 'WebSocket', 'EventSource', 'RTCDataChannel', 'RTCPeerConnection',
+  'XMLHttpRequest', 'XMLHttpRequestEventTarget', 'FileReader', 'MediaQueryList', 'VisualViewport', 'Animation', 'Notification'
+]
+/** Not handed an event, or asked for an answer. */
+const UNTOUCHED = ['onerror', 'onbeforeunload']
+/** Events whose listeners run to their ends: what they may do, they may do there only, or the page ends. */
+const WHOLE = [
+  'beforeunload', 'unload', 'pagehide', 'submit', 'reset', 'formdata', 'copy', 'cut', 'paste', 'dragstart', 'drop', 'fetch', 'install',
+  'activate', 'success', 'upgradeneeded'
+]
+/** Input, beside UIEvents. */
+const INPUT = ['input', 'change', 'submit', 'scroll', 'select', 'selectionchange', 'toggle']
+/** Of which the elements of a page are asked for handlers that they have. */
+const COMMON = [
+  'click', 'dblclick', 'input', 'change', 'submit', 'keydown', 'keypress', 'keyup', 'mousedown', 'mouseup', 'mousemove', 'mouseover',
+  'mouseout', 'mouseenter', 'mouseleave', 'pointerdown', 'pointermove', 'pointerup', 'touchstart', 'touchmove', 'touchend', 'wheel',
+  'scroll', 'focus', 'blur', 'load'
+]
+/** Callbacks that are told apart; what comes after these is counted together. */
+const MOST_ROWS = 1000
+/** How much of a function tells it from others. */
+const SHOWN = 200
+/** The deadline of input and of frames, ms. */
+const SOON = 16
+
+/**
+ * @typedef {object} AdoptionRule
+ * @property {number} [deadline] ms, counted from the event's time stamp, or from the call
+ * @property {number} [priority]
+ * @property {object} [reservation]
+ * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the newest is made
+ */
+/** @typedef {AdoptionRule & { type?: string | string[], target?: string | EventTarget | ((target: any) => boolean) }} EventRule */
+/**
+ * A callback, or all that look like it.
+ *
+ * @typedef {object} AdoptionRow
+ * @property {string} kind 'timer', 'frame', 'idle', 'observer', 'message', the type of the event, or 'script': no callback, but
+ *   part of a long animation frame
+ * @property {string} name of the function
+ * @property {string} where it was registered first
+ * @property {number} calls that have ended
+ * @property {number} time ms
+ * @property {number} longest ms that a call took
+ * @property {number} stalls how often it kept the thread for longer than a slice
+ * @property {number} misses
+ */
+
+const RULE = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere, latest: flag }
+const EVENT_RULE = { ...RULE, type: elsewhere, target: elsewhere }
+const ADOPTION = { rules: elsewhere, scheduler: check.scheduler, warn: flag }
+/** @type {any} */
+const RULES = { timer: RULE, frame: RULE, idle: RULE, observer: RULE, message: RULE, event: EVENT_RULE }
+
+/** @param {string} where @param {any} rule @param {Record<string, any>} known */
+function checkRule(where, rule, known) {
+  check.knownOptions(rule, known, where)
+  const { type, target, latest, ...parameters } = rule
+  new Task(/** @type {any} */ (() => {}), /** @type {any} */ (parameters))
+  if (latest !== undefined) flag('latest', latest)
+  for (const one of Array.isArray(type) ? type : [type]) if (one !== undefined) text('type', one)
+  if (target !== undefined && !['string', 'function'].includes(typeof target) && typeof target?.addEventListener !== 'function') {
+    throw wrongType('target', 'a selector, a function or an EventTarget', target)
+  }
+  return rule
+}
+
+/** @param {any} rules */
+function rulesOf(rules = {}) {
+  check.knownOptions(rules, RULES, 'rules')
+  const { event = [], ...others } = rules
+  for (const kind in others) checkRule(`rules.${kind}`, others[kind], RULES[kind])
+  const events = (Array.isArray(event) ? event : [event]).map((rule, index) => checkRule(`rules.event[${index}]`, rule, EVENT_RULE))
+  return { ...others, event: events }
+}
+
+/** Has a collection keep its methods, whatever a page makes of their prototype. @template {object} C @param {C} collection @returns {C} */
+function hardened(collection) {
+  const prototype = Object.getPrototypeOf(collection)
+  for (const name of ['get', 'set', 'has', 'add', 'delete', 'forEach']) {
+    if (name in prototype) Object.defineProperty(collection, name, { value: prototype[name] })
+  }
+  return collection
+}
+
+/** A call that has not ended; as a waitable, its turn. */
+class Call extends Waitable {
+  /** @type {Job | null} */
+  made = null
+  /** What a function without a twin returned. @type {any} */
+  value = undefined
+  isWaiting = false
+  /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | null} */
+  place = null
+  /** Called when it has ended, unless that was at once. */
+  left = () => {}
+
+  /** @param {AdoptionRow} row @param {any} event @param {number} absoluteDeadline @param {number} priority @param {number} order */
+  constructor(row, event, absoluteDeadline, priority, order) {
+    super()
+    this.row = row
+    this.event = event
+    this.absoluteDeadline = absoluteDeadline
+    this.priority = priority
+    this.order = order
+  }
+  get isRanked() { return false }
+  owners() { return [] }
+  undo() {}
+  refresh() {}
+}
+
+/** The calls of a page's callbacks, as jobs. */
+class Calls {
+  isReleased = false
+  /** By their reservation; each in order of eligibility, equals as they came. @type {Map<any, any>} */
+  #queues = hardened(new Map())
+  /** @type {WeakMap<Job, Call>} */
+  #calls = hardened(new WeakMap())
+  /** @type {Map<string, AdoptionRow>} */
+  #rows = hardened(new Map())
+  #rowsOf = hardened(new WeakMap())
+  #order = 0
+  /** The event for which others had to end, and until when. */
+  #event = null
+  #until = 0
+  #warned = hardened(new WeakSet())
+  /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
+  #newest = hardened(new WeakMap())
+  #apply = Reflect.apply
+  #source = Function.prototype.toString
+  #unwatch
+
+  /** @param {Scheduler} scheduler @param {((text: string) => void) | null} warn @param {(error: unknown) => void} fail */
+  constructor(scheduler, warn, fail) {
+    this.scheduler = scheduler
+    this.fail = fail
+    this.#unwatch = seam.stalling(scheduler, (job, ms) => {
+      const row = this.#calls.get(job)?.row
+      if (row === undefined) return
+      row.stalls++
+      if (warn === null || this.#warned.has(row)) return
+      this.#warned.add(row)
+      warn(`${row.kind} ${row.name}, registered at ${row.where}, kept the thread for ${Math.round(ms * 10) / 10} ms`)
+    })
+  }
+
+  /**
+   * Found by what the function looks like, so that one that is made anew for each timer is one callback; a stack is taken for the
+   * first only.
+   *
+   * @param {string} kind @param {any} fn @param {Function} caller whose caller registers it @returns {AdoptionRow}
+   */
+  row(kind, fn, caller) {
+    const isFunction = typeof fn === 'function'
+    const text = isFunction ? this.sourceOf(fn) : `${fn.constructor?.name}`
+    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, (isFunction ? fn.name : text) || 'anonymous', () => placeOf(caller))
+  }
+
+  /** @param {string} key @param {string} kind @param {string} name @param {() => string} where @returns {AdoptionRow} */
+  #rowOf(key, kind, name, where) {
+    let row = this.#rows.get(key)
+    if (row !== undefined) return row
+    if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', 'others', () => '')
+    row = { kind, name, where: where(), calls: 0, time: 0, longest: 0, stalls: 0, misses: 0 }
+    this.#rows.set(key, row)
+    return row
+  }
+
+  /** A script that made a frame long, and was no callback of ours. @param {any} script PerformanceScriptTiming */
+  tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
+    if (sourceURL === import.meta.url) return
+    const where = `${sourceURL}:${sourceCharPosition}`
+    const row = this.#rowOf(`script ${where}`, 'script', sourceFunctionName || invoker, () => where)
+    this.#add(row, duration)
+    row.stalls++
+  }
+
+  /** @param {Function} fn @returns {string} */
+  sourceOf(fn) {
+    return this.#apply(this.#source, fn, [])
+  }
+
+  /** Calls that wait are made; further ones are the platform's. */
+  release() {
+    this.isReleased = true
+    this.#unwatch()
+  }
+
+  report() {
+    return [...this.#rows.values()].map(row => ({ ...row })).sort((a, b) => b.time - a.time)
+  }
+
+  /** Whether a call is part of what runs right now, or no job any more. @param {any} event */
+  isPlain(event) {
+    return this.isReleased || seam.isBusy() || event !== null && event.isTrusted === false
+  }
+
+  /**
+   * Begins a call, or has it wait for its turn.
+   *
+   * @param {AdoptionRow} row @param {Function} fn @param {any} self @param {any[]} args @param {AdoptionRule} rule
+   * @param {{ event?: any, listener?: any, isWhole?: boolean, pend?: (call: Call) => void }} [options] `listener`: what the event
+   *   calls; `pend` is told of a call that has not ended
+   * @returns {any} what it returned, if it has ended
+   */
+  enter(row, fn, self, args, rule, { event = null, listener, isWhole = false, pend } = {}) {
+    const { scheduler } = this
+    const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
+    const release = event === null ? scheduler.now() : releaseOf(scheduler, event)
+    const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
+    const call = new Call(row, event, release + deadline, priority, this.#order++)
+    const queue = this.#queueOf(reservation)
+    let waits = this.#isBehind(queue, call)
+    if (waits && event !== null) {
+      if (scheduler.host.nested?.(listener ?? fn)) return this.#apply(fn, self, args)
+      if (event.cancelable || isWhole) {
+        this.#makeWay(queue, call)
+        waits = false
+      }
+    }
+    const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
+    const start = () => {
+      call.isWaiting = false
+      const body = isAsync ? fn : seam.preemptible(fn)
+      const result = this.#apply(body, self, args)
+      return body === fn ? void (call.value = result) : result
+    }
+    const turn = /** @returns {Generator<any, any, any>} */ function* () {
+      yield call
+      return yield /** @type {any} */ (start())
+    }
+    const options = { name: `${row.kind} ${row.name}`, deadline, priority: given, reservation, release }
+    const spawn = () => {
+      const job = call.made = scheduler.spawn(waits ? turn : start, options)
+      end = Waitable.of(job) // its errors are the platform's to report
+      this.#calls.set(job, call)
+      return job
+    }
+    /** @type {any} */
+    let end
+    if (waits || scheduler.paused) spawn()
+    else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
+    const job = /** @type {Job} */ (call.made)
+    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(listener ?? fn)) seam.run(scheduler, () => job, Infinity)
+    if (end.enlist({ job: null, woken: () => this.#leave(queue, call, end) })) {
+      this.#count(call)
+      if (end.isFulfilled) return call.value
+      throw end.outcome
+    }
+    call.isWaiting = waits
+    queue.push(call)
+    if (event !== null) this.#keepPlace(call)
+    if (waits && latest) this.#replace(fn, call)
+    pend?.(call)
+  }
+
+  /** @param {Function} fn @param {Call} call that waits, in place of another of the same target */
+  #replace(fn, call) {
+    const before = this.#newest.get(fn)
+    if (before?.isWaiting && before.place?.currentTarget === call.place?.currentTarget) before.made?.cancel()
+    this.#newest.set(fn, call)
+  }
+
+  /** @param {any} reservation */
+  #queueOf(reservation) {
+    let queue = this.#queues.get(reservation)
+    if (queue === undefined) {
+      const { policy } = this.scheduler
+      queue = new seam.Heap((/** @type {any} */ a, /** @type {any} */ b) => policy.compare(a, b) || a.order - b.order)
+      this.#queues.set(reservation, queue)
+    }
+    return queue
+  }
+
+  /** @param {any} queue @param {Call} call */
+  #isBehind({ first }, call) {
+    return first !== null && this.scheduler.policy.compare(first, /** @type {any} */ (call)) <= 0
+  }
+
+  /**
+   * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
+   *
+   * @param {any} queue @param {Call} call
+   */
+  #makeWay(queue, call) {
+    const { scheduler } = this
+    if (this.#event !== call.event) {
+      this.#event = call.event
+      this.#until = scheduler.now() + scheduler.round
+    }
+    while (this.#isBehind(queue, call)) {
+      const { first } = queue
+      const left = this.#until - scheduler.now()
+      if (!(left > 0)) return
+      first.wake()
+      seam.run(scheduler, () => first.made, left)
+      if (queue.first === first) return // it waits for something else
+    }
+  }
+
+  /** @param {any} queue @param {Call} call @param {any} end */
+  #leave(queue, call, end) {
+    queue.remove(call)
+    call.left()
+    if (!call.isWaiting) this.#count(call)
+    if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
+    // In a task of its own, so that the microtasks of this one come before.
+    if (queue.first?.isWaiting) this.scheduler.host.post(() => queue.first?.wake())
+  }
+
+  /** @param {Call} call */
+  #count({ row, made }) {
+    const { cost, missed } = /** @type {Job} */ (made)
+    this.#add(row, cost)
+    if (missed) row.misses++
+  }
+
+  /** @param {AdoptionRow} row @param {number} ms */
+  #add(row, ms) {
+    row.calls++
+    row.time += ms
+    row.longest = Math.max(row.longest, ms)
+  }
+
+  /** To the job, the event remains at the target where its listener was called. @param {Call} call */
+  #keepPlace(call) {
+    const { event } = call
+    const { currentTarget, eventPhase } = event
+    call.place = { currentTarget, eventPhase }
+    for (const name of /** @type {const} */ (['currentTarget', 'eventPhase'])) {
+      if (Object.hasOwn(event, name)) continue
+      const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
+      const own = () => {
+        const { current } = this.scheduler
+        const running = current === null ? undefined : this.#calls.get(current)
+        return running?.event === event && running?.place ? running.place[name] : this.#apply(get, event, [])
+      }
+      Object.defineProperty(event, name, { configurable: true, get: own })
+    }
+  }
+}
+
+/** @param {any} object @param {PropertyKey} name @returns {any} whose own property that is; null where there is none */
+function holderOf(object, name) {
+  while (object !== null && !Object.hasOwn(object, name)) object = Object.getPrototypeOf(object)
+  return object
+}
+
+/** Where the caller of a function was called. @param {Function} fn @returns {string} file:line; '' where the engine does not tell */
+function placeOf(fn) {
+  const at = { stack: '' }
+  const { captureStackTrace } = /** @type {any} */ (Error)
+  captureStackTrace?.(at, fn)
+  return /([^\s()@]+:\d+):\d+\)?\s*$/m.exec(at.stack)?.[1] ?? ''
+}
+
+/** @type {WeakSet<object>} */
+const realms = new WeakSet()
+
+/**
+ * Makes jobs of the callbacks of a page, a worker or of Node: of timers, animation frames, idle callbacks, event listeners and
+ * `on...` properties, observers and messages, whoever registers them, from now on; and of the `on...` properties that are there
+ * already, of the global object, the document and, for common events, its elements. (No platform lists its listeners.)
+ *
+ * A callback with a twin (see `preemptify.source`) begins inside its event, and goes on as a job where its first budget ends, or a
+ * slice if that is automatic. One without runs to its end, is charged, and named when it stalls.
+ *
+ * Kept is the platform's order among calls of equal standing: one begins when the one before has ended, and its microtasks have
+ * run. A call that finds such unfinished waits, and begins outside of its event; unless the event can be cancelled: then those
+ * before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `currentTarget`, `eventPhase`,
+ * exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout or removeEventListener prevent what has not begun.
+ *
+ * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect, composedPath() is empty,
+ * `event.target` in a shadow tree and `window.event` are gone, and microtasks run where it is suspended. So these run to their
+ * ends: what a script waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, or
+ * have something only then, as dragged data; handlers in `on...` properties of events that can be cancelled, if they may return
+ * something; async functions, as far as their first await. Text given to setTimeout is the platform's.
+ *
+ * @param {any} [target] a global object, default globalThis
+ * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?: AdoptionRule, message?: AdoptionRule,
+ *   event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?: boolean }} [options] `rules`: of those for events, the first
+ *   that matches counts, by `type` and by `target` (a selector, a target, or a function that is told the target). Deadlines are by
+ *   default 16 ms for input and frames, its delay for a timer but not less than that, and else none. `warn`: whether the console
+ *   is told of each callback that has kept the thread for longer than a slice, once; default true
+ * @returns {{ release(): void, report(): AdoptionRow[] }} `release` undoes it: all is as it was, and calls that wait are made;
+ *   `report` tells of all callbacks, the costliest first
+ * @throws {TypeError | RangeError} naming the parameter; TypeError where the target is adopted already
+ */
+export function adopt(target = globalThis, options = {}) {
+  if (typeof target?.setTimeout !== 'function') throw wrongType('target', 'a global object', target)
+  const { rules: given, warn = true } = checked(options, ADOPTION)
+  const scheduler = here(options)
+  const rules = rulesOf(given)
+  if (realms.has(target)) throw new TypeError('target is adopted already; release() it first')
+  realms.add(target)
+
+  const { apply, construct } = Reflect
+  const { console } = target
+  const fail = target.reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
+  const calls = new Calls(scheduler, warn && console ? (/** @type {string} */ text) => console.warn(text) : null, fail)
+  /** @type {(() => void)[]} */
+  const undo = []
+  /** @param {any} fn */
+  const isOthers = fn => typeof fn === 'function' && !seam.ours.has(fn)
+
+  /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced @param {any} [before] */
+  const put = (holder, name, replaced, before = Object.getOwnPropertyDescriptor(holder, name)) => {
+    Object.defineProperty(holder, name, { ...before, ...replaced })
+    undo.push(() => {
+      const now = Object.getOwnPropertyDescriptor(holder, name) // a page may have replaced it since
+      if (now && Object.keys(replaced).every(key => /** @type {any} */ (now)[key] === replaced[key])) Object.defineProperty(holder, name, before)
+    })
+  }
+  /**
+   * @param {any} holder @param {PropertyKey} name @param {Record<string, (native: any, self: any, args: any[], trap: Function) => any>} own
+   *   what is done instead of its value, or its getter and setter
+   */
+  const replace = (holder, name, own) => {
+    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
+    if (!before?.configurable) return
+    /** @type {Record<string, any>} */
+    const replaced = {}
+    for (const key in own) {
+      const native = before[/** @type {'value'} */ (key)]
+      if (typeof native !== 'function') return
+      const trap = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
+        calls.isReleased ? apply(native, self, args) : own[key](native, self, args, trap)
+      replaced[key] = new Proxy(native, { apply: trap })
+    }
+    put(holder, name, replaced, before)
+  }
+
+  // Timers, frames, idle callbacks
+
+  /** Calls that have not ended, by what set them. @type {Record<string, Map<any, Call>>} */
+  const pending = { timer: hardened(new Map()), frame: hardened(new Map()), idle: hardened(new Map()) }
+  for (const [set, clear, kind] of TIMERS) {
+    const own = pending[kind]
+    replace(holderOf(target, set), set, {
+      value(native, self, args, trap) {
+        const fn = args[0]
+        if (!isOthers(fn)) return apply(native, self, args)
+        const row = calls.row(kind, fn, trap)
+        const deadline = kind === 'idle' ? Infinity : kind === 'frame' ? SOON : Math.max(SOON, +args[1] || 0)
+        const pend = (/** @type {Call} */ call) => {
+          own.set(id, call)
+          call.left = () => own.delete(id)
+        }
+        args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+          if (calls.isPlain(null)) return apply(fn, this, given)
+          if (!own.has(id)) calls.enter(row, fn, this, given, { deadline, ...rules[kind] }, { pend }) // else an interval is late
+        }
+        const id = apply(native, self, args)
+        return id
+      }
+    })
+    replace(holderOf(target, clear), clear, {
+      value(native, self, args) {
+        const id = args[0]
+        const call = own.get(typeof id === 'object' ? id : Number(id))
+        if (call?.isWaiting) call.made?.cancel()
+        return apply(native, self, args)
+      }
+    })
+  }
+
+  // Observers
+
+  const { PerformanceObserver } = target
+  if (PerformanceObserver?.supportedEntryTypes?.includes('long-animation-frame')) {
+    const observer = new PerformanceObserver((/** @type {any} */ list) => {
+      for (const { scripts } of list.getEntries()) for (const script of scripts) calls.tell(script)
+    })
+    observer.observe({ type: 'long-animation-frame' })
+    undo.push(() => observer.disconnect())
+  }
+  for (const name of OBSERVERS) {
+    const native = target[name]
+    if (typeof native !== 'function') continue
+    /** @param {any} _ @param {any[]} args @param {any} made @returns {any} */
+    const trap = (_, args, made) => {
+      const fn = args[0]
+      if (isOthers(fn) && !calls.isReleased) {
+        const row = calls.row('observer', fn, trap)
+        args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+          return calls.isPlain(null) ? apply(fn, this, given) : calls.enter(row, fn, this, given, rules.observer ?? {})
+        }
+      }
+      return construct(native, args, made === proxy ? native : made)
+    }
+    /** @type {any} */
+    const proxy = new Proxy(native, { construct: trap })
+    put(holderOf(target, name), name, { value: proxy })
+    put(native.prototype, 'constructor', { value: proxy })
+  }
+
+  // Listeners
+
+  /** What the platform is given, by what it stands for: as a listener, or in a property. */
+  const entries = [hardened(new WeakMap()), hardened(new WeakMap())]
+  const originals = hardened(new WeakMap())
+  /** What gives the platform back what was registered, by target, kind of listener, and listener. @type {WeakMap<any, Map<string, Map<any, any>>>} */
+  const registered = hardened(new WeakMap())
+  /** Targets that still are. @type {Set<WeakRef<any>>} */
+  const targets = hardened(new Set())
+  const gone = new FinalizationRegistry(ref => targets.delete(ref))
+
+  /** @param {any} event @param {any} at */
+  const ruleOf = (event, at) => {
+    const { type } = event
+    const isMessage = type === 'message' || type === 'messageerror'
+    const deadline = isMessage || event.view === undefined && !INPUT.includes(type) ? Infinity : SOON
+    const fits = (/** @type {EventRule} */ rule) => (rule.type === undefined || [rule.type].flat().includes(type)) && (
+      typeof rule.target === 'string' ? at.matches?.(rule.target)
+        : typeof rule.target === 'function' ? rule.target(at) : rule.target === undefined || rule.target === at)
+    return { deadline, ...isMessage ? rules.message : rules.event.find(fits) }
+  }
+  /** @param {any} listener @param {boolean} isHandler in a property @param {string} type @param {Function} trap */
+  const entryOf = (listener, isHandler, type, trap) => {
+    if (originals.has(listener)) return listener
+    const known = entries[Number(isHandler)]
+    let entry = known.get(listener)
+    if (entry === undefined) {
+      entry = entryFor(listener, isHandler)
+      known.set(listener, entry)
+      originals.set(entry, listener)
+    }
+    entry.rows[type] ??= calls.row(type === 'messageerror' ? 'message' : type, listener, trap)
+    return entry
+  }
+  /** @param {any} listener @param {boolean} isHandler */
+  const entryFor = (listener, isHandler) => {
+    const isFunction = typeof listener === 'function'
+    /** A value would be prevented by it, or what it returns would prevent the default. */
+    const answers = isHandler && /\breturn\b|=>(?!\s*\{)|native code/.test(calls.sourceOf(listener))
+    /** @type {Set<Call>} */
+    const waiting = hardened(new Set())
+    const pend = (/** @type {Call} */ call) => {
+      waiting.add(call)
+      call.left = () => waiting.delete(call)
+    }
+    /** @this {any} @param {any} event */
+    const entry = function (event) {
+      if (entry.once) forgetOnce(this, event.type, listener)
+      const fn = isFunction ? listener : listener.handleEvent
+      const self = isFunction ? this : listener
+      if (calls.isPlain(event)) return apply(fn, self, arguments)
+      const isWhole = WHOLE.includes(event.type) || answers && event.cancelable
+      return calls.enter(entry.rows[event.type] ??= calls.row(event.type, listener, entry), fn, self, [event], ruleOf(event, this),
+        { event, listener: entry, isWhole, pend })
+    }
+    entry.waiting = waiting
+    entry.once = false
+    /** @type {Record<string, AdoptionRow>} */
+    entry.rows = Object.create(null)
+    return entry
+  }
+
+  /** @param {any} at @param {string} key @param {any} listener @param {any} entry of which there is to be a record */
+  const record = (at, key, listener, entry) => {
+    let keys = registered.get(at)
+    if (keys === undefined) {
+      const ref = new WeakRef(at)
+      targets.add(ref)
+      gone.register(at, ref)
+      registered.set(at, keys = hardened(new Map()))
+    }
+    if (!keys.has(key)) keys.set(key, hardened(new Map()))
+    keys.get(key)?.set(listener, entry)
+  }
+  /** @param {any} at @param {string} key @param {any} listener @param {any} [entry] whose calls are not to be made */
+  const forget = (at, key, listener, entry) => {
+    registered.get(at)?.get(key)?.delete(listener)
+    entry?.waiting.forEach((/** @type {Call} */ call) => {
+      if (call.isWaiting && call.place?.currentTarget === at && key.endsWith(` ${call.event.type}`)) call.made?.cancel()
+    })
+  }
+  /** @param {any} at @param {string} type @param {any} listener */
+  const forgetOnce = (at, type, listener) => {
+    for (const capture of [true, false]) {
+      const key = `${capture} ${type}`
+      if (registered.get(at)?.get(key)?.get(listener)?.once) forget(at, key, listener)
+    }
+  }
+  /** @param {any} options */
+  const captures = options => typeof options === 'object' || typeof options === 'function' ? !!options?.capture : !!options
+  const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
+
+  for (const holder of new Set([holderOf(target, 'addEventListener'), target.EventTarget?.prototype])) {
+    const { addEventListener: add, removeEventListener: remove } = holder ?? {}
+    replace(holder, 'addEventListener', {
+      value(native, self, args, trap) {
+        const { 1: listener, 2: options } = args
+        if (!isListener(listener)) return apply(native, self, args)
+        const at = self ?? target
+        const type = String(args[0])
+        const key = `${captures(options)} ${type}`
+        const isKnown = registered.get(at)?.get(key)?.has(listener)
+        const entry = entryOf(listener, false, type, trap)
+        const { once, signal } = Object(options)
+        apply(native, self, [type, entry, options])
+        if (isKnown || signal?.aborted) return
+        apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
+        if (signal) apply(add, signal, ['abort', () => forget(at, key, listener, entry), { once: true }])
+        entry.once ||= !!once
+        record(at, key, listener, { once, restore() {
+          apply(remove, at, [type, entry, options])
+          apply(add, at, [type, listener, options])
+        } })
+      }
+    })
+    replace(holder, 'removeEventListener', {
+      value(native, self, args) {
+        const { 0: type, 1: listener, 2: options } = args
+        const entry = isListener(listener) ? entries[0].get(listener) : undefined
+        if (entry === undefined) return apply(native, self, args)
+        const at = self ?? target
+        apply(native, self, [type, entry, options])
+        apply(native, self, args)
+        forget(at, `${captures(options)} ${type}`, listener, entry)
+      }
+    })
+  }
+
+  const holders = [target, ...HANDLED.map(name => target[name]?.prototype)].filter(Boolean)
+  const isOn = (/** @type {string} */ name) => name.startsWith('on') && !UNTOUCHED.includes(name)
+  for (const holder of holders) {
+    for (const name of Object.getOwnPropertyNames(holder).filter(isOn)) {
+      const { get, set } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name))
+      replace(holder, name, {
+        get(native, self, args) {
+          const value = apply(native, self, args)
+          return originals.get(value) ?? value
+        },
+        set(native, self, args, trap) {
+          const handler = args[0]
+          const at = self ?? target
+          forget(at, name, null)
+          if (!isOthers(handler)) return apply(native, self, args)
+          const entry = entryOf(handler, true, name.slice(2), trap)
+          apply(native, self, [entry])
+          record(at, name, null, { restore: () => { if (apply(get, at, []) === entry) apply(set, at, [handler]) } })
+        }
+      })
+    }
+  }
+  const { document } = target
+  const common = COMMON.map(type => `on${type}`)
+  for (const object of [target, document, ...document?.querySelectorAll('*') ?? []]) {
+    if (!object) continue
+    const names = object === target || object === document
+      ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : common
+    for (const name of names) if (isOthers(object[name])) object[name] = object[name]
+  }
+
+  return {
+    release() {
+      if (calls.isReleased) return
+      calls.release()
+      for (const ref of targets) {
+        registered.get(ref.deref())?.forEach(listeners => listeners.forEach(({ restore }) => restore()))
+      }
+      for (const undone of undo.reverse()) undone()
+      realms.delete(target)
+    },
+    report: () => calls.report()
+  }
 }

@@ -59,12 +59,23 @@
  *   returns a function that cancels
  * @property {() => boolean} [hidden] whether nobody sees the page
  * @property {(event: { timeStamp: number }) => number} [eventTime] when an event happened, on this clock
+ * @property {(listener: Function) => boolean} [nested] whether script is on the stack that has called a listener, and waits for
+ *   it to return
  * @property {(error: unknown) => void} [report] where errors go that nobody handles; without it they go where the
  *   platform's own go
  */
 
 /** The longest delay that setTimeout keeps; a longer one would fire at once. */
 const LONGEST_DELAY = 2 ** 31 - 1
+
+/** Callbacks of these modules, which a page that has its callbacks adopted calls as they are. @type {WeakSet<Function>} */
+const ours = /* @__PURE__ */ new WeakSet()
+
+/** @template {Function} F @param {F} fn @returns {F} */
+function own(fn) {
+  ours.add(fn)
+  return fn
+}
 
 /** @type {Host | undefined} */
 let sharedHost
@@ -99,12 +110,18 @@ function makeHost(platform) {
     post: (fn, goesOn) => (send ??= sender())(fn, goesOn),
     after: (ms, fn, options) => (wait ??= waiter())(ms, fn, options),
     // Browsers differ in whether an event's time counts from the epoch or from the page's time origin.
-    eventTime: ({ timeStamp }) => timeStamp > 1e12 ? timeStamp - performance.timeOrigin : timeStamp
+    eventTime: ({ timeStamp }) => timeStamp > 1e12 ? timeStamp - performance.timeOrigin : timeStamp,
+    nested(listener) {
+      const place = { stack: '' }
+      const { captureStackTrace } = /** @type {any} */ (Error)
+      captureStackTrace?.(place, listener)
+      return /\n\s+at (?!async )|^[^*\n]*@/.test(place.stack) // frames of V8, or else of the others
+    }
   }
   if (navigator?.scheduling?.isInputPending) host.inputPending = () => navigator.scheduling.isInputPending()
   if (platform.requestAnimationFrame) {
     host.frame = fn => {
-      const request = platform.requestAnimationFrame(fn)
+      const request = platform.requestAnimationFrame(own(fn))
       return () => platform.cancelAnimationFrame(request)
     }
   }
@@ -117,11 +134,11 @@ function makeHost(platform) {
  *
  * @param {any} platform @returns {(fn: () => void) => void} whatever else it is given does not reach `fn`
  */
-const immediatePost = ({ setImmediate }) => fn => setImmediate(fn)
+const immediatePost = ({ setImmediate }) => fn => setImmediate(own(fn))
 
 /** @param {any} platform @returns {Host['after']} */
 const timerAfter = platform => (ms, fn, { ref }) => {
-  const timer = platform.setTimeout(fn, Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
+  const timer = platform.setTimeout(own(fn), Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
   if (!ref) timer.unref()
   return () => platform.clearTimeout(timer)
 }
@@ -159,10 +176,10 @@ function preciseAfter(platform, now, hidden) {
       else if (left <= inTurns && !hidden() && turns++ < MOST_TURNS) post(wait)
       else timer = platform.setTimeout(onTimer, Math.min(Math.max(1, Math.floor(left - LEAD)), LONGEST_DELAY))
     }
-    const onTimer = () => {
+    const onTimer = own(() => {
       turns = 0
       start()
-    }
+    })
     const start = () => due - now() >= CLAMP + LEAD || hidden() ? wait() : post(wait)
     start()
     return () => {
@@ -177,7 +194,7 @@ function channelPost(platform) {
   const { port1, port2 } = new platform.MessageChannel()
   /** @type {(() => void)[]} */
   const posted = []
-  port1.onmessage = () => /** @type {() => void} */ (posted.shift())()
+  port1.onmessage = own(() => /** @type {() => void} */ (posted.shift())())
   return fn => {
     posted.push(fn)
     port2.postMessage(null)
@@ -196,10 +213,10 @@ const LONGEST_BACKGROUND = 4
 const backgroundPost = (platform, scheduler) => fn => {
   // Each has a signal of its own: a task that is overtaken does not stay, and no signal gathers them.
   const overtaken = new platform.AbortController()
-  const late = platform.setTimeout(() => {
+  const late = platform.setTimeout(own(() => {
     overtaken.abort()
     fn()
-  }, LONGEST_BACKGROUND)
+  }), LONGEST_BACKGROUND)
   const turn = () => {
     platform.clearTimeout(late)
     fn()
@@ -259,18 +276,18 @@ function pacedPost(platform, scheduler, now, hidden) {
       began = Infinity
     })
   }
-  const letGo = () => {
+  const letGo = own(() => {
     platform.clearTimeout(fallback)
     for (const turn of held.splice(0)) post(turn)
-  }
-  const onFrame = (/** @type {number} */ frame) => {
+  })
+  const onFrame = own((/** @type {number} */ frame) => {
     interval = intervalAfter(frame - shown, interval)
     shown = frame
     due = frame + interval + FRAME_DELAY
     requested = stopped = false
     if (held.length > 0) request() // the round may last until the next frame
     letGo()
-  }
+  })
   const request = () => {
     if (!requested) platform.requestAnimationFrame(onFrame)
     requested = true
@@ -293,10 +310,10 @@ function pacedPost(platform, scheduler, now, hidden) {
     }
     if (takesTurns || stopped || late > 1 || !isNext || time < due) return post(turn)
     if (held.push(turn) > 1) return
-    fallback = platform.setTimeout(() => {
+    fallback = platform.setTimeout(own(() => {
       stopped = true
       letGo()
-    }, 50)
+    }), 50)
   }
 }
 
@@ -2436,6 +2453,8 @@ class Accounts extends Configured {
   observers = null
   /** Whether they have been told anything since the clock was read. */
   hasTold = false
+  /** Who is told of jobs that stall. @type {((job: Job, ms: number) => void)[]} */
+  stalling = []
   stats = {
     jobs: 0, rounds: 0, slices: 0, yields: 0, busy: 0, overhead: 0,
     misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
@@ -2533,6 +2552,7 @@ class Accounts extends Configured {
   stall(by, ms, a = null, tells = true) {
     this.stats.stalls++
     if (this.observers !== null) this.emit('stall', a, a === null ? { ms, by } : { ms })
+    if (a !== null) for (const tell of this.stalling) tell(a.job, ms)
     if (tells) this.call('onStall', this.onStall, by, ms)
   }
 
@@ -3297,11 +3317,14 @@ class Dispatcher extends Accounts {
 
   // Rounds
 
-  /** @param {number} [length] ms @param {number} [due] when the round has to be over */
-  takeTurn(length = this.round, due = Infinity) {
+  /**
+   * @param {number} [length] ms @param {number} [due] when the round has to be over
+   * @param {(() => Activation) | null} [only] gives the job that alone runs
+   */
+  takeTurn(length = this.round, due = Infinity, only = null) {
     if (this.inRound || this.paused) return
     // What asked for this turn may have been a job, whose context is not that of the others.
-    if (contextual?.get()) return void contextual.run(null, () => this.takeTurn(length, due))
+    if (contextual?.get()) return void contextual.run(null, () => this.takeTurn(length, due, only))
     this.inRound = true
     rounds++
     const time = this.mark = this.#roundBegan = this.read()
@@ -3312,7 +3335,7 @@ class Dispatcher extends Accounts {
     let isAsync = false
     try {
       this.settle()
-      isAsync = this.work()
+      isAsync = this.work(only === null ? null : only())
     } catch (error) {
       this.#survive(error)
     }
@@ -3326,10 +3349,14 @@ class Dispatcher extends Accounts {
     this.report(error, null)
   }
 
-  /** Runs jobs until the round ends. @returns {boolean} whether it goes on in microtasks: see `#accompany` */
-  work() {
+  /**
+   * Runs jobs until the round ends.
+   *
+   * @param {Activation | null} [only] the one that alone runs @returns {boolean} whether it goes on in microtasks: see `#accompany`
+   */
+  work(only = null) {
     do {
-      const a = this.#pick()
+      const a = only === null ? this.#pick() : this.#claim(only)
       if (a === null) return false
       if (this.#runBudget(a) === ASYNC || hasAudience(a)) return true
     } while (!this.#isRoundOver())
@@ -3484,6 +3511,13 @@ class Dispatcher extends Accounts {
       this.suffer(error)
       return false
     }
+  }
+
+  /** Dispatches a job, whoever else is ready. @param {Activation} a @returns {Activation | null} null unless it is ready, too */
+  #claim(a) {
+    if (a.state !== READY || isOut(a)) return null
+    if (a !== this.running) this.#dispatch(a)
+    return a
   }
 
   /** @param {Activation} next */
@@ -3721,7 +3755,7 @@ const SETTINGS = {
   round: positive,
   budget: points,
   host: (name, value) =>
-    withMethods(name, value, ['now', 'post', 'after'], ['inputPending', 'frame', 'hidden', 'eventTime', 'report']),
+    withMethods(name, value, ['now', 'post', 'after'], ['inputPending', 'frame', 'hidden', 'eventTime', 'nested', 'report']),
   paused: flag,
   closed: flag,
   onMiss: callable,
@@ -4034,6 +4068,11 @@ class Fifo {
  * - `event(fn, schedulers)` has `fn` hand on an event of the event loop: jobs that it makes ready, and those of `schedulers`
  *   that are ready, run right after it, without a further task, which a browser may put off until the next frame. Nothing
  *   else may be on the stack
+ * - `isBusy()` whether a round is on the stack, of whichever scheduler
+ * - `run(scheduler, job, ms)` has the job that `job` gives run right here, whoever else is ready; by default for its first budget,
+ *   or a slice if that is automatic
+ * - `ours` callbacks of these modules, which a page calls as they are
+ * - `stalling(scheduler, fn)` has `fn(job, ms)` told of jobs that stall; returns what ends it
  * - `background(job)` the standing of a job that runs after all others, by its own keys
  * - `emit(scheduler, type, job, more)` writes into the trace
  * - `frame` is the interval of frames that have told nothing; `intervalAfter(gap, interval)` the next one
@@ -4134,6 +4173,26 @@ export const seam = /* @__PURE__ */ Object.freeze({
       following = null
       for (const loop of loops) loop.follow()
     }
+  },
+
+  ours,
+  isBusy: () => rounds > 0,
+
+  /** @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] */
+  run(scheduler, job, ms) {
+    const dispatcher = dispatcherOf(scheduler)
+    dispatcher.takeTurn(ms, Infinity, () => {
+      const a = activationOf(job())
+      if (ms === undefined) dispatcher.roundEnds = dispatcher.time + (a.limit === AUTO ? dispatcher.slice : 0)
+      return a
+    })
+  },
+
+  /** @param {Scheduler} scheduler @param {(job: Job, ms: number) => void} fn @returns {() => void} */
+  stalling(scheduler, fn) {
+    const dispatcher = dispatcherOf(scheduler)
+    dispatcher.stalling.push(fn)
+    return () => { dispatcher.stalling = dispatcher.stalling.filter(other => other !== fn) }
   },
 
   /** @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more] */
@@ -4748,7 +4807,7 @@ function listen(a, signal, type) {
   let group = listening[type].get(signal)
   if (group === undefined) {
     const jobs = new Set()
-    listening[type].set(signal, group = { jobs, tell: () => { for (const a of jobs) HEED[type](a, signal) } })
+    listening[type].set(signal, group = { jobs, tell: own(() => { for (const a of jobs) HEED[type](a, signal) }) })
   }
   if (group.jobs.size === 0) signal.addEventListener(type, group.tell)
   group.jobs.add(a)

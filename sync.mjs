@@ -2157,6 +2157,7 @@ class Transport {
   #add(type, listener) {
     const { endpoint } = this
     if (this.isEventTarget) {
+      seam.ours.add(listener)
       endpoint.addEventListener(type, listener)
       this.#endings.push(() => endpoint.removeEventListener?.(type, listener))
     } else {

@@ -1,0 +1,262 @@
+/**
+ * Programs of a page, each with the log that it writes on every platform: by itself, adopted, rewritten, and suspended at every
+ * point. `window` is the global object, `log` notes a text, `source()` makes `{ target, type, fire }`: something whose listeners the
+ * platform calls, in a task of its own, after `fire()`. `steps` is work with points.
+ */
+
+/** @param {(text: string) => void} log @param {string} name */
+function steps(log, name) {
+  for (const part of ['', "'"]) log(name + part)
+}
+
+/** @typedef {{ window: any, log: (text: string) => void, source: () => { target: any, type: string, fire: () => void } }} Page */
+
+/** @type {Record<string, { log: string, errors?: string, run: (page: Page) => void }>} */
+export const pageCases = {
+  'listeners run one after the other, with the microtasks of each in between': {
+    log: "a a' m1 m2 b b' m3 after",
+    run({ window, log, source }) {
+      const { target, type, fire } = source()
+      target.addEventListener(type, () => {
+        steps(log, 'a')
+        window.queueMicrotask(() => {
+          log('m1')
+          window.queueMicrotask(() => log('m2'))
+        })
+      })
+      target.addEventListener(type, () => {
+        steps(log, 'b')
+        window.queueMicrotask(() => log('m3'))
+        window.setTimeout(() => log('after'))
+      })
+      fire()
+    }
+  },
+  'a listener is called on its target, with the event and its place': {
+    log: "a a' true true true 2 b b' true true",
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      target.addEventListener(type, function (event) {
+        steps(log, 'a')
+        log(String(this === target))
+        log(String(arguments.length === 1 && event.type === type && event.target === target))
+        log(String(event.currentTarget === target))
+        log(String(event.eventPhase))
+      })
+      const handler = {
+        handleEvent(event) {
+          steps(log, 'b')
+          log(String(this === handler))
+          log(String(event.currentTarget === target))
+        }
+      }
+      target.addEventListener(type, handler)
+      fire()
+    }
+  },
+  'handleEvent is looked up when the event comes': {
+    log: "late late'",
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      const handler = { handleEvent() { steps(log, 'early') } }
+      target.addEventListener(type, handler)
+      handler.handleEvent = () => { steps(log, 'late') }
+      fire()
+    }
+  },
+  'a listener is there once, and once in each phase': {
+    log: "a a' a a'",
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      const listener = () => { steps(log, 'a') }
+      target.addEventListener(type, listener)
+      target.addEventListener(type, listener, { passive: true })
+      target.addEventListener(type, listener, true)
+      fire()
+    }
+  },
+  'once is once, and may be again': {
+    log: "a a' b b' a a'",
+    run({ window, log, source }) {
+      const { target, type, fire } = source()
+      const a = () => { steps(log, 'a') }
+      target.addEventListener(type, a, { once: true })
+      target.addEventListener(type, () => {
+        steps(log, 'b')
+        target.addEventListener(type, a, { once: true })
+        fire()
+      }, { once: true })
+      fire()
+    }
+  },
+  'a signal removes its listeners, those that have not been called too': {
+    log: "a a'",
+    run({ window, log, source }) {
+      const { target, type, fire } = source()
+      const controller = new window.AbortController()
+      const aborted = new window.AbortController()
+      aborted.abort()
+      target.addEventListener(type, () => { steps(log, 'never') }, { signal: aborted.signal })
+      target.addEventListener(type, () => {
+        steps(log, 'a')
+        controller.abort()
+      })
+      target.addEventListener(type, () => { steps(log, 'removed') }, { signal: controller.signal })
+      fire()
+    }
+  },
+  'what a listener removes is not called, what it adds hears the next event': {
+    log: "a a' c c' added added'",
+    run({ window, log, source }) {
+      const { target, type, fire } = source()
+      const removed = () => { steps(log, 'removed') }
+      target.addEventListener(type, () => {
+        steps(log, 'a')
+        target.removeEventListener(type, removed)
+        target.addEventListener(type, () => { steps(log, 'added') }, { once: true })
+      }, { once: true })
+      target.addEventListener(type, removed)
+      target.addEventListener(type, () => {
+        steps(log, 'c')
+        fire()
+      }, { once: true })
+      fire()
+    }
+  },
+  'an error is reported, and the next listener called': {
+    log: "a a' b b' timer timer'",
+    errors: 'thrown, also thrown',
+    run({ window, log, source }) {
+      const { target, type, fire } = source()
+      target.addEventListener(type, () => {
+        steps(log, 'a')
+        throw new Error('thrown')
+      })
+      target.addEventListener(type, () => {
+        steps(log, 'b')
+        window.setTimeout(() => {
+          steps(log, 'timer')
+          throw new Error('also thrown')
+        })
+      })
+      fire()
+    }
+  },
+  'no listener is none, what is none is refused': {
+    log: 'TypeError',
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      target.addEventListener(type, null)
+      target.removeEventListener(type, null)
+      target.removeEventListener(type, () => {})
+      try {
+        target.addEventListener(type, 1)
+      } catch (error) {
+        log(error.name)
+      }
+      fire()
+    }
+  },
+  'timers run by time, then in order, with their arguments': {
+    log: "a a' 1,2 b b' c c' d d'",
+    run({ window, log }) {
+      window.setTimeout(() => { steps(log, 'd') }, 30)
+      window.setTimeout((...args) => {
+        steps(log, 'a')
+        log(args.join())
+      }, 10, 1, 2)
+      window.setTimeout(() => { steps(log, 'b') }, 10)
+      window.setTimeout(() => { steps(log, 'c') }, 10)
+    }
+  },
+  'a timer that is cleared does not run, by whoever is before it': {
+    log: "a a' c c'",
+    run({ window, log }) {
+      const before = window.setTimeout(() => { steps(log, 'never') }, 5)
+      window.setTimeout(() => {
+        steps(log, 'a')
+        window.clearTimeout(cleared)
+        window.clearTimeout(undefined)
+      }, 10)
+      const cleared = window.setTimeout(() => { steps(log, 'b') }, 10)
+      window.setTimeout(() => { steps(log, 'c') }, 10)
+      window.clearTimeout(before)
+    }
+  },
+  'timers set timers': {
+    log: "a a' b b' c c'",
+    run({ window, log }) {
+      window.setTimeout(() => {
+        window.setTimeout(() => {
+          window.setTimeout(() => { steps(log, 'c') })
+          steps(log, 'b')
+        })
+        steps(log, 'a')
+      })
+    }
+  },
+  'an interval ends when it is cleared by itself': {
+    log: "i i' i i' i i'",
+    run({ window, log }) {
+      let left = 3
+      const id = window.setInterval(() => {
+        steps(log, 'i')
+        if (--left === 0) window.clearInterval(id)
+      }, 20)
+    }
+  },
+  'a property holds a handler, which is called in the place where the first was set': {
+    log: "true b b' c c' null",
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      const first = () => { steps(log, 'a') }
+      target[`on${type}`] = first
+      target.addEventListener(type, () => { steps(log, 'c') })
+      log(String(target[`on${type}`] === first))
+      target[`on${type}`] = () => { steps(log, 'b') }
+      target.addEventListener(type, () => {
+        target[`on${type}`] = null
+        log(String(target[`on${type}`]))
+      })
+      fire()
+    }
+  },
+  'what a script dispatches has been handled when it goes on': {
+    log: "before a a' b b' after",
+    run({ window, log }) {
+      const target = new window.EventTarget()
+      target.addEventListener('note', () => { steps(log, 'a') })
+      target.addEventListener('note', () => { steps(log, 'b') })
+      window.setTimeout(() => {
+        log('before')
+        target.dispatchEvent(new window.Event('note'))
+        log('after')
+      })
+    }
+  }
+}
+
+/** @type {typeof pageCases} those of windows */
+export const windowCases = {
+  'frames are drawn in order, without those that are cancelled': {
+    log: "a a' b b' d d' true",
+    run({ window, log }) {
+      /** @type {number[]} */
+      const times = []
+      window.requestAnimationFrame(time => {
+        times.push(time)
+        steps(log, 'a')
+        window.cancelAnimationFrame(cancelled)
+        window.requestAnimationFrame(later => {
+          steps(log, 'd')
+          log(String(later > times[0] && times[0] === times[1]))
+        })
+      })
+      window.requestAnimationFrame(time => {
+        times.push(time)
+        steps(log, 'b')
+      })
+      const cancelled = window.requestAnimationFrame(() => { steps(log, 'c') })
+    }
+  }
+}
