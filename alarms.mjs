@@ -2948,7 +2948,7 @@ export function adopt(target = globalThis, options = {}) {
         apply(native, self, [type, entry, options])
         if (isKnown || signal?.aborted) return
         apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-        if (signal) apply(add, signal, ['abort', () => forget(at, key, listener, entry), { once: true }])
+        follow(signal, () => forget(at, key, listener, entry))
         entry.once ||= !!once
         record(at, key, listener, { once, restore() {
           apply(remove, at, [type, entry, options])
