@@ -4902,6 +4902,7 @@ const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
 const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
 const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
 const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
+const returnFromNext = /* @__PURE__ */ its(generatorPrototype, 'return')
 const exec = /* @__PURE__ */ kept(RegExp, 'exec')
 const testOf = /* @__PURE__ */ kept(RegExp, 'test')
 const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
@@ -4920,6 +4921,7 @@ const indexOf = /* @__PURE__ */ kept(String, 'indexOf')
 const splice = /* @__PURE__ */ kept(Array, 'splice')
 const apply = Reflect.apply
 const reflectConstruct = Reflect.construct
+const reflectDefine = Reflect.defineProperty
 const ownKeys = Reflect.ownKeys
 const getPrototypeOf = Reflect.getPrototypeOf
 const getOwnPropertyDescriptor = Reflect.getOwnPropertyDescriptor
@@ -6022,6 +6024,7 @@ function read(source, type) {
  * @property {Node[]} calls, `new` and tagged templates too
  * @property {Node[]} awaits
  * @property {Node[]} yields
+ * @property {Node[]} spreads in lists
  * @property {Node[]} returns
  * @property {Node[]} statements that are expressions
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
@@ -6079,6 +6082,7 @@ const LISTS = {
   TaggedTemplateExpression: 'calls',
   AwaitExpression: 'awaits',
   YieldExpression: 'yields',
+  SpreadElement: 'spreads',
   ReturnStatement: 'returns',
   ExpressionStatement: 'statements',
   ThisExpression: 'words',
@@ -6255,6 +6259,7 @@ function names(tree) {
       calls: [],
       awaits: [],
       yields: [],
+      spreads: [],
       returns: [],
       statements: [],
       words: [],
@@ -6875,6 +6880,9 @@ function preemptify(fn, options = {}) {
  *
  * @typedef {object} Style
  * @property {string} left the points of the budget
+ * @property {(condition: string) => string} pause a statement that yields on a condition
+ * @property {() => string} [each] begins a call that makes of an iterable one whose steps may yield
+ * @property {() => string} [suspended] gives what is yielded for a call, or a step, that has not ended
  * @property {string} count a variable that counts them
  * @property {(key: string) => string} helper what calls one
  * @property {(node: Node) => boolean} isQuick whether a call leaves the budget alone
@@ -7009,6 +7017,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     written: emptySet(),
     style: {
       left: '',
+      pause: condition => `if (${condition}) yield;`,
       count: 'left',
       helper: key => draft.our + key,
       isQuick: ({ start }) => startsWith(source, 'Math.', start),
@@ -7212,8 +7221,8 @@ function isInWith(node, own) {
  *
  * @param {Draft} draft @param {Node} node @param {Node} own
  */
-const pointIn = ({ options, style: { left, spell } }, node, own) => options.budgeted === false ? 'yield;'
-  : spell(`if (--${isInWith(node, own) ? 'super.' : ''}${left} <= 0) yield;`)
+const pointIn = ({ options, style: { left, pause, spell } }, node, own) => options.budgeted === false ? 'yield;'
+  : spell(pause(`--${isInWith(node, own) ? 'super.' : ''}${left} <= 0`))
 
 /** @param {Node} node of any kind @returns {boolean} whether it is a statement, and but a chain that ends with a call */
 function isCallStatement({ type, start, expression }) {
@@ -7275,8 +7284,9 @@ function planBody(draft, own) {
 function planLoop(draft, loop, own) {
   if (optimisations.chunk(draft, loop, own)) return
   const { start, end } = loop.body
-  const point = pointIn(draft, loop.body, own)
+  let point = pointIn(draft, loop.body, own)
   if (loop.await) planForAwait(draft, loop)
+  else if (loop.type === 'ForOfStatement' && draft.style.each && !isOfEngine(loop.right)) point = planForOf(draft, loop) + point
   const { spell } = draft.style
   if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
   else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
@@ -7300,6 +7310,26 @@ function planForAwait(draft, loop) {
   // An object pattern at the beginning of a statement would be a block.
   enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
     range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
+}
+
+/**
+ * What is iterated may give `budget` where a step has not ended, and what is pending then is the rest of it.
+ *
+ * @param {Draft} draft @param {Node} loop @returns {string} what its body begins with
+ */
+function planForOf(draft, { start, left, right, body }) {
+  const { source, our, style: { each, suspended } } = draft
+  const open = seek(source, '(', start)
+  const of = seek(source, 'of', left.end)
+  const from = pastSpace(source, of + 2)
+  enclose(draft, from, pastParentheses(source, right.end) - 1, BODY_EDGE, /** @type {any} */ (each)(), ')')
+  const name = left.declarations?.[0].id.name
+  const check = (/** @type {string} */ value) => `if(${value}===${our}b){yield ${/** @type {any} */ (suspended)()};continue}`
+  if (name && matches(/^(?:let|const)$/, left.kind) && !body.scope?.variables[name]) return check(name)
+  replace(draft, open, of, `(const ${our}x `)
+  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{${check(`${our}x`)}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
+    range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
+  return ''
 }
 
 /** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
@@ -7331,7 +7361,7 @@ const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `$
  * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
  */
 function chunk(draft, loop, own) {
-  const { source, options, style: { left, helper, isQuick, spell } } = draft
+  const { source, options, style: { left, pause: pauseIf, helper, isQuick, spell } } = draft
   const { type, start, end, init, test, body } = loop
   if (options.budgeted === false || loop.left || isInWith(loop, own)) return false
   let hasCalls = false
@@ -7357,9 +7387,9 @@ function chunk(draft, loop, own) {
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-  const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; if (${helper('over')}()) yield; ${count} = 0;`]
+  const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; ${pauseIf(`${helper('over')}()`)} ${count} = 0;`]
     : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-        `if (${helper('over')}()) yield;`]
+        pauseIf(`${helper('over')}()`)]
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
@@ -7942,6 +7972,8 @@ const QUICK = /* @__PURE__ */ new RegExp('^(?:Array(?:Buffer)?|BigInt|Boolean|Da
   'Map|Set|Weak(?:Map|Ref|Set)|\\w*Error|(?:Uint|Int|Float|Big(?:Ui|I)nt)\\w*Array|Text(?:En|De)coder|' +
   'parse(?:Int|Float)|is(?:NaN|Finite)|(?:en|de)codeURI(?:Component)?|(?:un)?escape|' +
   '(?:set|clear)(?:Timeout|Interval)|queueMicrotask)$')
+/** Those that iterate what they are given. */
+const COLLECTION = /^(?:Map|Set)$/
 /** Objects whose methods are such. */
 const QUICK_OBJECT = /^(?:Math|JSON|Object|Number|String|Symbol|BigInt|Date|console|performance|Atomics|Intl)$/
 /** Methods of the engine that are such, and hardly anybody else's. */
@@ -7973,6 +8005,8 @@ const HELPERS = {
   q: 'suspended',
   v: 'over',
   y: 'wait',
+  c: 'each',
+  k: 'collect',
   i: 'iterate',
   d: 'drive',
   z: 'prototypeOf',
@@ -8055,7 +8089,7 @@ function planModule(tree, text) {
     if (!plan.isLong) continue
     plan.calls = pick(plan.calls, isPreempted)
     const { node, facts } = plan
-    plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync
+    plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
   }
   chooseForms(plans)
   for (let i = plans.length; i-- > 0;) plans[i].isTail = plans[i].isLong && isTail(plans[i])
@@ -8081,7 +8115,7 @@ function planOf(facts, parent) {
 function refusalOf({ facts, node, parent: around }) {
   const { parent } = node
   if (!isFunctionNode(node)) return 'code that is run once'
-  if (facts.isGenerator) return 'a generator'
+  if (facts.isGenerator && (facts.isAsync || facts.usesArguments)) return `${facts.isAsync ? 'an async generator' : 'the arguments of a generator'}`
   if (facts.isConstructor) return 'a constructor'
   if (facts.isAccessor) return 'an accessor'
   if (facts.usesEval) return 'a direct eval'
@@ -8218,8 +8252,22 @@ function valueOfName({ variable }) {
 /** @param {Node} node @returns {boolean} whether its value is an array, a string or a collection, whose methods are the engine's */
 function isOfEngine(node) {
   const { type, value, callee } = (node.type === 'Identifier' && valueOfName(node)) || node
+  if (isRest(node.variable)) return true
   return type === 'ArrayExpression' || type === 'TemplateLiteral' || type === 'Literal' && typeof value === 'string' ||
     type === 'NewExpression' && callee.type === 'Identifier' && isGlobal(callee, QUICK)
+}
+
+/** @param {Variable | null | undefined} variable @returns {boolean} whether it is an array of what was left */
+function isRest(variable) {
+  const { parent } = (isFixed(variable) && variable?.declarations.length === 1 && variable.declarations[0]) || {}
+  return parent?.type === 'RestElement' && parent.parent.type !== 'ObjectPattern'
+}
+
+/** @param {Node} node @returns {boolean} whether it iterates what may be a generator, to its end */
+function isCollected({ type, parent, argument, callee, arguments: given }) {
+  if (type === 'SpreadElement') return parent.type !== 'ObjectExpression' && !isOfEngine(argument)
+  return type === 'NewExpression' && given.length === 1 && given[0].type !== 'SpreadElement' && isGlobal(callee, COLLECTION) &&
+    !isOfEngine(given[0])
 }
 
 /** @param {Variable | null | undefined} variable @returns {boolean} whether it is a class of the module, and stays it */
@@ -8251,7 +8299,8 @@ function findShort(plans) {
       append(short, plan)
       continue
     }
-    if (facts.loops.length || facts.awaits.length || find(calls, ({ target }) => target === null)) continue
+    if (facts.loops.length || facts.awaits.length || find(calls, ({ target }) => target === null) ||
+      find(facts.yields, ({ delegate }) => delegate)) continue
     open.set(plan, calls.length)
     if (!calls.length) append(short, plan)
     for (let k = 0; k < calls.length; k++) {
@@ -8294,15 +8343,25 @@ function printModule(source, tree, plans, runtime, url) {
     return our + key
   }
   const left = `${our}b.left`
-  const point = `if(--${left}<=0)yield;`
-  const written = { has: (/** @type {Node} */ node) => node.call && isPreempted(node.call) }
+  const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
   /** @type {Style} */
   const style = {
     left,
+    pause: condition => `if (${condition}) yield;`,
+    each: () => `${helper('c')}(`,
+    suspended: () => `${helper('q')}()`,
     count: 'l',
     helper: key => helper(key === 'over' ? 'v' : 'i'),
     isQuick: node => node.type !== 'TaggedTemplateExpression' && kindOf(node) === '',
     spell: terse
+  }
+  const steps = `${our}s`
+  /** That of generators, which yield within a step if whoever asks for it goes on with it later. @type {Style} */
+  const stepStyle = {
+    ...style,
+    pause: condition => `if (${condition} && ${steps}.on) yield ${steps};`,
+    each: () => `${steps}.c(`,
+    suspended: () => `${steps}.q()`
   }
 
   for (let i = 0; i < plans.length; i++) {
@@ -8337,7 +8396,7 @@ function printModule(source, tree, plans, runtime, url) {
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidz]/, key) ? 1 : matches(/[nm]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
+      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidzc]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
     return used.size ? result : ''
@@ -8377,7 +8436,7 @@ function printModule(source, tree, plans, runtime, url) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       return
     }
-    const isDual = facts.isAsync || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
+    const isDual = facts.isAsync || facts.isGenerator || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
     const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
     const register = helper(isArrow ? 'u' : 't')
     const key = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : ''
@@ -8395,13 +8454,13 @@ function printModule(source, tree, plans, runtime, url) {
       replace({ edits }, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], entryOf(plan)) : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? afterDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
-      const rest = facts.isAsync ? `,${name}` : plan.entry ? `,${plan.entry}` : ''
+      const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
       // In a block it stands before what a guard, which is printed elsewhere, begins with.
       insert({ edits }, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
         `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
       return
     }
-    const entry = plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
+    const entry = facts.isGenerator ? ['!0'] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
     if (isInClass) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       const { key, static: isStatic } = parent
@@ -8412,7 +8471,7 @@ function printModule(source, tree, plans, runtime, url) {
       const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
       const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], twinOf(plan))) : list(['function*'], twinOf(plan))
       const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], entryOf(plan))) : entry
-      const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : begin.length ? list([','], begin) : [])
+      const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
       insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
     }
@@ -8484,11 +8543,12 @@ function printModule(source, tree, plans, runtime, url) {
   }
 
   /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
-  function twinOf({ node, edits, guards }) {
+  function twinOf({ node, facts, edits, guards }) {
     const { params, body } = node
     const more = guards ? `${our}s` : ''
-    const pieces = params.length
-      ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, more && ',', more, ')'] : [`(${more})`]
+    const first = facts.isGenerator ? `${steps}${params.length ? ',' : ''}` : ''
+    const pieces = params.length || first
+      ? [`(${first}`, params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : '', more && ',', more, ')'] : [`(${more})`]
     if (guards) return list(pieces, [{ edits, from: body.start, to: guards.to }, '}', { edits, from: guards.to, to: body.end }])
     if (body.type === 'BlockStatement') return list(pieces, [{ edits, from: body.start, to: body.end }])
     return list(pieces, ['{', { edits, from: body.start, to: body.end }, '}'])
@@ -8518,14 +8578,17 @@ function printModule(source, tree, plans, runtime, url) {
   /** @param {Plan} plan @param {Edit[]} edits of the functions in it */
   function twinEdits(plan, edits) {
     const { node, facts, calls, isTail } = plan
+    const ways = facts.isGenerator ? stepStyle : style
+    /** @param {string} key */
+    const way = key => facts.isGenerator ? `${steps}.${key}` : helper(key)
     const { body } = node
     /** Variables of its own. */
     const variables = emptySet()
     /** @type {Draft} */
-    const draft = /** @type {any} */ ({ source, edits, our, variables, written, options: {}, style })
+    const draft = /** @type {any} */ ({ source, edits, our, variables, written, options: {}, style: ways })
     /** Chains that are rewritten already. */
     const chains = emptySet()
-    const suffix = () => isTail ? '' : `)===${our}b?yield ${helper('q')}():${variable(draft, 'r')})`
+    const suffix = () => isTail ? '' : `)===${our}b?yield ${ways.suspended?.()}:${variable(draft, 'r')})`
     const prefix = () => isTail ? '' : `((${variable(draft, 'r')}=`
     for (let i = 0; i < calls.length; i++) printCall(calls[i])
     for (let i = 0; i < facts.awaits.length; i++) {
@@ -8538,25 +8601,37 @@ function printModule(source, tree, plans, runtime, url) {
     for (let i = 0; i < facts.loops.length; i++) {
       if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
     }
+    for (let i = 0; i < facts.yields.length; i++) {
+      const { start, end, delegate } = facts.yields[i]
+      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${steps}.d(`, ')')
+    }
+    const collect = (/** @type {number} */ start, /** @type {number} */ end, more = '') =>
+      enclose(draft, start, end, STATEMENT_EDGE, `${prefix()}${way('k')}(`, `${more})${suffix()}`)
+    pick(isTail ? [] : list(facts.spreads, facts.calls), node => {
+      if (node.start < body.start || !isCollected(node)) return
+      if (node.type === 'SpreadElement') collect(pastSpace(source, node.start + 3), node.end)
+      else collect(node.arguments[0].start, node.arguments[0].end, node.callee.name === 'Map' ? ',!0' : '')
+    })
     const isBlock = body.type === 'BlockStatement'
     const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
-    const list = listOf(variables)
+    const own = listOf(variables)
     if (isTail) {
-      const declared = list.length ? `let ${join(list, ',')};` : ''
+      const declared = own.length ? `let ${join(own, ',')};` : ''
       insert(draft, begin, BODY_EDGE, Infinity, isBlock ? (declared && begin > body.start + 1 ? ';' : '') + declared : `${declared}return `)
       return edits
     }
-    const entering = plan.guards ? `if(${our}s!==${our}b){${point}` : point
+    const begins = pointIn(draft, body, node)
+    const entering = plan.guards ? `if(${our}s!==${our}b){${begins}` : begins
     insert(draft, begin, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
-      (list.length ? `let ${join(list, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
+      (own.length ? `let ${join(own, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
       entering + (isBlock ? '' : 'return '))
     return edits
 
     /** @param {CallSite} call */
     function printCall({ node, kind, target, isAwaited }) {
       const { callee = node.tag, start, end } = node
-      const enter = helper(isAwaited ? 'w' : 'e')
-      if (target && kind === 'call' && target.isDirect && target.isLong && !node.optional && callee.start === start && source[callee.end] === '(') {
+      const enter = way(isAwaited ? 'w' : 'e')
+      if (target && kind === 'call' && !facts.isGenerator && target.isDirect && target.isLong && !node.optional && callee.start === start && source[callee.end] === '(') {
         const begins = target.isTail || target.guards !== null
         guardStatement(node)
         insert(draft, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
@@ -8566,7 +8641,7 @@ function printModule(source, tree, plans, runtime, url) {
       guardStatement(node)
       if (kind === 'new') {
         const open = gap(callee.end)
-        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${helper('n')}(`, start + 3)
+        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${way('n')}(`, start + 3)
         if (open < end && source[open] === '(') {
           replace(draft, open, open + 1, ',[')
           replace(draft, end - 1, end, '])')
@@ -8588,7 +8663,7 @@ function printModule(source, tree, plans, runtime, url) {
     /** @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
     function printLink({ node, kind, isAwaited }, begin) {
       const { callee, start, end } = node
-      const enter = helper(isAwaited ? 'w' : 'e')
+      const enter = way(isAwaited ? 'w' : 'e')
       const open = gap(callee.end)
       const from = begin < 0 ? start : begin
       if (kind === 'call') {
@@ -8652,7 +8727,7 @@ function printModule(source, tree, plans, runtime, url) {
           const callee = variable(draft, 'f')
           insert(draft, from, EXPRESSION_EDGE, end, `((${callee}=`)
           const receiver = isMethod ? printReceiver(inner, begin) : ''
-          const enter = helper(call?.isAwaited ? 'w' : 'e')
+          const enter = way(call?.isAwaited ? 'w' : 'e')
           insert(draft, at, STATEMENT_EDGE, end, ')==null?void 0:')
           insert(draft, at, EXPRESSION_EDGE, link.end, `${prefix()}${isMethod ? `${helper('a')}(${enter}(${callee}),${receiver},[` : `${enter}(${callee})(`}`)
           replace(draft, at, open + 1, '')
@@ -8679,13 +8754,13 @@ function printModule(source, tree, plans, runtime, url) {
 
 /** Whether statements of it may be done before its twin is made. @param {Plan} plan */
 function canGuard({ facts, node }) {
-  return node.body.type === 'BlockStatement' && !facts.isAsync && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
+  return node.body.type === 'BlockStatement' && !facts.isAsync && !facts.isGenerator && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
     !find(node.params, ({ type }) => type !== 'Identifier')
 }
 
 /** Whether all calls that may be preempted are what is returned. @param {Plan} plan */
 function isTail({ facts, node, calls, children }) {
-  return !facts.isAsync && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
+  return !facts.isAsync && !facts.isGenerator && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
     let top = call
     for (; top.parent !== node; top = top.parent) {
       const { type, argument, consequent, alternate, right } = top.parent
@@ -8726,7 +8801,7 @@ function chooseForms(plans) {
       for (let d = 0; d <= MOST_DUALS; d++) inner[d] += child.sizes[d]
     }
     const twin = own + CALL * calls.length + LOOP * facts.loops.length + TWIN + inner[0]
-    const isAlwaysDual = facts.isAsync || facts.isMethod && node.parent.type === 'MethodDefinition'
+    const isAlwaysDual = facts.isAsync || facts.isGenerator || facts.isMethod && node.parent.type === 'MethodDefinition'
     // Each such around another would double it.
     if (isAlwaysDual && isInside(plan) && find(children, ({ holdsDual }) => holdsDual)) {
       plan.isLong = false
@@ -8761,7 +8836,8 @@ function chooseForms(plans) {
  *
  * @typedef {object} Twin
  * @property {any} generator the generator function; null for what only begins those of others, as Function.prototype.call
- * @property {Function | null} entry what begins a call; the function itself where that is not to be preempted
+ * @property {Function | true | null} entry what begins a call; the function itself where that is not to be preempted; true:
+ *   of a generator function, until it is called first
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
  * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
@@ -8774,7 +8850,7 @@ function chooseForms(plans) {
  * 27, by a WeakMap 4 to 11. To make a closure and stamp it takes 30 to 100 ns, with a WeakMap 170 to 650 (Node 20, Chromium 156,
  * Firefox 153).
  *
- * @returns {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }}
+ * @returns {{ get(fn: any): any, set(fn: any, what: any): void }}
  */
 function stamping() {
   class Stamp extends /** @type {any} */ (function (/** @type {any} */ fn) { return fn }) {
@@ -8787,13 +8863,13 @@ function stamping() {
     }
     /** @param {any} fn @returns {Twin | undefined} */
     static get(fn) {
-      return typeof fn === 'function' && #twin in fn ? fn.#twin : undefined
+      return (typeof fn === 'function' || (typeof fn === 'object' && fn !== null)) && #twin in fn ? fn.#twin : undefined
     }
   }
   return { get: Stamp.get, set: (fn, twin) => { new Stamp(fn, twin) } }
 }
 
-/** Where twins are kept; that of a script which came first is taken over. */
+/** @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }} Where twins are kept; that of a script which came first is taken over. */
 let stamps = /* @__PURE__ */ stamping()
 
 /** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target */
@@ -8805,8 +8881,9 @@ const stamp = (fn, generator, entry, self = null, target = null) =>
  *
  * @template {Function} F
  * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
- * @param {Function | null} [entry] what jobs call instead of the function: it returns what `run` does. Default: one that
- *   runs the generator. `fn` itself for async functions, which run beside their caller
+ * @param {Function | true | null} [entry] what jobs call instead of the function: it returns what `run` does. Default: one that
+ *   runs the generator. `fn` itself for async functions, which run beside their caller; true for generator functions, whose
+ *   twins are given their Steps first
  * @param {any} [self] the `this` of an arrow function
  * @returns {F}
  */
@@ -8816,9 +8893,10 @@ function twin(fn, generator, entry = null, self) {
   return fn
 }
 
-/** @param {Twin} twin @returns {any} its generator function, as anybody may call it */
-function generatorOf(twin) {
+/** @param {Twin} twin @param {any} fn that it is of @returns {any} its generator function, as anybody may call it */
+function generatorOf(twin, fn) {
   if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
+  if (twin.entry === true) begin(twin, fn)
   if (twin.self !== null) {
     twin.generator = apply(engine.bind, twin.generator, twin.self)
     twin.self = null
@@ -8832,8 +8910,8 @@ const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} *
   return result === budget ? yield suspended() : result
 }
 
-/** @param {Twin} twin */
-const begin = twin => wayInto(generatorOf(twin))
+/** @param {Twin} twin @param {any} fn that it is of */
+const begin = (twin, fn) => twin.entry === true ? stepping(twin, fn) : wayInto(generatorOf(twin, fn))
 
 // The last four functions that were looked up: with many kinds of functions, a look-up takes longer than a call.
 /** @type {any} */
@@ -8867,13 +8945,13 @@ function entryOf(fn) {
   fn1 = fn0
   entry1 = entry0
   fn0 = fn
-  return entry0 = twin === undefined ? fn : twin.entry ??= begin(twin)
+  return entry0 = twin === undefined ? fn : typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
 /** The same for a call that is awaited: an async function is part of its caller then. @param {any} fn @returns {any} */
 function awaitedEntryOf(fn) {
   const twin = stamps.get(fn)
-  return twin === undefined || twin.entry !== fn ? entryOf(fn) : twin.awaited ??= begin(twin)
+  return twin === undefined || twin.entry !== fn ? entryOf(fn) : twin.awaited ??= begin(twin, fn)
 }
 
 /** Makes a new object, and does nothing to it. */
@@ -9002,6 +9080,347 @@ function driveOn(leaf, value, free) {
   return value
 }
 
+// --------------------------------------------------------------------------------------- 8e steps of generators
+
+// What a twin of a generator function makes is told apart from no other generator, and belongs to it by its prototype. While
+// a twin asks it for a step, it yields its Steps where that is to be preempted: whoever asked yields the rest of the step
+// as a call. Asked by anybody else, it runs to the end of the step.
+
+/** Where they are kept. @type {{ get(generator: any): Steps | undefined, set(generator: any, steps: Steps): void }} */
+const stepsOfGenerators = /* @__PURE__ */ stamping()
+
+/** Of a generator; the short methods are what its text calls. */
+class Steps {
+  /** Whether it runs, and a twin has asked for the step. */
+  on = false
+  /** Whether a step has begun that has not ended, and is not running. */
+  isPending = false
+  /** What that waits for. @type {any} */
+  call = undefined
+  /** What it delegates to, which is asked in its place, and what delegates to it. @type {Steps | null} */
+  inner = null
+  /** @type {Steps | null} */
+  outer = null
+  /** Whether that has ended, of which it is to be told next. */
+  isBack = false
+  /** @type {any} */
+  generator = undefined
+
+  /** enter @param {any} fn @returns {any} */
+  e(fn) {
+    return this.on ? entryOf(fn) : fn
+  }
+
+  /** new @param {any} F @param {any[]} args @returns {any} */
+  n(F, args) {
+    return this.on ? construct(F, args) : reflectConstruct(F, args)
+  }
+
+  /** What a generator yields for a call that has not returned. */
+  q() {
+    this.call = suspended()
+    return this
+  }
+
+  /** for-of @param {any} iterable @returns {any} */
+  c(iterable) {
+    return this.on ? each(iterable, this) : iterable
+  }
+
+  /** yield* @param {any} iterable @returns {any} */
+  d(iterable) {
+    return this.on ? each(iterable, this, true) : iterable
+  }
+
+  /** spread @param {any} iterable @param {boolean} [isMap] @returns {any} */
+  k(iterable, isMap) {
+    return this.on ? collect(iterable, isMap) : iterable
+  }
+}
+
+/**
+ * What makes a generator whose steps may yield.
+ *
+ * @param {Twin} twin of a generator function @param {any} fn
+ */
+function stepping(twin, fn) {
+  const { generator } = twin
+  /** @this {any} @param {any[]} args */
+  const enter = function (...args) {
+    const steps = new Steps()
+    const { prototype } = fn
+    if (generator.prototype !== prototype) generator.prototype = prototype
+    steps.generator = apply(generator, this, [steps, ...args])
+    stepsOfGenerators.set(steps.generator, steps)
+    return steps.generator
+  }
+  twin.generator = /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+    const generator = apply(enter, this, args)
+    let method = next
+    for (let value; ;) {
+      let step = ask(method, generator, value)
+      if (step === budget) step = yield suspended()
+      if (step.done) return step.value
+      method = next
+      try {
+        value = yield step.value
+      } catch (error) {
+        value = error
+        method = throwInNext
+      }
+    }
+  }
+  return twin.entry = enter
+}
+
+/** The innermost of those that it delegates to. @param {Steps} steps */
+function leafOf(steps) {
+  let leaf = steps
+  for (; leaf.inner !== null; leaf = leaf.inner) leaf.inner.outer = leaf
+  if (leaf.isPending) runsAlready()
+  return leaf
+}
+
+/**
+ * Has a generator go on. Those that delegate to others stand on no stack: a step costs the same at any depth.
+ *
+ * @param {Steps} steps @param {any} method @param {any} value @returns {any} a step; `budget` where it has not ended
+ */
+function stepOf(steps, method, value) {
+  let leaf = leafOf(steps)
+  if (method === returnFromNext) leaf = steps
+  for (;;) {
+    let step
+    leaf.on = true // if it throws, it has ended, or runs already
+    try {
+      step = apply(method, leaf.generator, [value])
+      leaf.on = false
+    } catch (error) {
+      if (leaf === steps) throw error
+      leaf = backFrom(leaf)
+      method = throwInNext
+      value = error
+      continue
+    }
+    if (step.value === leaf) {
+      if (leaf.inner === null) {
+        append(pending, rest(steps, leaf))
+        hold(leaf)
+        return budget
+      }
+      ;({ method, value } = leaf.call)
+      leaf.call = undefined
+      leaf.inner.outer = leaf
+      leaf = leaf.inner
+    } else if (!step.done || leaf === steps) {
+      return step
+    } else {
+      leaf = backFrom(leaf)
+      method = next
+      value = step
+    }
+  }
+}
+
+/** @param {Steps} inner that has ended @returns {Steps} */
+function backFrom(inner) {
+  const outer = /** @type {Steps} */ (inner.outer)
+  outer.inner = null
+  outer.isBack = true
+  return outer
+}
+
+/** The rest of a step. @param {Steps} steps @param {Steps} leaf @returns {Generator<any, any, any>} */
+function* rest(steps, leaf) {
+  const { call } = leaf
+  let method = next
+  let value
+  leaf.call = undefined
+  try {
+    value = yield call
+  } catch (error) {
+    value = error
+    method = throwInNext
+  }
+  release(leaf)
+  const step = stepOf(steps, method, value)
+  return step === budget ? yield suspended() : step
+}
+
+const METHODS = ['next', 'throw', 'return']
+const runsAlready = () => {
+  throw new TypeError('Generator is already running')
+}
+
+/** Until then nobody else may have it go on. @param {Steps} steps */
+function hold(steps) {
+  steps.isPending = true
+  for (let i = 0; i < 3; i++) reflectDefine(steps.generator, METHODS[i], { value: runsAlready, configurable: true })
+}
+
+/** The last that was added first: engines keep such objects quick. @param {Steps} steps */
+function release(steps) {
+  steps.isPending = false
+  const { generator } = steps
+  for (let i = 3; i-- > 0;) if (getOwnPropertyDescriptor(generator, METHODS[i])?.value === runsAlready) delete generator[METHODS[i]]
+}
+
+/** A call of a method of generators. @param {any} method the engine's own @param {any} generator @param {any} value */
+function ask(method, generator, value) {
+  const steps = stepsOfGenerators.get(generator)
+  return steps === undefined ? apply(method, generator, [value]) : stepOf(steps, method, value)
+}
+
+/** A generator as another delegates to it. */
+class Delegate {
+  /** @param {Steps} steps @param {Steps} asker */
+  constructor(steps, asker) {
+    this.steps = steps
+    this.asker = asker
+  }
+
+  [Symbol.iterator]() {
+    return this
+  }
+
+  /** @param {any} value */
+  next(value) {
+    const { asker } = this
+    if (!asker.isBack) return this.ask(next, value)
+    asker.isBack = false
+    return value
+  }
+
+  /** @param {any} error */
+  throw(error) {
+    const { asker } = this
+    if (!asker.isBack) return this.ask(throwInNext, error)
+    asker.isBack = false
+    throw error
+  }
+
+  /** @param {any} value */
+  return(value) {
+    return this.ask(returnFromNext, value)
+  }
+
+  /** @param {any} method @param {any} value */
+  ask(method, value) {
+    const { asker, steps } = this
+    leafOf(steps)
+    if (asker.on && method !== returnFromNext) {
+      asker.inner = steps
+      asker.call = { method, value }
+      return { value: asker, done: false }
+    }
+    asker.inner = null
+    return apply(method, steps.generator, [value])
+  }
+}
+
+/** A generator as it is iterated by a loop, whose body begins by looking for `budget`. */
+class Each {
+  isPending = false
+  hasFailed = false
+  /** @type {any} */
+  result = undefined
+
+  /** @param {Steps} steps @param {{ on: boolean }} asker */
+  constructor(steps, asker) {
+    this.steps = steps
+    this.asker = asker
+  }
+
+  [Symbol.iterator]() {
+    return this
+  }
+
+  next() {
+    const { asker, steps, isPending, result } = this
+    if (isPending) {
+      this.isPending = false
+      if (this.hasFailed) throw result
+      return result
+    }
+    const step = asker.on ? stepOf(steps, next, undefined) : resume(steps.generator, undefined)
+    if (step !== budget) return step
+    this.isPending = true
+    append(pending, this.settle(suspended()))
+    return { value: budget, done: false }
+  }
+
+  /** @param {any} call @returns {Generator<any, any, any>} */
+  *settle(call) {
+    try {
+      this.result = yield call
+    } catch (error) {
+      this.hasFailed = true
+      this.result = error
+    }
+  }
+
+  /** The engine closes it. @param {any} value */
+  return(value) {
+    return apply(returnFromNext, this.steps.generator, [value])
+  }
+}
+
+/** Who asks for steps, if that is no generator itself. */
+const twinItself = { on: true }
+
+/**
+ * What a `for`-`of` of a twin iterates, or a `yield*` of a generator.
+ *
+ * @param {any} iterable @param {any} [asker] @param {boolean} [isDelegated] @returns {any}
+ */
+function each(iterable, asker = twinItself, isDelegated = false) {
+  if (isArray(iterable) || !isObject(iterable)) return iterable
+  const method = iterable[Symbol.iterator]
+  return typeof method === 'function' ? iterated(iterable, method, asker, isDelegated) : iterable
+}
+
+/** @param {any} iterable @param {any} method that makes an iterator @param {any} [asker] @param {boolean} [isDelegated] @returns {any} */
+function iterated(iterable, method, asker = twinItself, isDelegated = false) {
+  const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
+  const steps = stepsOfGenerators.get(iterator)
+  if (!steps || iterator.next !== next || iterator.return !== returnFromNext || iterator.throw !== throwInNext) {
+    return { [Symbol.iterator]: () => iterator }
+  }
+  return isDelegated ? new Delegate(steps, asker) : new Each(steps, asker)
+}
+
+/**
+ * What is spread, or what a collection is made of.
+ *
+ * @param {any} iterable @param {boolean} [isMap] whether it is to be of objects: then all else is left to the engine to refuse
+ * @returns {any} `budget` where a step has not ended
+ */
+function collect(iterable, isMap = false) {
+  const steps = each(iterable)
+  return steps instanceof Each ? run(collecting(steps, isMap)) : steps
+}
+
+/** @param {Each} steps @param {boolean} isMap @returns {Generator<any, any, any>} */
+function* collecting(steps, isMap) {
+  /** @type {any[]} */
+  const list = []
+  for (let step; !(step = steps.next()).done;) {
+    if (step.value === budget) {
+      yield suspended()
+      continue
+    }
+    if (--budget.left <= 0) yield
+    append(list, step)
+    if (isMap && !isObject(step.value)) break
+  }
+  let i = 0
+  return {
+    [Symbol.iterator]() { return this },
+    next: () => i < list.length ? list[i++] : resume(steps.steps.generator, undefined),
+    return: () => steps.return(undefined)
+  }
+}
+
 // -------------------------------------------------------------------------------- 8e functions of the engine
 
 // A function of the engine that calls back has a twin here, which does what the specification says in the same order
@@ -9063,6 +9482,14 @@ const LONG_LIST = 1000
 
 /** Found out without running code, but for that of a proxy. @param {any} list @returns {number | undefined} */
 const sizeOf = list => isArray(list) ? list.length : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
+
+/** What an object has by a key, if no accessor makes it; likewise found out. @param {any} object @param {PropertyKey} key @returns {any} */
+function valueIn(object, key) {
+  for (let holder = object; holder; holder = getPrototypeOf(holder)) {
+    const found = getOwnPropertyDescriptor(holder, key)
+    if (found) return found.value
+  }
+}
 
 /** Set. @param {any} object @param {PropertyKey} key @param {any} value */
 function set(object, key, value) {
@@ -9217,7 +9644,7 @@ function* sortBy(receiver, { 0: compare }, name, isTyped) {
 
 /** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
-  const call = entryOf(callback)
+  const call = callback === undefined ? null : entryOf(callback)
   const isOurs = Class === engine.Array || !isConstructor(Class)
   const write = isOurs ? add : put
   const iterate = items[Symbol.iterator] ?? undefined
@@ -9229,16 +9656,20 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
     result = isOurs ? new engine.Array(length) : new Class(length)
     for (; count < length; count++) {
       if (--budget.left <= 0) yield
-      let answer = apply(call, self, [list[count], count])
+      let answer = call ? apply(call, self, [list[count], count]) : list[count]
       if (answer === budget) answer = yield suspended()
       write(result, count, answer)
     }
   } else {
     if (typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
     result = isOurs ? [] : new Class()
-    for (const value of { [Symbol.iterator]: () => apply(iterate, items, NO_ARGUMENTS) }) {
+    for (const value of iterated(items, iterate)) {
+      if (value === budget) {
+        yield suspended()
+        continue
+      }
       if (--budget.left <= 0) yield
-      let answer = apply(call, self, [value, count])
+      let answer = call ? apply(call, self, [value, count]) : value
       if (answer === budget) answer = yield suspended()
       write(result, count++, answer)
     }
@@ -9315,7 +9746,7 @@ function bindTwin(fn, args) {
   const bound = apply(engine.bind, fn, args)
   const twin = stamps.get(fn)
   if (twin === undefined) return bound
-  const generator = generatorOf(twin)
+  const generator = generatorOf(twin, fn)
   stamp(bound, generator && apply(engine.bind, generator, args), twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args),
     null, { fn, args })
   return bound
@@ -9352,7 +9783,12 @@ function stampEngine() {
     giveAll(prototype, ['forEach'], visitEntries, 0, (/** @type {any} */ list) => apply(size, list, NO_ARGUMENTS), collections[i])
   }
   giveAll(Array.prototype, ['flatMap'], visitEach, 0, sizeOf, false)
-  giveAll(Array, ['from'], arrayFrom, 1, (_, args) => sizeOf(args[0]))
+  give(Array, 'from', own => /** @this {any} @param {any[]} args */ function (...args) {
+    const { 0: items, 1: callback } = args
+    const isLong = stamps.get(callback) || (typeof callback === 'function' && /** @type {number} */ (sizeOf(items)) > LONG_LIST) ||
+      (callback === undefined && isObject(items) && !isArray(items) && (stepsOfGenerators.get(items) || stamps.get(valueIn(items, Symbol.iterator))))
+    return isLong ? run(arrayFrom(this, args)) : apply(own, this, args)
+  })
   giveAll(String.prototype, ['replace', 'replaceAll'], replaceEach, 1, () => 0)
   give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
     return apply(entryOf(this), self, args)
@@ -9363,6 +9799,11 @@ function stampEngine() {
   give(engine.Function.prototype, 'bind', () => /** @this {any} @param {any[]} args */ function (...args) {
     return bindTwin(this, args)
   })
+  for (let i = 0; i < 3; i++) {
+    give(generatorPrototype, METHODS[i], own => /** @this {any} @param {any} value */ function (value) {
+      return ask(own, this, value)
+    })
+  }
   give(Reflect, 'apply', () => (/** @type {any} */ fn, /** @type {any} */ self, /** @type {any} */ args) =>
     apply(entryOf(fn), self, args))
   give(Reflect, 'construct', own => (/** @type {any[]} */ ...args) => {
@@ -9390,7 +9831,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `twin(f,generator,entry=null,...self){set(f,{generator,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
-  `run(g){return this.drive(g)},over(){return true},` +
+  `run(g){return this.drive(g)},over(){return true},each:own,collect:own,` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`
@@ -9425,7 +9866,7 @@ function twinOf(fn) {
 
 /** @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin */
 function published(twin, fn) {
-  const generator = generatorOf(twin)
+  const generator = generatorOf(twin, fn)
   if (generator[known]) return generator
   const isBeside = isAsync(fn)
   const whole = isBeside ? wrapping(generator, true, '', []) : generator
@@ -9445,6 +9886,8 @@ const runtime = {
   over,
   wait,
   iterate,
+  each,
+  collect,
   drive: driveToEnd,
   /** @param {any} fn @param {string} name */
   named: (fn, name) => define(fn, 'name', name),
@@ -9464,7 +9907,7 @@ const runtime = {
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)
-    return twin === undefined ? fn : generatorOf(twin)
+    return twin === undefined ? fn : generatorOf(twin, fn)
   }
   if (shared in globalThis) link()
   return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, import: importModule, report, runtime }))
@@ -10129,7 +10572,7 @@ function mapLine(source, text, kept, url) {
 /**
  * What cannot be preempted in a function, a module or a script, and why: what a job, too, runs in one piece, if it has loops or calls of
  * what is not known to be short. What else takes long are single calls of the engine, such as those of JSON or of a regular
- * expression. Of a generator each step is one piece.
+ * expression.
  *
  * @param {Function | string} source a function, or the text of a module or script
  * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module

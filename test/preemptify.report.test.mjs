@@ -15,7 +15,7 @@ class Queue extends List {
   constructor() { super(); for (const x of []) this.add(x) }
   get size() { return count(this) }
   set size(n) { while (this.size > n) this.pop() }
-  *items() { for (const x of this) yield x }
+  *items() { for (const x of arguments) yield x }
   async *later() { for await (const x of this) yield x }
 }
 function List(a = one()) { if (!new.target) return new List() }
@@ -26,7 +26,7 @@ export const sum = (list, from = first(list)) => { for (const x of list) from +=
     '5:3 constructor: a constructor',
     '6:3 size: an accessor',
     '7:3 size: an accessor',
-    '8:3 items: a generator',
+    '8:3 items: the arguments of a generator',
     '9:3 later: an async generator',
     '11:1 List: new.target',
     '12:20 sum: calls in its parameters'
