@@ -124,8 +124,7 @@ async function measure(browser, server, origin) {
   return { ...found, typed }
 }
 
-const pair = (spread, short = ms => ms.toFixed(1)) =>
-  spread === null ? '-' : `${short(spread.median)} / ${short(spread.p95)}`
+const pair = spread => spread === null ? '-' : `${spread.median.toFixed(1)} / ${spread.p95.toFixed(1)}`
 const timing = ms => ms < 16 ? '<16' : String(ms)
 const rate = value => value > 0 ? figure(value) : '-'
 
@@ -174,7 +173,7 @@ function print(page, { outcomes, typed, keys }) {
   console.log(`### ${page}\n`)
   table([
     'run by, load', 'frames/s', 'worst second', 'frame interval p95, ms', 'key to echo p50 / p95, ms',
-    'Event Timing p50 / p95, ms', 'long frames', 'longest, ms', 'AES blocks/s', 'task set, ms/s', 'of plain',
+    'to next paint p50 / p98 (INP), ms', 'long frames', 'longest, ms', 'total blocking time, ms', 'AES blocks/s', 'task set, ms/s', 'of plain',
     'late jobs'
   ], outcomes.map(outcome => {
     const { title, subtest, frames, input, longFrames, perSecond, jobs } = outcome
@@ -185,9 +184,10 @@ function print(page, { outcomes, typed, keys }) {
       String(frames.minimum ?? '-'),
       frames.interval === null ? '-' : frames.interval.p95.toFixed(1),
       pair(input.latency),
-      pair(input.timing, timing),
+      input.timing === null ? '-' : `${timing(input.timing.median)} / ${timing(input.timing.p98)}`,
       longFrames === null ? '-' : String(longFrames.count),
       longFrames === null ? '-' : longFrames.longest.toFixed(0),
+      longFrames === null ? '-' : longFrames.blocking.toFixed(0),
       rate(perSecond.blocks),
       rate(perSecond.worked),
       share === null ? '-' : `${(share * 100).toFixed(0)} %`,
@@ -195,6 +195,11 @@ function print(page, { outcomes, typed, keys }) {
     ]
   }))
   const lost = outcomes.reduce((sum, { input }) => sum + input.lost, 0)
+  const untold = [
+    ...outcomes.every(({ input }) => input.timing === null) ? ['Event Timing'] : [],
+    ...outcomes.every(({ longFrames }) => longFrames === null) ? ['Long Animation Frames, nor by them Total Blocking Time'] : []
+  ]
+  if (untold.length > 0) console.log(`This engine has no ${untold.join(', no ')}.\n`)
   console.log(`${typed} keys typed, ${keys} arrived, ${lost} of those within subtests were not handled.\n`)
 }
 

@@ -24,7 +24,7 @@ import { eventTiming, frameRates, spread } from './statistics.mjs'
  * @property {number} trusted of them
  * @property {number} lost never handled
  * @property {Spread | null} latency ms until the handler was done
- * @property {Spread | null} timing ms until the next paint, of the trusted ones (Event Timing)
+ * @property {ReturnType<typeof eventTiming>} timing ms until the next paint, of the trusted ones (Event Timing)
  *
  * @typedef {object} Outcome of one subtest
  * @property {string} way

@@ -1,15 +1,15 @@
 /**
- * What the browser itself measures of how a page answers, where it does: Event Timing (both browsers), long
- * animation frames (Chromium).
+ * What the browser itself measures of how a page answers, where it does: Event Timing (by which Interaction to Next Paint is
+ * defined), long animation frames (Chromium).
  *
  * @typedef {{ count: number, longest: number, blocking: number }} LongFrames those of more than 50 ms; the
- *   longest, and how much of all would have kept input waiting, ms
+ *   longest, and how much of all would have kept input waiting (Total Blocking Time), ms
  *
  * @typedef {object} Timings
  * @property {(from: number, to: number) => Promise<Observed>} between of what began in this time
  *
  * @typedef {object} Observed
- * @property {number[] | null} events ms from each reported key to the next paint
+ * @property {number[] | null} events ms from each reported interaction to the next paint
  * @property {LongFrames | null} longFrames
  */
 
@@ -18,7 +18,10 @@ const patience = 150
 
 /** @returns {Timings} */
 export function watchTimings() {
-  const events = collect('event', { durationThreshold: 16 }, ({ name }) => name === 'keydown')
+  const { PerformanceEventTiming: { prototype } = {} } = /** @type {any} */ (globalThis)
+  const isInteraction = prototype && 'interactionId' in prototype ? ({ interactionId }) => interactionId > 0
+    : ({ name }) => name === 'keydown'
+  const events = collect('event', { durationThreshold: 16 }, isInteraction)
   const longFrames = collect('long-animation-frame', {}, () => true)
   return {
     async between(from, to) {
@@ -26,7 +29,7 @@ export function watchTimings() {
       const within = ({ startTime }) => startTime >= from && startTime < to
       const long = longFrames?.().filter(within)
       return {
-        events: events?.().filter(within).map(({ duration }) => duration) ?? null,
+        events: events === null ? null : interactions(events().filter(within)),
         longFrames: long === undefined ? null : {
           count: long.length,
           longest: Math.max(0, ...long.map(({ duration }) => duration)),
@@ -35,6 +38,16 @@ export function watchTimings() {
       }
     }
   }
+}
+
+/** Of the events of an interaction, as those of a key, the longest counts. @param {any[]} events @returns {number[]} ms */
+function interactions(events) {
+  const longest = new Map()
+  for (const { interactionId, startTime, duration } of events) {
+    const id = interactionId ?? startTime
+    longest.set(id, Math.max(duration, longest.get(id) ?? 0))
+  }
+  return [...longest.values()]
 }
 
 /** @returns {(() => any[]) | null} the entries so far; null where there are none of this type */
