@@ -93,7 +93,7 @@ statistics('less than a second has no worst one, and no frame no interval', () =
 })
 
 statistics('keys that the browser does not report took less than it reports', () => {
-  assert.equal(eventTiming([16, 40], 40), { count: 40, median: 8, p95: 8, p98: 16, longest: 40 })
+  assert.equal(eventTiming([16, 40], 40), { count: 40, median: 8, p95: 8, p98: 40, longest: 40 })
   assert.is(eventTiming([], 0), null)
 })
 
