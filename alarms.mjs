@@ -122,7 +122,14 @@ class Cycle {
 
 const NEVER = { time: Infinity, cancel: () => true }
 
-/** A time at which something happens, once or again and again. Made by `after`, `at` and `every`. */
+/**
+ * A time at which something happens, once or again and again. Made by `after`, `at` and `every`.
+ *
+ * Never early. While jobs run it fires between two budgets, else by one timer of the host, which may be half a ms late. In pages
+ * turns of the event loop pass the last ms before it: a quarter of the processor for alarms of every ms. In a hidden page timers
+ * come once in a second, in Chromium after five minutes once in a minute; beside jobs, and in workers, alarms come when they
+ * are due.
+ */
 export class Alarm {
   /** null when it is over. @type {{ readonly time: number, cancel(): boolean } | null} */
   #entry = NEVER

@@ -3895,6 +3895,10 @@ export class Scheduler {
    * or `job.yield()`); after any other await only where the engine has AsyncContext. Elsewhere `job.yield()` brings it
    * back; without it, the continuation is that of nobody: priority 0, no deadline, no signal.
    *
+   * Unlike there: in `requestIdleCallback` write `{ priority: 'background' }`; the first yield outside of a job comes after the
+   * timers that are due, since a round begins with a message; one that a plain function neither awaits nor returns goes on as
+   * soon as the function has returned.
+   *
    * @param {{ deadline?: number, priority?: number | TaskPriority | 'inherit', signal?: AbortSignal | 'inherit' }} [options]
    *   `deadline` in ms from now; what is given makes it a continuation of its own
    * @returns {Promise<void>} rejected when the job has been cancelled, or its signal or `signal` aborted
@@ -3906,7 +3910,8 @@ export class Scheduler {
 
   /**
    * Runs `fn` as a job. Shape and order of `scheduler.postTask` (Prioritized Task Scheduling): by priority, then in
-   * the order in which the delays end. Unlike there, wrong arguments throw at the call, and a generator is driven.
+   * the order in which the delays end. Unlike there, wrong arguments throw at the call, a generator is driven, and an
+   * aborted task that nobody has asked about is not reported.
    *
    * @template T
    * @param {() => T} fn
@@ -6801,6 +6806,13 @@ function delegable(key, value) {
  * Points stand where the function begins, where the body of a loop begins, and before statements that are calls; calls
  * of itself, of those in `calls` and of generator functions in `scope` are delegated; `await` yields a promise. Nested
  * functions stay as they are.
+ *
+ * A call inside of an expression is no point of its own: `x = f(y)` runs `f` to its end unless `f` is preemptible; so does what
+ * runs within the engine, `sort` with a comparator or a long regular expression. Methods are delegated by their names:
+ * `this.step()`, not `o['step']()`. A loop of names, operators and elements alone counts its budget in a copy: if a Proxy or
+ * a `valueOf` in it makes a more urgent job ready, that waits until the budget ends. Recursion without end fails with a
+ * RangeError at two million calls, which the scheduler keeps, not the engine. Where a page has
+ * `require-trusted-types-for 'script'`: `evaluate: s => eval(policy.createScript(s))`.
  *
  * @template This @template {any[]} A @template R
  * @overload

@@ -1,51 +1,91 @@
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { documented } from '../examples/api/jsdoc.mjs'
 
-const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+const root = new URL('../', import.meta.url)
+const read = name => readFileSync(new URL(name, root), 'utf8')
+const readme = read('README.md')
 
 const test = suite('README')
 
-test('the first example runs as it is, the urgent job first', async () => {
-  const [, script] = readme.match(/<script type="module">\n([^]*?)<\/script>/)
-  const here = script.replace(/'https:\S+rt\.mjs'/, `'${new URL('../rt.mjs', import.meta.url)}'`)
-  assert.is.not(here, script)
-  const { log } = console
-  const lines = []
-  console.log = line => lines.push(line)
-  try {
-    await import(`data:text/javascript,${encodeURIComponent(here)}`)
-  } finally {
-    console.log = log
-  }
-  assert.is(lines.length, 2)
-  assert.match(lines[0], /^first/)
-  assert.is(Math.round(lines[1] * 1000), 1535)
-})
-
-/** Runs what a section shows, after some lines of ours. @param {string} heading @param {string} before @param {[string, string][]} more replaced */
-async function shown(heading, before, ...more) {
-  const [, script] = readme.slice(readme.indexOf(`\n${heading}\n`)).match(/```js\n([^]*?)```/)
-  let text = script
-  for (const [from, to] of [['\'rt.mjs\'', `'${new URL('../rt.mjs', import.meta.url)}'`], ...more]) text = text.replace(from, to)
-  return import(`data:text/javascript,${encodeURIComponent(`${before}\n${text}`)}`)
+/** Runs a program in a process of its own. @param {string} text @returns {Promise<string>} what it says */
+async function said(text) {
+  const here = text.replace(/'rt\.mjs(?:\/(\w+))?'/g, (_, name = 'rt') => `'${new URL(`${name}.mjs`, root)}'`)
+  const frames = 'data:text/javascript,globalThis.requestAnimationFrame = fn => setTimeout(fn, 5, 5)'
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', frames, '--input-type=module', '-e', here])
+  return stdout.trim()
 }
 
-test('the function that preemptify is shown with', async () => {
-  const { result } = await shown('## Functions that were not written for it: preemptify', `
-    const n = 500, a = new Float64Array(n * n).fill(2), b = a
-    export { c as result }`)
-  assert.is(result.length, 500 * 500)
-  assert.ok(result.every(value => value === 2000))
+test('the first example runs as it is, the urgent job first', async () => {
+  const [, script] = readme.match(/<script type="module">\n([^]*?)<\/script>/)
+  const [first, second] = (await said(script.replace(/'https:\S+rt\.mjs'/, '\'rt.mjs\''))).split('\n')
+  assert.match(first, /^first/)
+  assert.is(Math.round(second * 1000), 1535)
 })
 
-test('the module that preemptify.import is shown with', async () => {
-  const vendor = 'data:text/javascript,export const marked = { parse(text) { for (const letter of text); return text + "!" } }'
-  const { html: result } = await shown('### Whole modules', `
-    import { preemptify, rt } from '${new URL('../rt.mjs', import.meta.url)}'
-    const text = 'text'
-    export { html }`, ['\'./vendor/marked.esm.js\'', `'${vendor}'`])
-  assert.is(result, 'text!')
+/** Of each recipe: how it begins, what it takes for granted, and what it must have done. @type {[string, string, string, unknown][]} */
+const recipes = [
+  ['const scheduler = rt', 'const rows = [1, 2], done = []; const render = row => done.push(row), save = () => done.push("saved")', 'done',
+    [1, 2, 'saved']],
+  ['on(field', `const shown = [], show = text => shown.push(text), field = Object.assign(new EventTarget(), { value: "x" })
+    const search = function* (text) { yield; return text + "!" }, buildIndex = function* () { yield; shown.push("index") }`,
+  '(field.dispatchEvent(new Event("input")), await rt.idle(), shown)', ['x!', 'index']],
+  ['const isPrime', 'const text = "text"', '[prime, html]', [true, 'text!']],
+  ['periodic(', `const did = new Set(), measure = function* () { did.add("measured") }, steer = () => did.add("steered")
+    const tick = () => did.add("ticked"), paint = () => did.add("painted"), drive = () => did.add("driven"), look = function* () { yield }
+    const decode = function* () { yield; did.add("decoded") }, all = new Promise(resolve => {
+      const add = did.add.bind(did); did.add = value => add(value).size === 6 && resolve() })`,
+  '(await all, [...did].sort())', ['decoded', 'driven', 'measured', 'painted', 'steered', 'ticked']],
+  ['const job', 'const done = [], url = "data:,x", stop = {}, { signal } = new AbortController(), tidyUp = function* () { yield; done.push("tidied") }',
+    '[(await job).status, ...done, typeof stop.onclick]', [200, 'tidied', 'function']],
+  ['const orders', `const { port1: worker, port2: self } = new MessageChannel(), got = [], row = 5, list = ["a", "b"]
+    const boil = value => value + " boiled", chop = value => value + " chopped", write = (...dishes) => got.push(...dishes)
+    rt.spawn(() => connect(self, 'rows').forEach(row => got.push(row)))`, '(await cook, got.sort())', [5, 'a boiled', 'a chopped']]
+]
+
+const [imports, ...shown] = [...readme.matchAll(/```js\n([^]*?)```/g)].map(([, text]) => text)
+const vendor = 'data:text/javascript,export const marked = { parse(text) { for (const letter of text); return text + "!" } }'
+
+test('every snippet is among these', () => {
+  assert.equal(shown.map(text => recipes.filter(([begin]) => text.startsWith(begin)).length), recipes.map(() => 1))
+})
+
+for (const [begin, before, after, expected] of recipes) {
+  test(`the recipe that begins with ${begin}`, async () => {
+    const recipe = shown.find(text => text.startsWith(begin)).replace('./vendor/marked.esm.js', vendor)
+    const end = `console.log(JSON.stringify(${after})); process.exit()`
+    assert.equal(JSON.parse(await said(`${imports}\n${before}\n${recipe}\n${end}`)), expected)
+  })
+}
+
+test('its links lead somewhere', () => {
+  for (const name of ['README.md', 'bench/README.md', 'CHANGELOG.md']) {
+    for (const [, link] of read(name).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
+      assert.ok(existsSync(new URL(link, new URL(name, root))), `${name}: ${link}`)
+    }
+  }
+})
+
+test('its table has every option', async () => {
+  const table = readme.slice(readme.indexOf('\n## Every option\n'), readme.indexOf('\n## TypeScript\n'))
+  const missing = new Set()
+  for (const name of ['rt', 'alarms', 'sync']) {
+    const { exports, types } = documented(read(`${name}.mjs`), await import(new URL(`${name}.mjs`, root)))
+    const options = ({ name = '' }) => /^\[?options|^(?:guards|set)/.test(name)
+    const given = exports.flatMap(({ comments, members }) => [...comments, ...members.flatMap(({ comments }) => comments)])
+      .flatMap(({ tags }) => tags.param ?? []).filter(options)
+    for (const { type } of given) {
+      for (const [, option] of type.matchAll(/[{,] (\w+)\??: /g)) missing.add(option)
+      for (const [used] of type.matchAll(/\b[A-Z]\w+\b/g)) {
+        for (const { name } of types.get(used)?.comments[0].tags.property ?? []) missing.add(name.replace(/[[\]]/g, ''))
+      }
+    }
+  }
+  for (const option of missing) if (table.includes(`\`${option}\``)) missing.delete(option)
+  assert.equal([...missing], [])
 })
 
 test.run()

@@ -1,7 +1,7 @@
 // Checks the modules' JSDoc, packs them, and checks the uses of their declarations beside this file as a strict
-// project that has installed the package. Wants tsc in its path: `npm run types`.
+// project that has installed the package, README's snippet among them. Wants tsc in its path: `npm run types`.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +15,8 @@ try {
   install(project)
   const names = readdirSync(uses).filter(name => name.endsWith('.ts'))
   for (const name of names) copyFileSync(join(uses, name), join(project, name))
+  const [, snippet] = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').match(/```ts\n([^]*?)```/)
+  writeFileSync(join(project, 'readme.ts'), readFileSync(join(uses, 'readme.ts'), 'utf8').replace('// the snippet', () => snippet))
   writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
   run('tsc', ['--noEmit', '--strict', '--target', 'es2022', '--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable',
     '--typeRoots', 'none', ...names], project)

@@ -1,5 +1,5 @@
 import { Task, rt, type Job } from 'rt.mjs'
-import { sleep, timeout } from 'rt.mjs/alarms'
+import { sleep } from 'rt.mjs/alarms'
 import {
   Barrier, Channel, Latest, Mutex, Resource, Ring, Semaphore, choice, connect, nonPreemptive, par, race
 } from 'rt.mjs/sync'
@@ -120,20 +120,3 @@ is<string>()(Latest.from<string>(new SharedArrayBuffer(8)).read())
 new Latest(0).write('x')
 // @ts-expect-error
 new Ring<number>(5).write('x')
-
-// --- as in the README
-
-declare function read(reply: Response): Promise<string>
-declare function find(url: string): Promise<string[]>
-function* paint(text: string) { yield; return new ImageData(text.length, 1) }
-
-function* show(url: string) {
-  const reply = yield* timeout(1000, fetch(url))
-  const [text, tags] = yield* par(read(reply), find(url))
-  is<string[]>()(tags)
-  const job = rt.spawn(paint, { deadline: 16 }, text)
-  const lines = yield* job
-  const image: ImageBitmap = yield createImageBitmap(lines)
-  return image.width
-}
-is<Job<number>>()(rt.spawn(show, {}, 'url'))
