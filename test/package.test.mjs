@@ -24,7 +24,7 @@ test('holds what its users import, and nothing else', ({ project }) => {
   assert.equal(files, [
     'CHANGELOG.md', 'README.md', 'alarms.mjs', 'examples/devtools.mjs', 'examples/gantt.mjs',
     ...['drawing', 'intervals', 'pens', 'picture', 'surroundings', 'words'].map(name => `examples/gantt/${name}.mjs`),
-    'examples/node/register.mjs', 'examples/service-worker/sw.mjs', 'examples/trace-events.mjs', 'package.json', 'rt.mjs', 'sync.mjs'])
+    'examples/node/register.mjs', 'examples/region.mjs', 'examples/service-worker/sw.mjs', 'examples/trace-events.mjs', 'package.json', 'rt.mjs', 'sync.mjs'])
 })
 
 test('works where it is installed', async ({ project }) => {

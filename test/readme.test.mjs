@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import * as alarms from '../alarms.mjs'
 import { documented } from '../examples/api/jsdoc.mjs'
 
 const root = new URL('../', import.meta.url)
@@ -39,14 +40,17 @@ const recipes = [
     const decode = function* () { yield; did.add("decoded") }, all = new Promise(resolve => {
       const add = did.add.bind(did); did.add = value => add(value).size === 6 && resolve() })`,
   '(await all, [...did].sort())', ['decoded', 'driven', 'measured', 'painted', 'steered', 'ticked']],
-  ['const job', 'const done = [], url = "data:,x", stop = {}, { signal } = new AbortController(), tidyUp = function* () { yield; done.push("tidied") }',
-    '[(await job).status, ...done, typeof stop.onclick]', [200, 'tidied', 'function']],
-  ['const orders', `const { port1: worker, port2: self } = new MessageChannel(), got = [], row = 5, list = ["a", "b"]
-    const boil = value => value + " boiled", chop = value => value + " chopped", write = (...dishes) => got.push(...dishes)
-    rt.spawn(() => connect(self, 'rows').forEach(row => got.push(row)))`, '(await cook, got.sort())', [5, 'a boiled', 'a chopped']]
+  ['const job', 'const url = "data:,x", stop = {}, { signal } = new AbortController()', '[await job, typeof stop.onclick]', [200, 'function']],
+  ['const orders', `const { port1: worker, port2: self } = new MessageChannel(), got = [], row = 5
+    const boil = value => value + " boiled", weigh = value => value + " weighed", write = (...values) => got.push(...values)
+    rt.spawn(() => connect(self, 'rows').forEach(row => got.push(row)))`, '(await cook, got)', [5, 0, 'tea boiled', 'tea weighed']]
 ]
 
-const [imports, ...shown] = [...readme.matchAll(/```js\n([^]*?)```/g)].map(([, text]) => text)
+const shown = [...readme.matchAll(/```js\n([^]*?)```/g)].map(([, text]) => text)
+const [, ofRt, ofSync] = readme.match(/^(.*) come from rt\.mjs, (.*) from sync\.mjs, all else from alarms\.mjs\.$/m)
+const names = text => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+const imports = Object.entries({ 'rt.mjs': names(ofRt), 'rt.mjs/sync': names(ofSync), 'rt.mjs/alarms': Object.keys(alarms) })
+  .map(([module, list]) => `import { ${list} } from '${module}'`).join('\n')
 const vendor = 'data:text/javascript,export const marked = { parse(text) { for (const letter of text); return text + "!" } }'
 
 test('every snippet is among these', () => {
