@@ -35,6 +35,7 @@ const recipes = [
     const search = function* (text) { yield; return text + "!" }, buildIndex = function* () { yield; shown.push("index") }`,
   '(field.dispatchEvent(new Event("input")), await rt.idle(), shown)', ['x!', 'index']],
   ['const isPrime', 'const text = "text"', '[prime, html]', [true, 'text!']],
+  ['const page', 'let rows; console.table = given => { rows = given }', '(await new Promise(resolve => setTimeout(resolve, 1, rows)))', []],
   ['periodic(', `const did = new Set(), measure = function* () { did.add("measured") }, steer = () => did.add("steered")
     const tick = () => did.add("ticked"), paint = () => did.add("painted"), drive = () => did.add("driven"), look = function* () { yield }
     const decode = function* () { yield; did.add("decoded") }, all = new Promise(resolve => {

@@ -3,7 +3,7 @@ import {
   DeadlineError, DeadlockError, Job, Scheduler, Task, TaskController, budget, defaultHost, edf, fp, preemptify, rm, rt, schedulable
 } from '../../rt.mjs'
 import {
-  AdmissionError, Alarm, AsyncEvent, IoReservation, Reservation, TimeoutError, admit, after, at, every, frames, loop, nextPeriod, on,
+  AdmissionError, Alarm, AsyncEvent, IoReservation, Reservation, TimeoutError, admit, adopt, after, at, every, frames, loop, nextPeriod, on,
   periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../../alarms.mjs'
 import {
@@ -261,6 +261,15 @@ export const examples = {
     await rt.idle()
     handling.cancel()
     // → SHOUT
+  },
+
+  async adopt(log) {
+    const page = adopt(globalThis, { rules: { timer: { deadline: 50 } } })
+    const called = new Promise(resolve => setTimeout(function blink() { resolve(rt.current.deadline) }, 5))
+    log(await called)
+    page.release()
+    log(page.report().find(({ name }) => name === 'blink').kind)
+    // → 50, timer
   },
 
   async AsyncEvent(log) {
