@@ -2120,7 +2120,7 @@ class Transport {
     /** Whether nobody tells when the other side has died, so that a lock must. */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !!globalThis.navigator?.locks
     /** The most bytes of a message. */
-    this.most = 'maxPacketLifeTime' in endpoint ? SHORT : Infinity
+    this.most = 'maxPacketLifeTime' in endpoint || endpoint instanceof Session ? SHORT : Infinity
   }
 
   /** 0 while it connects, 1 when it is open, more when it is not any more. */
@@ -2130,7 +2130,7 @@ class Transport {
     return typeof readyState === 'number' ? readyState : ['connecting', 'open', 'closing', 'closed'].indexOf(readyState)
   }
 
-  /** @param {Link} link */
+  /** @param {Link | Session} link */
   listen(link) {
     const { endpoint, isEventTarget } = this
     const gone = (/** @type {string} */ why) => link.gone(why)
@@ -2140,20 +2140,21 @@ class Transport {
     this.#add('message', event => link.receive(isEventTarget ? event?.data : event))
     this.#add('messageerror', () => link.closeUnreadable())
     this.#add('open', () => link.open())
-    this.#add('close', () => gone('closed'))
+    this.#add('close', (why, reason) => endpoint instanceof Session ? link.gone(why, reason) : gone('closed'))
     if (isEventTarget) {
       // An error without a message: its script could not be loaded. Other errors do not end a worker.
       if (this.kind === 'Worker') this.#add('error', event => event.message === undefined && gone('did not load'))
       endpoint.start?.()
       return
     }
+    if (endpoint instanceof Session) this.#add('drain', () => /** @type {Link} */ (link).announce())
     this.#add('disconnect', () => gone('disconnected'))
     if (endpoint !== /** @type {any} */ (globalThis).process) {
       this.#add('exit', code => gone(typeof code === 'number' ? `ended with exit code ${code}` : 'ended'))
     }
   }
 
-  /** @param {string} type @param {(event: any) => unknown} listener */
+  /** @param {string} type @param {(event: any, reason?: unknown) => unknown} listener */
   #add(type, listener) {
     const { endpoint } = this
     if (this.isEventTarget) {
@@ -2243,6 +2244,10 @@ class Link {
   }
 
   get wires() { return [...this.#byName.values()] }
+
+  announce() {
+    for (const wire of this.wires) wire.announce()
+  }
 
   open(life = this.life) {
     this.life = life
@@ -2390,7 +2395,7 @@ class Link {
     if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
     else if (isText || bytes !== null && (isRest || startsFrame(bytes))) {
       try {
-        frame = this.#decode(bytes ?? Uint8Array.from(atob(message), character => character.charCodeAt(0)))
+        frame = this.#decode(bytes ?? fromBase64(message))
       } catch {
         this.#reading = null
         this.rejected++
@@ -2471,7 +2476,382 @@ class Link {
 /** @param {Uint8Array} bytes @returns {boolean} of whatever version */
 const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].every((_, i) => bytes[i] === PREFIX[i])
 
-// --------------------------------------------------------------------------------- 9c channels over them
+/** @param {string} text in base64 */
+const fromBase64 = text => Uint8Array.from(atob(text), character => character.charCodeAt(0))
+
+// ------------------------------------------------------------------------------ 9c what outlives its endpoint
+
+/**
+ * Two sessions carry the frames of one link over one endpoint after another: a Session is an endpoint that never ends by
+ * itself. Messages are as those of (9a), with a byte that is 1 instead of 0, in base64 where bytes do not survive:
+ *
+ *   [JOIN, received, from, to, isAnswer]  first over each endpoint, from both sides; to 0: not known yet
+ *   [NEXT, received, number, frame]       frames are numbered from 1, and kept until they have been received
+ *   [HEARD, received, asks]               asks: whether an answer is due
+ *   [OVER, received]                      all channels have been closed, and everything has been received
+ *
+ * `received` is how many frames have arrived; `from` and `to` are random numbers that sessions choose when they are made.
+ * Who gets a JOIN sends what has not been received. One from another session than before: that side has been started anew.
+ */
+const JOIN = 1
+const NEXT = 2
+const HEARD = 3
+const OVER = 4
+
+/** After so many frames they are acknowledged, if nothing else says so. */
+const ACKNOWLEDGED = 16
+/** When so many are out, ends do not say any more what is wanted. */
+const FULL = 64
+
+/** Sessions by the functions that open their endpoints. @type {WeakMap<Function, Session>} */
+const opened = new WeakMap()
+/** Those that were accepted, by the numbers of the other sides. @type {Map<number, Session>} */
+const accepted = new Map()
+
+/**
+ * @typedef {object} SessionOptions times in ms
+ * @property {number} [timeout] how long the other side may be silent before channels fail, > 0; default 60 000
+ * @property {number} [heartbeat] after so long without a word it is asked for one, and after one more the
+ *   endpoint is given up; default 5000, at most a quarter of `timeout`
+ * @property {number} [retry] the longest pause before the next endpoint; default 10 000. Pauses grow from 100 by
+ *   doubling, and half of each is random
+ * @property {Scheduler} [scheduler] whose clock counts; default that of the running job, else `rt`
+ */
+
+class Session {
+  id = randomId()
+  /** The other side; 0 as long as it has not been heard. */
+  peer = 0
+  /** What there is in common with a socket that is open. */
+  readyState = 1
+  /** @type {Record<string, (...values: any[]) => void>} */
+  #listeners = {}
+  /** @type {Transport | null} */
+  #transport = null
+  #isJoined = false
+  #isClosing = false
+  #isOver = false
+  #attempts = 0
+
+  /** Messages that may have to be sent again, from number `#acknowledged` + 1. @type {Uint8Array[]} */
+  #kept = []
+  #acknowledged = 0
+  /** The last that went out over this endpoint. */
+  #sent = 0
+  #received = 0
+  #unacknowledged = 0
+
+  /** Heartbeats since the other side was heard, and since there is this endpoint or it was heard. */
+  #silence = 0
+  #quiet = 0
+  /** @type {{ cancel(): boolean }} */
+  #beats
+  /** @type {{ cancel(): boolean } | null} */
+  #pause = null
+
+  /**
+   * @param {(() => any) | null} source opens the next endpoint; null when the other side does
+   * @param {any} options SessionOptions
+   * @param {(session: Session) => void} [joined] told when it is not one that there was
+   */
+  constructor(source, options, joined) {
+    const { timeout = 60_000, heartbeat = Math.min(5000, timeout / 4), retry = 10_000 } = check.options(options, SESSION)
+    const scheduler = this.scheduler = here(options)
+    this.source = source
+    this.joined = joined
+    this.timeout = timeout
+    this.heartbeat = heartbeat
+    this.retry = retry
+    // While there is an endpoint, that is what keeps Node alive.
+    const beat = () => {
+      this.#beats = seam.at(scheduler, scheduler.now() + heartbeat, beat, { ref: false })
+      this.#beat()
+    }
+    this.#beats = seam.at(scheduler, scheduler.now() + heartbeat, beat, { ref: false })
+  }
+
+  // --- as an endpoint of a link
+
+  /** Whether more is kept than is good. */
+  get isFull() { return this.#kept.length >= FULL }
+
+  /** @param {string} type @param {(...values: any[]) => void} listener */
+  on(type, listener) {
+    this.#listeners[type] = listener
+  }
+  /** Who does not listen any more has closed all channels. @param {string} type */
+  off(type) {
+    delete this.#listeners[type]
+    if (this.#isClosing) return
+    this.#isClosing = true
+    if (this.source !== null) opened.delete(this.source)
+    this.#post(HEARD, true)
+    this.#closeIfDone()
+  }
+
+  /** @param {Uint8Array} message copied: its sender may change what it is made of */
+  send(message) {
+    this.#kept.push(message.slice())
+    this.#flush()
+  }
+
+  // --- endpoints
+
+  /** Opens the next one. @throws {TypeError} when it is none */
+  dial() {
+    this.#pause = null
+    const again = () => this.#again()
+    let endpoint
+    try {
+      endpoint = this.source?.()
+    } catch {
+      return again()
+    }
+    if (typeof endpoint?.then !== 'function') return this.attach(endpoint)
+    endpoint.then((/** @type {any} */ one) => this.attach(one), again)
+      .catch((/** @type {unknown} */ error) => this.fail('no endpoint', error))
+  }
+
+  #again() {
+    const { scheduler, retry } = this
+    if (this.#isOver || this.source === null || this.#pause !== null) return
+    const pause = Math.min(retry, 100 * 2 ** this.#attempts++) * (1 + Math.random()) / 2
+    this.#pause = seam.at(scheduler, scheduler.now() + pause, () => {
+      try {
+        this.dial()
+      } catch (error) {
+        this.fail('no endpoint', error)
+      }
+    })
+  }
+
+  /** @param {any} endpoint null when there is none now @throws {TypeError} when it is none */
+  attach(endpoint) {
+    if (endpoint === null) return this.#again()
+    this.adopt(new Transport(endpoint))
+  }
+  /** @param {Transport} transport */
+  adopt(transport) {
+    this.#leave()
+    if (this.#isOver) return shut(transport)
+    this.#transport = transport
+    this.#quiet = 0
+    transport.listen(this)
+    // One of Node that nobody hears throws it.
+    if (transport.isSocket && !transport.isEventTarget) transport.endpoint.on('error', () => {})
+    if (transport.state > 1) this.gone()
+    else if (transport.state === 1) this.open()
+  }
+  open() {
+    if (this.source !== null) this.#post(JOIN, this.id, this.peer, false)
+  }
+  #leave() {
+    const transport = this.#transport
+    this.#transport = null
+    this.#isJoined = false
+    transport?.unlisten()
+    if (transport) shut(transport)
+  }
+  /** The endpoint has ended. */
+  gone() {
+    if (this.#transport === null) return
+    this.#leave()
+    if (this.source === null && this.peer === 0) this.#end()
+    else this.#again()
+  }
+  closeUnreadable() {
+    this.gone()
+  }
+
+  #beat() {
+    const { timeout, heartbeat } = this
+    if (++this.#silence * heartbeat >= timeout) return this.fail(`silent for ${timeout} ms`, 'timeout')
+    if (this.#transport !== null && ++this.#quiet > 2) this.gone()
+    else if (this.#quiet > 1 || this.#unacknowledged > 0) this.#post(HEARD, this.#quiet > 1)
+  }
+
+  /** @param {string} why @param {unknown} [reason] */
+  fail(why, reason) {
+    if (this.#isOver) return
+    const { close } = this.#listeners
+    this.#end()
+    close?.(why, reason)
+  }
+  #end() {
+    this.#isOver = true
+    this.#leave()
+    this.#beats.cancel()
+    this.#pause?.cancel()
+    this.#kept = []
+    if (this.source !== null) opened.delete(this.source)
+    if (accepted.get(this.peer) === this) accepted.delete(this.peer)
+  }
+  #closeIfDone() {
+    if (!this.#isClosing || this.#kept.length > 0 || this.#isOver) return
+    this.#post(OVER)
+    this.#end()
+  }
+
+  // --- messages
+
+  /** @param {number} kind @param {...any} content */
+  #post(kind, ...content) {
+    const transport = this.#transport
+    if (transport === null || kind !== JOIN && !this.#isJoined) return
+    this.#unacknowledged = 0
+    const bytes = joined([PREFIX.with(PREFIX.length - 1, 1), ...encoded([kind, this.#received, ...content])])
+    try {
+      if (transport.state > 1) this.gone()
+      else transport.post(transport.way === 'send' && !transport.isSocket ? toBase64(bytes) : bytes)
+    } catch {
+      this.gone()
+    }
+  }
+  #flush() {
+    while (this.#isJoined && this.#sent - this.#acknowledged < this.#kept.length) {
+      const message = this.#kept[this.#sent++ - this.#acknowledged]
+      this.#post(NEXT, this.#sent, message)
+    }
+  }
+
+  /** @param {any} message of an endpoint */
+  receive(message) {
+    const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
+    if (Array.isArray(message) && message[0] === PROTOCOL) return this.fail('its end is not one of `accept`')
+    if (this.#isOver || !isText && !isBytes(message)) return
+    /** @type {any[]} */
+    let content
+    try {
+      const bytes = isText ? fromBase64(message) : bytesOf(message)
+      if (!startsFrame(bytes)) return
+      const [version, isSession] = bytes.subarray(PREFIX.length - 2)
+      if (version !== VERSION) return this.fail(`of version ${version} of the protocol, this is version ${VERSION}`)
+      if (isSession !== 1) return this.fail('its end is not one of `accept`')
+      const { values, buffers } = /** @type {any} */ (decoding(bytes.subarray(PREFIX.length)).next().value)
+      content = values.map((/** @type {any} */ value) => unpacked(value, buffers))
+    } catch {
+      return this.gone()
+    }
+    const [kind, received, ...rest] = content
+    if (!isNumber(received)) return this.gone()
+    if (kind === JOIN) return this.#join(received, rest)
+    if (!this.#isJoined || !this.#acknowledge(received)) return
+    if (kind === NEXT) this.#next(rest[0], rest[1])
+    else if (kind === HEARD && rest[0] === true) this.#post(HEARD, false)
+    else if (kind === OVER) this.fail('closed')
+    this.#closeIfDone()
+  }
+
+  /** @param {number} received @param {any[]} rest @returns {void} */
+  #join(received, [from, to, isAnswer]) {
+    if (!isNumber(from) || from === 0 || !isNumber(to)) return this.gone()
+    const known = this.joined === undefined ? undefined : accepted.get(from)
+    if (known !== undefined && known !== this) {
+      const transport = /** @type {Transport} */ (this.#transport)
+      transport.unlisten()
+      this.#transport = null
+      this.#end()
+      known.adopt(transport)
+      return known.#join(received, [from, to, isAnswer])
+    }
+    if (this.peer !== 0 && from !== this.peer) return this.fail('started anew', 'restarted')
+    const isNew = this.peer === 0
+    if (to !== 0 && to !== this.id) {
+      // It takes this side for another, and learns by the answer that that is no more.
+      this.#post(JOIN, this.id, from, true)
+      return this.gone()
+    }
+    this.peer = from
+    const wasJoined = this.#isJoined
+    if (!this.#acknowledge(received)) return
+    if (!wasJoined) this.#sent = this.#acknowledged
+    // First of all, since an endpoint without delay may bring frames at once.
+    this.#isJoined = true
+    this.#attempts = 0
+    if (!isAnswer) this.#post(JOIN, this.id, from, true)
+    this.#flush()
+    if (isNew && this.joined !== undefined) {
+      accepted.set(from, this)
+      this.joined(this)
+    }
+    if (this.#isClosing) this.#post(HEARD, true)
+    this.#closeIfDone()
+  }
+
+  /** @param {number} received @returns {boolean} whether it can be */
+  #acknowledge(received) {
+    if (received > this.#acknowledged + this.#kept.length) {
+      this.fail('started anew', 'restarted')
+      return false
+    }
+    this.#silence = this.#quiet = 0
+    const wasFull = this.isFull
+    this.#kept.splice(0, received - this.#acknowledged)
+    this.#acknowledged = Math.max(received, this.#acknowledged)
+    if (wasFull && !this.isFull) this.#listeners.drain?.()
+    return true
+  }
+
+  /** @param {unknown} number @param {unknown} message */
+  #next(number, message) {
+    if (isNumber(number) && number <= this.#received) return
+    if (number !== this.#received + 1 || !isBytes(message)) return this.gone()
+    this.#received++
+    if (++this.#unacknowledged >= ACKNOWLEDGED) this.#post(HEARD, false)
+    this.#listeners.message?.(message)
+  }
+}
+
+/** Ends what was made for a session. @param {Transport} transport */
+function shut({ endpoint }) {
+  if (endpoint === globalThis) return
+  try {
+    (endpoint.close ?? endpoint.terminate ?? endpoint.disconnect)?.call(endpoint)
+  } catch {
+    // It has ended.
+  }
+}
+
+const interval = check.number('a finite number > 0', value => value > 0 && value < Infinity)
+const positive = check.number('a number > 0', value => value > 0)
+const SESSION = { timeout: positive, heartbeat: interval, retry: interval, scheduler: check.scheduler }
+
+/** @param {() => any} source @param {SessionOptions} options */
+function sessionOf(source, options) {
+  const known = opened.get(source)
+  if (known !== undefined) return known
+  const session = new Session(source, options)
+  try {
+    session.dial()
+  } catch (error) {
+    session.fail('no endpoint')
+    throw error
+  }
+  opened.set(source, session)
+  return session
+}
+
+/**
+ * The side that does not open endpoints: finds out which session an endpoint belongs to, by the first it says. One that
+ * goes on gets it; with one that begins `work` is called.
+ *
+ * ```js
+ * server.on('connection', socket => accept(socket, session => hub.join(connect(session, 'say'))))
+ * ```
+ *
+ * Who knows the random number of a session, of 52 bits, can take it over: carry it over what others cannot read.
+ *
+ * @param {any} endpoint as those of `connect`; it is closed when another one takes its place, or the session ends
+ * @param {(session: object) => void} work gets an endpoint for `connect`, which lasts as long as the session
+ * @param {SessionOptions} [options]
+ * @throws {TypeError | RangeError} naming the parameter
+ */
+export function accept(endpoint, work, options = {}) {
+  check.callable('work', work)
+  new Session(null, options, work).attach(endpoint)
+}
+
+// --------------------------------------------------------------------------------- 9d channels over them
 
 /** @typedef {{ number: number, send: any }} Flight a message that is out; `send` is null when nobody waits for the answer */
 
@@ -2571,7 +2951,7 @@ class Wire extends Exchange {
       case ASK:
         this.#isAsked = true
         this.#saidWanted = false
-        this.#announce()
+        this.announce()
         return true
       case WANT:
         if (typeof number !== 'boolean') return false
@@ -2700,9 +3080,9 @@ class Wire extends Exchange {
   }
 
   /** Says whether somebody waits to receive, to an end that asks and does not know. */
-  #announce() {
+  announce() {
     const isWanted = this.#held === null && this.receivers.size > 0
-    if (!this.#isAsked || isWanted === this.#saidWanted) return
+    if (!this.#isAsked || isWanted === this.#saidWanted || this.link.transport.endpoint.isFull === true) return
     this.#saidWanted = isWanted
     this.#tell(WANT, isWanted)
   }
@@ -2742,7 +3122,7 @@ class Wire extends Exchange {
     const queue = end.isSender && choosing !== null ? this.#guards : sideOf(end)
     queue.push(end, job)
     if (queue === this.#guards) this.#ask()
-    else if (queue === this.receivers) this.#announce()
+    else if (queue === this.receivers) this.announce()
   }
 
   /** @param {End} end */
@@ -2756,7 +3136,7 @@ class Wire extends Exchange {
       this.#flight.send = null
       this.#tell(WITHDRAW, this.#flight.number)
     }
-    if (!end.isSender && this.closed === null) this.#announce()
+    if (!end.isSender && this.closed === null) this.announce()
   }
 
   /** @param {End} end */
@@ -2865,15 +3245,28 @@ class ExternalChannel extends Channel {
  * browsers send no event for it; so not in pages without a secure context, nor across origins. Node sends
  * events; but none for a BroadcastChannel. A peer that hangs is no dead one: use a timeout.
  *
+ * A function as the endpoint makes a channel that outlives it: when one ends, or is silent, the function opens the
+ * next, after a pause that grows. What was sent and not received is sent again, so every message arrives once and in
+ * order, whatever is cut; `send` and `close` just take longer. Such endpoints are not yours: they are closed when they
+ * are replaced, and after the last channel. The other side has such a function too, or `accept`s what is opened.
+ * Channels fail when the other side is silent for `timeout` (the `reason` is 'timeout') or does not know the session,
+ * since it was started anew ('restarted').
+ *
+ * ```js
+ * const lines = connect(() => new WebSocket(url), 'lines')
+ * ```
+ *
  * @template [T=unknown]
- * @param {any} endpoint
+ * @param {any} endpoint or a function that returns the next one, a promise of it, or null when there is none now
  * @param {string} name up to 1000 characters
+ * @param {SessionOptions} [options] of the first channel over a function
  * @returns {ExternalChannel<T>} the same one while it is open
  * @throws {TypeError | RangeError} naming the parameter
  */
-export function connect(endpoint, name) {
+export function connect(endpoint, name, options = {}) {
   check.text('name', name)
   if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
-  const wire = (links.get(endpoint) ?? new Link(endpoint)).connect(name)
+  const lasting = typeof endpoint === 'function' ? sessionOf(endpoint, options) : endpoint
+  const wire = (links.get(lasting) ?? new Link(lasting)).connect(name)
   return wire.channel ??= new ExternalChannel(/** @type {any} */ (wire))
 }
