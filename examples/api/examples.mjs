@@ -7,7 +7,8 @@ import {
   periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../../alarms.mjs'
 import {
-  Barrier, Channel, ChannelError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, choice, connect, nonPreemptive, par, race
+  Barrier, Channel, ChannelError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, accept, choice, connect, nonPreemptive, par,
+  race
 } from '../../sync.mjs'
 
 /** By the name of the export. @type {Record<string, (log: (...values: unknown[]) => void) => unknown>} */
@@ -462,6 +463,22 @@ export const examples = {
     const samples = new Ring(2)
     log(samples.write(1), samples.write(2), samples.write(3), samples.read())
     // → true, true, false, 1
+  },
+
+  async accept(log) {
+    const open = () => {
+      const { port1, port2 } = new MessageChannel() // sockets, in life
+      accept(port2, session => {
+        const lines = connect(session, 'lines')
+        rt.spawn(() => lines.forEach(log))
+      })
+      return port1
+    }
+    const lines = connect(open, 'lines')
+    await lines.send('first')
+    await lines.send('second')
+    lines.close()
+    // → first, second
   },
 
   async connect(log) {
