@@ -8019,6 +8019,7 @@ const HELPERS = {
   y: 'wait',
   c: 'each',
   k: 'collect',
+  j: 'binding',
   i: 'iterate',
   d: 'drive',
   z: 'prototypeOf',
@@ -8124,7 +8125,8 @@ function planOf(facts, parent) {
 }
 
 /** @param {Plan} plan @returns {string} why it can have no twin */
-function refusalOf({ facts, node, parent: around }) {
+function refusalOf(plan) {
+  const { facts, node, parent: around } = plan
   const { parent } = node
   if (!isFunctionNode(node)) return 'code that is run once'
   if (facts.isGenerator && (facts.isAsync || facts.usesArguments)) return `${facts.isAsync ? 'an async generator' : 'the arguments of a generator'}`
@@ -8141,7 +8143,8 @@ function refusalOf({ facts, node, parent: around }) {
     while (owner && owner.facts.isArrow) owner = owner.parent
     if (facts.usesThis && owner?.facts.isDerived) return 'the this of a constructor'
   }
-  if (facts.isMethod && (parent.computed || parent.key.type === 'PrivateIdentifier')) return 'a computed or private name'
+  if (parent.computed && parent.value === node && !steadyKey(parent)) return 'a computed name'
+  if (isPrivate(plan) && facts.isGenerator) return 'a private name'
   const { id } = node
   if (node.type === 'FunctionDeclaration') {
     if (id && pick(id.variable.declarations, (/** @type {Node} */ { parent }) => parent.type === 'FunctionDeclaration').length > 1) {
@@ -8150,10 +8153,27 @@ function refusalOf({ facts, node, parent: around }) {
     if (!isList(parent)) return 'a declaration that is part of a statement'
   } else if (id) {
     if (id.variable.isAssigned) return 'its own name is assigned to'
-  } else if (inferredName(node) === null) {
+  } else if (!parent.computed && inferredName(node) === null) {
     return 'a computed name'
   }
   return ''
+}
+
+/** @param {Plan} plan */
+const isPrivate = ({ facts, node: { parent } }) => facts.isMethod && parent.key.type === 'PrivateIdentifier'
+
+/**
+ * What a member is called, so that no two that are known are the same by different names.
+ *
+ * @param {Node} member of a class or an object @returns {string} empty: not known
+ */
+function steadyKey({ computed, key }) {
+  const { type, name, value, object, variable } = key
+  if (type === 'Literal') return `.${value}`
+  if (!computed) return type === 'PrivateIdentifier' ? `#${name}` : `.${name}`
+  if (isMember(key)) return isGlobal(object, /^Symbol$/) && keyOf(key) ? `@${keyOf(key)}` : ''
+  const init = variable?.kind === 'const' && type === 'Identifier' && valueOfName(key)
+  return init && init.type === 'CallExpression' && isGlobal(init.callee, /^Symbol$/) ? `[${name}]` : ''
 }
 
 /** Whether statements stand in it as a list. @param {Node} node */
@@ -8291,8 +8311,25 @@ const isGlobal = (id, names) => id.variable === null && matches(names, id.name)
 
 /** The function of the module that is called. @param {Node} callee @returns {Plan | null} */
 function targetOf(callee) {
-  const value = callee.type === 'Identifier' ? valueOfName(callee) : callee
+  const value = callee.type === 'Identifier' ? valueOfName(callee) : callee.property?.type === 'PrivateIdentifier' ? privateMethod(callee) : callee
   return value && isFunctionNode(value) ? value.plan : null
+}
+
+/** @param {Node} member by a private name @returns {Node | null} the method that it is */
+function privateMethod({ property: { name }, parent }) {
+  while (parent) {
+    if (parent.type === 'ClassBody') {
+      if (!parent.privates) {
+        parent.privates = create(null)
+        pick(parent.body, ({ key, kind, value }) => {
+          if (key?.type === 'PrivateIdentifier') parent.privates[key.name] = kind === 'method' ? value : null
+        })
+      }
+      if (name in parent.privates) return parent.privates[name]
+    }
+    parent = parent.parent
+  }
+  return null
 }
 
 /** Finds the functions that cannot run long: whose calls are all of such. @param {Plan[]} plans */
@@ -8408,7 +8445,7 @@ function printModule(source, tree, plans, runtime, url) {
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidzc]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
+      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidzcj]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
     return used.size ? result : ''
@@ -8431,6 +8468,13 @@ function printModule(source, tree, plans, runtime, url) {
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
   function childEdits(plan, isInner, edits = /** @type {Edit[]} */ ([])) {
+    if (edits !== plan.edits) {
+      pick(plan.facts.calls, ({ callee, optional }) => {
+        if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
+        const { start, end } = callee.object
+        enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}(`, ')')
+      })
+    }
     for (let i = 0; i < plan.children.length; i++) printChild(edits, plan.children[i], isInner)
     return edits
   }
@@ -8451,7 +8495,9 @@ function printModule(source, tree, plans, runtime, url) {
     const isDual = facts.isAsync || facts.isGenerator || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
     const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
     const register = helper(isArrow ? 'u' : 't')
-    const key = isObjectMethod ? cut(source, parent.key.start, parent.key.end) : ''
+    const { key: { start: from = 0, end: to = 0, type: keyType = '' } = {}, computed } = isObjectMethod || isInClass || parent.computed ? parent : {}
+    const key = cut(source, from, to)
+    const member = keyType === 'Identifier' && !computed ? `.${key}` : `[${key}]`
     const { id } = node
     if (node.type === 'FunctionDeclaration') {
       const name = id ? id.name : `${twin}f`
@@ -8475,11 +8521,15 @@ function printModule(source, tree, plans, runtime, url) {
     const entry = facts.isGenerator ? ['!0'] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
     if (isInClass) {
       if (own.length) replace({ edits }, start, end, [asItIs])
-      const { key, static: isStatic } = parent
+      const { static: isStatic } = parent
+      if (isPrivate(plan)) {
+        insert({ edits }, parent.end, -BODY_EDGE, parent.start, list([`${isStatic ? 'static' : ''}*#${twin}`], twinOf(plan)))
+        return
+      }
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return
       const holder = `this${isStatic ? '' : '.prototype'}`
-      const fn = `${holder}${key.type === 'Identifier' ? `.${key.name}` : `[${cut(source, key.start, key.end)}]`}`
+      const fn = holder + member
       const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
       const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], twinOf(plan))) : list(['function*'], twinOf(plan))
       const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], entryOf(plan))) : entry
@@ -8487,11 +8537,12 @@ function printModule(source, tree, plans, runtime, url) {
       insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
     }
-    const name = isObjectMethod || id ? '' : /** @type {string} */ (inferredName(node))
+    const name = isObjectMethod || id || computed ? '' : /** @type {string} */ (inferredName(node))
     const ownName = id ? id.name : ''
     /** The function, with the name that it would have where it stands. @param {any[]} fn */
     const named = fn => {
-      if (isObjectMethod) return list(['{'], fn, [parent.key.type === 'Identifier' ? `}.${key}` : `}[${key}]`])
+      if (isObjectMethod) return list(['{'], fn, ['}', member])
+      if (computed) return list([`{[${key}]:`], fn, ['}', member])
       if (name === '') return fn
       return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
         : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
@@ -8511,7 +8562,7 @@ function printModule(source, tree, plans, runtime, url) {
       const more = entry.length || self ? list([','], entry.length ? entry : ['null'], [self && ','], [self]) : []
       result = registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
     }
-    if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
+    if (isObjectMethod) result = list([computed ? `[${key}]:` : key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
     replace({ edits }, start, end, result)
 
     /** @param {any[]} fn @param {any[]} made @param {any[]} more */
@@ -8650,6 +8701,15 @@ function printModule(source, tree, plans, runtime, url) {
         insert(draft, end, -EXPRESSION_EDGE, start, (begins ? '' : ')') + suffix())
         return
       }
+      const isChain = lastAfter(node).parent.type === 'ChainExpression'
+      if (target && isPrivate(target) && !isChain) {
+        if (facts.isGenerator || (target.facts.isAsync && !isAwaited)) return // it runs as it is, as what is not part of a job does
+        guardStatement(node)
+        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${helper('g')}(`)
+        replace(draft, callee.property.start, callee.property.end, `#${target.twin}`)
+        insert(draft, end, -EXPRESSION_EDGE, start, `)${suffix()}`)
+        return
+      }
       guardStatement(node)
       if (kind === 'new') {
         const open = gap(callee.end)
@@ -8765,14 +8825,16 @@ function printModule(source, tree, plans, runtime, url) {
 }
 
 /** Whether statements of it may be done before its twin is made. @param {Plan} plan */
-function canGuard({ facts, node }) {
-  return node.body.type === 'BlockStatement' && !facts.isAsync && !facts.isGenerator && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
+function canGuard(plan) {
+  const { facts, node } = plan
+  return !isPrivate(plan) && node.body.type === 'BlockStatement' && !facts.isAsync && !facts.isGenerator && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
     !find(node.params, ({ type }) => type !== 'Identifier')
 }
 
 /** Whether all calls that may be preempted are what is returned. @param {Plan} plan */
-function isTail({ facts, node, calls, children }) {
-  return !facts.isAsync && !facts.isGenerator && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
+function isTail(plan) {
+  const { facts, node, calls, children } = plan
+  return !facts.isAsync && !facts.isGenerator && !isPrivate(plan) && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
     let top = call
     for (; top.parent !== node; top = top.parent) {
       const { type, argument, consequent, alternate, right } = top.parent
@@ -8785,8 +8847,8 @@ function isTail({ facts, node, calls, children }) {
 }
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
-const isSameMember = (one, other) => one.type === 'MethodDefinition' && !one.computed && one.static === other.static &&
-  one.key.type !== 'PrivateIdentifier' && (one.key.name ?? one.key.value) === (other.key.name ?? other.key.value)
+const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
+  (steadyKey(one) || steadyKey(other)) === steadyKey(other)
 
 /** @param {Plan} plan @returns {boolean} whether a function around it may be long */
 function isInside({ parent }) {
@@ -9764,6 +9826,10 @@ function bindTwin(fn, args) {
   return bound
 }
 
+/** What is asked to `bind` where nothing is preempted. @param {any} fn @returns {any} */
+const binding = fn => stamps.get(fn) === undefined || fn.bind !== engine.bind ? fn
+  : { bind: (/** @type {any[]} */ ...args) => bindTwin(fn, args) }
+
 /** Gives the engine functions of this realm that call back their twins. */
 function stampEngine() {
   /** @param {any} holder @param {string} name @param {(own: any) => Function} entry that of the engine's own function */
@@ -9843,7 +9909,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `twin(f,generator,entry=null,...self){set(f,{generator,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
-  `run(g){return this.drive(g)},over(){return true},each:own,collect:own,` +
+  `run(g){return this.drive(g)},over(){return true},each:own,collect:own,binding:own,` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`
@@ -9900,6 +9966,7 @@ const runtime = {
   iterate,
   each,
   collect,
+  binding,
   drive: driveToEnd,
   /** @param {any} fn @param {string} name */
   named: (fn, name) => define(fn, 'name', name),
