@@ -86,7 +86,7 @@ forms('every kind of function keeps its name, length and keys, its result, and h
     export const proper = Made.prototype.method.bind(made), statics = Made.method.bind(Made)
     export const { own, [known]: symbol, [Symbol.search]: search } = made
     export const keyed = { [known](a) { return unknown[0](a) } }[known], valued = { [Symbol.search]: function (a) { return unknown[0](a) } }[Symbol.search]
-    export const hidden = a => made.later(a)
+    export const hidden = async a => await made.later(a)
     export const twice = class { a() { return 0 } ['a'](a) { return unknown[0](a) } }.prototype.a
     export const nested = (a => { const inner = b => unknown[0](b); return inner })()
     export var logical; logical ??= a => unknown[0](a)
