@@ -8496,8 +8496,8 @@ function printModule(source, tree, plans, runtime, url) {
     const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
     const register = helper(isArrow ? 'u' : 't')
     const { key: { start: from = 0, end: to = 0, type: keyType = '' } = {}, computed } = isObjectMethod || isInClass || parent.computed ? parent : {}
-    const key = cut(source, from, to)
-    const member = keyType === 'Identifier' && !computed ? `.${key}` : `[${key}]`
+    const key = computed ? `[${cut(source, from, to)}]` : cut(source, from, to)
+    const member = computed ? key : keyType === 'Identifier' ? `.${key}` : `[${key}]`
     const { id } = node
     if (node.type === 'FunctionDeclaration') {
       const name = id ? id.name : `${twin}f`
@@ -8542,7 +8542,7 @@ function printModule(source, tree, plans, runtime, url) {
     /** The function, with the name that it would have where it stands. @param {any[]} fn */
     const named = fn => {
       if (isObjectMethod) return list(['{'], fn, ['}', member])
-      if (computed) return list([`{[${key}]:`], fn, ['}', member])
+      if (computed) return list([`{${key}:`], fn, ['}', member])
       if (name === '') return fn
       return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
         : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
@@ -8562,7 +8562,7 @@ function printModule(source, tree, plans, runtime, url) {
       const more = entry.length || self ? list([','], entry.length ? entry : ['null'], [self && ','], [self]) : []
       result = registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
     }
-    if (isObjectMethod) result = list([computed ? `[${key}]:` : key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
+    if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
     replace({ edits }, start, end, result)
 
     /** @param {any[]} fn @param {any[]} made @param {any[]} more */
