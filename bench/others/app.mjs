@@ -1,0 +1,94 @@
+// A page as pages are written: it knows nothing of any scheduler.
+import { markdown } from '../../examples/service-worker/markdown.mjs'
+import { deflateSync, strToU8 } from '../peers/node_modules/fflate/esm/browser.js'
+import hljs from '../peers/node_modules/@highlightjs/cdn-assets/es/highlight.min.js'
+import { Marked } from '../peers/node_modules/marked/lib/marked.esm.js'
+import { kernelDensityEstimation, linearRegression, median } from '../peers/node_modules/simple-statistics/dist/simple-statistics.mjs'
+
+const [editor, preview, filter, status, chart, grid] = ['editor', 'preview', 'filter', 'status', 'chart', 'grid']
+  .map(id => document.getElementById(id))
+
+// An editor with a live preview: all of it is rendered at each key, and what differs is put into the page.
+const marked = new Marked({
+  renderer: {
+    code({ text, lang }) {
+      const { value } = hljs.getLanguage(lang) ? hljs.highlight(text, { language: lang }) : hljs.highlightAuto(text)
+      return `<pre><code>${value}</code></pre>`
+    }
+  }
+})
+let blocks = []
+let edits = 0
+
+function render() {
+  const next = marked.lexer(editor.value).map(token => marked.parser([token]))
+  next.forEach((html, i) => {
+    if (html === blocks[i]) return
+    const block = preview.children[i] ?? preview.appendChild(document.createElement('div'))
+    block.innerHTML = html
+  })
+  while (preview.children.length > next.length) preview.lastChild.remove()
+  blocks = next
+}
+editor.value = markdown(100_000)
+render()
+editor.addEventListener('input', function edit() {
+  render()
+  log('edit', editor.value.length)
+  status.value = `${++edits} edits, ${searches} searches`
+})
+
+// A grid of 100 000 rows, filtered and sorted at each key; as many as can be seen are shown.
+let seed = 1
+const below = n => (seed = seed * 16807 % 2147483647) % n
+const syllables = ['an', 'ber', 'co', 'da', 'el', 'fi', 'gra', 'ho', 'in', 'jo', 'ka', 'li', 'mo', 'na', 'or', 'pe', 'ri', 'sa', 'to', 'un']
+const rows = Array.from({ length: 100_000 }, (_, id) => ({
+  id,
+  name: Array.from({ length: 2 + below(3) }, () => syllables[below(20)]).join(''),
+  city: Array.from({ length: 2 }, () => syllables[below(20)]).join(''),
+  amount: below(100_000) / 100
+}))
+let searches = 0
+
+function search() {
+  const wanted = filter.value.toLowerCase()
+  const found = rows.filter(({ name, city }) => name.includes(wanted) || city.includes(wanted))
+  found.sort((a, b) => b.amount - a.amount || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id - b.id))
+  const shown = found.slice(0, 40).map(({ id, name, city, amount }) =>
+    `<tr><td>${id}<td>${name.replace(wanted, '<b>$&</b>')}<td>${city}<td>${amount.toFixed(2)}`)
+  grid.innerHTML = `<table>${shown.join('')}</table><p>${found.length} rows`
+}
+search()
+filter.addEventListener('input', function find() {
+  search()
+  log('search', filter.value.length)
+  status.value = `${edits} edits, ${++searches} searches`
+})
+
+// A chart that moves.
+const samples = Array.from({ length: 300 }, () => below(1000))
+const pen = chart.getContext('2d')
+requestAnimationFrame(function draw(time) {
+  samples.push(500 + 300 * Math.sin(time / 700) + below(200))
+  samples.shift()
+  const density = kernelDensityEstimation(samples, 'gaussian', 40)
+  pen.clearRect(0, 0, 480, 120)
+  pen.beginPath()
+  for (let x = 0; x < 480; x += 4) pen.lineTo(x, 118 - 50_000 * density(x * 2))
+  pen.stroke()
+  requestAnimationFrame(draw)
+})
+
+// What others want to know: they compress what has happened, and look for trends in it.
+const events = Array.from({ length: 15_000 }, (_, i) => ({ time: i * 37, type: syllables[below(20)], value: below(1000) }))
+const log = (type, value) => { events.push({ time: Math.round(performance.now()), type, value }) }
+const sent = { bytes: 0, trend: 0 }
+setInterval(function send() {
+  sent.bytes += deflateSync(strToU8(JSON.stringify(events))).length
+}, 1300)
+setInterval(function trend() {
+  for (let from = 0; from < 400; from++) {
+    const window = events.slice(-2000 - from, events.length - from)
+    sent.trend += linearRegression(window.map(({ time, value }) => [time, value])).m + median(window.map(({ value }) => value))
+  }
+}, 1700)
