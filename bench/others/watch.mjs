@@ -1,0 +1,51 @@
+// What a user notices of the page, by means that nobody has replaced yet.
+import { eventTiming, frameRates, spread } from '../../examples/macro/statistics.mjs'
+import { watchTimings } from '../../examples/macro/timings.mjs'
+
+const timings = watchTimings()
+const drawFrame = requestAnimationFrame.bind(window)
+const lengths = () => ['editor', 'filter'].map(id => document.getElementById(id).value.length)
+const sum = numbers => numbers.reduce((all, number) => all + Number(number), 0)
+/** Keys that wait for their results: when they were typed, and how much had been typed then. */
+const typed = []
+let inputs = 0
+addEventListener('input', ({ timeStamp }) => {
+  inputs++
+  typed.push([timeStamp, sum(lengths())])
+}, true)
+
+/** Begins; what it gives ends with the last of so many keys. */
+globalThis.watch = () => {
+  const frames = [performance.now()]
+  const answers = []
+  const status = document.getElementById('status')
+  drawFrame(function frame() {
+    const now = performance.now()
+    frames.push(now)
+    const answered = sum(status.value.match(/\d+/g) ?? [])
+    while (typed.length > 0 && typed[0][1] <= answered) answers.push(now - typed.shift()[0])
+    drawFrame(frame)
+  })
+  const taken = () => Object.fromEntries(globalThis.report().map(({ name, calls, time }) => [name, { calls, time }]))
+  const before = taken()
+  globalThis.measured = async keys => {
+    const patience = performance.now() + 120_000
+    const isDone = () => inputs >= keys && (typed.length === 0 || globalThis.report().length === 0)
+    while (!isDone() && performance.now() < patience) await new Promise(drawFrame)
+    const { events, longFrames } = await timings.between(frames[0], performance.now())
+    const after = taken()
+    const calls = ['edit', 'find', 'draw', 'send', 'trend'].filter(name => name in after).map(name => ({
+      name, calls: after[name].calls - (before[name]?.calls ?? 0), time: after[name].time - (before[name]?.time ?? 0)
+    }))
+    return {
+      isAnswered: isDone(),
+      timing: events && eventTiming(events, keys),
+      answer: spread(answers),
+      frames: frameRates(frames),
+      late: frames.filter((time, i) => i > 0 && time - frames[i - 1] > 50).length,
+      longFrames,
+      calls,
+      result: ['preview', 'grid', 'status'].map(id => document.getElementById(id).innerHTML).join()
+    }
+  }
+}
