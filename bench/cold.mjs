@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { findBrowser } from '../test/browser/process.mjs'
-import { serveTests } from '../test/browser/results.mjs'
-import { browsers } from '../test/browser/run.mjs'
+import { eachBrowser } from './support-browsers.mjs'
 import { figure, heading, median, table, target } from './support.mjs'
 import { loops, names } from './support-cold.mjs'
 
@@ -104,21 +102,7 @@ heading('what the first run of new code costs as a job', `best of ${pages} fresh
 
 const places = values.places.split(',')
 if (places.includes('node')) print('Node', await measure(async (name, way) => inProcess(name, way)))
-const server = await serveTests()
-try {
-  for (const kind of places.filter(place => place !== 'node')) {
-    if (!findBrowser(kind)) {
-      console.log(`${kind} was not found\n`)
-      continue
-    }
-    const browser = await browsers[kind]()
-    try {
-      const isolation = values.origin === 'isolated' ? '' : 'not '
-      print(`${browser.name}, ${isolation}isolated`, await measure((name, way) => inPage(browser, server, name, way)))
-    } finally {
-      await browser.close()
-    }
-  }
-} finally {
-  await server.close()
-}
+await eachBrowser(places.filter(place => place !== 'node'), async (browser, server) => {
+  const isolation = values.origin === 'isolated' ? '' : 'not '
+  print(`${browser.name}, ${isolation}isolated`, await measure((name, way) => inPage(browser, server, name, way)))
+})

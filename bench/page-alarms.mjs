@@ -1,20 +1,18 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as elapse } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { findBrowser } from '../test/browser/process.mjs'
-import { serveTests } from '../test/browser/results.mjs'
-import { browsers } from '../test/browser/run.mjs'
+import { eachBrowser, kinds } from './support-browsers.mjs'
 import { heading, quantile, table, target } from './support.mjs'
 
 const usage = `node bench/page-alarms.mjs [options]
   --seconds 6                       under load; idle, a third for each period, but ten periods
-  --browsers chromium,firefox
+  --browsers ${kinds.join()}
   --parts idle,load`
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '6' },
-    browsers: { type: 'string', default: 'chromium,firefox' },
+    browsers: { type: 'string', default: kinds.join() },
     parts: { type: 'string', default: 'idle,load' },
     help: { type: 'boolean' }
   }
@@ -231,30 +229,16 @@ async function loadIn(browser, place, rows) {
 const idle = []
 const load = []
 const results = []
-const server = await serveTests()
-try {
-  for (const kind of values.browsers.split(',')) {
-    if (!findBrowser(kind)) {
-      console.log(`${kind} was not found\n`)
-      continue
-    }
-    const browser = await browsers[kind]()
-    try {
-      for (const isolated of [true, false]) {
-        const place = `${browser.name}, ${isolated ? '' : 'not '}isolated`
-        const result = { place, isolated }
-        await browser.open(`${isolated ? server.isolated : server.plain}/examples/index.html`)
-        if (values.parts.includes('idle')) Object.assign(result, await idleIn(browser, place, isolated, idle))
-        if (values.parts.includes('load')) Object.assign(result, await loadIn(browser, place, load))
-        results.push(result)
-      }
-    } finally {
-      await browser.close()
-    }
+await eachBrowser(values.browsers.split(','), async (browser, server) => {
+  for (const isolated of [true, false]) {
+    const place = `${browser.name}, ${isolated ? '' : 'not '}isolated`
+    const result = { place, isolated }
+    await browser.open(`${isolated ? server.isolated : server.plain}/examples/index.html`)
+    if (values.parts.includes('idle')) Object.assign(result, await idleIn(browser, place, isolated, idle))
+    if (values.parts.includes('load')) Object.assign(result, await loadIn(browser, place, load))
+    results.push(result)
   }
-} finally {
-  await server.close()
-}
+})
 
 if (idle.length > 0) {
   heading('what an idle page keeps of a period', 'headless; processor: of one core, beyond the same page without alarms')

@@ -1,10 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { setTimeout as elapse } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { subtests } from '../examples/macro/experiment.mjs'
-import { findBrowser } from '../test/browser/process.mjs'
-import { serveTests } from '../test/browser/results.mjs'
-import { browsers } from '../test/browser/run.mjs'
+import { eachBrowser, kinds as everyKind, type } from './support-browsers.mjs'
 import { figure, heading, median, table, target } from './support.mjs'
 
 const usage = `node bench/page.mjs [options]
@@ -26,7 +23,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '2.5' },
     passes: { type: 'string', default: '1' },
-    browsers: { type: 'string', default: Object.keys(browsers).join() },
+    browsers: { type: 'string', default: everyKind.join() },
     pages: { type: 'string', default: 'isolated,plain' },
     ways: { type: 'string' },
     loads: { type: 'string' },
@@ -50,7 +47,7 @@ const listed = (name, known) => values[name].split(',').map(item => {
   if (!known.includes(item)) throw new RangeError(`${name} must be of ${known.join(', ')}, got ${item}`)
   return item
 })
-const kinds = listed('browsers', Object.keys(browsers))
+const kinds = listed('browsers', everyKind)
 const origins = listed('pages', ['isolated', 'plain'])
 
 /**
@@ -91,23 +88,11 @@ async function start(report, steps, seconds, hasReact) {
   })
 }
 
-/** Types until the page has reported, whether it answers or not. */
-async function typeUntil(settled, browser) {
+/** Until the page has reported, whether it answers or not. @param {Promise<any>} settled */
+function* keysUntil(settled) {
   let isSettled = false
   settled.finally(() => { isSettled = true }).catch(() => {})
-  let typed = 0
-  let last = Promise.resolve()
-  while (!isSettled) {
-    const key = typed % 9 === 8 ? ' ' : 'abcdefgh'[typed % 9]
-    // Chromium's driver waits for the page to take a key; a user does not.
-    const press = () => browser.press(key).catch(() => {})
-    last = browser.kind === 'firefox' ? last.then(press) : Promise.all([last, press()])
-    typed++
-    // Uneven, so that keys do not fall into step with frames or rounds.
-    await elapse(100 + typed * 37 % 100)
-  }
-  await last
-  return typed
+  for (let typed = 0; !isSettled; typed++) yield typed % 9 === 8 ? ' ' : 'abcdefgh'[typed % 9]
 }
 
 async function measure(browser, server, origin) {
@@ -116,7 +101,7 @@ async function measure(browser, server, origin) {
   results.catch(() => {})
   await browser.open(`${server[origin]}/examples/macro/index.html`)
   await browser.evaluate(start, report, steps, seconds, hasReact)
-  const typed = await typeUntil(results, browser)
+  const typed = await type(browser, keysUntil(results), 100)
   const found = await results
   if (found.error) throw new Error(`${browser.name}: ${found.error}`)
   const problems = browser.takeProblems()
@@ -144,28 +129,14 @@ heading(
 )
 
 const all = []
-const server = await serveTests()
-try {
-  for (const kind of kinds) {
-    if (!findBrowser(kind)) {
-      console.log(`${kind} was not found\n`)
-      continue
-    }
-    const browser = await browsers[kind]()
-    try {
-      for (const origin of origins) {
-        const found = await measure(browser, server, origin)
-        const page = `${browser.name}, ${origin === 'isolated' ? '' : 'not '}isolated`
-        all.push({ page, ...found })
-        print(page, found)
-      }
-    } finally {
-      await browser.close()
-    }
+await eachBrowser(kinds, async (browser, server) => {
+  for (const origin of origins) {
+    const found = await measure(browser, server, origin)
+    const page = `${browser.name}, ${origin === 'isolated' ? '' : 'not '}isolated`
+    all.push({ page, ...found })
+    print(page, found)
   }
-} finally {
-  await server.close()
-}
+})
 if (values.json) writeFileSync(values.json, `${JSON.stringify(all, null, 2)}\n`)
 judge()
 
