@@ -63,10 +63,22 @@ async function start() {
   const { height } = view
   const began = performance.now()
   let done = 0
+  const image = context.getImageData(0, 0, view.width, height)
+  // Canvases take long for each call, so rows are shown together, once a frame.
+  let frame = 0
+  /** Of each worker, the places of its rows. @type {[number, number][]} */
+  let fresh = []
+  const show = () => {
+    frame = 0
+    context.putImageData(image, 0, 0)
+    for (const [worker, place] of fresh) strips[worker](place / height, 1 / height)
+    fresh = []
+    element('progress').value = done / height
+  }
   const harvest = (row, pixels, worker) => {
-    context.putImageData(new ImageData(pixels, view.width), 0, row)
-    strips[worker](done / height, 1 / height)
-    element('progress').value = ++done / height
+    image.data.set(pixels, row * view.width * 4)
+    fresh.push([worker, done++])
+    frame ||= requestAnimationFrame(show)
   }
   element('progress').value = 0
   element('start').textContent = 'Cancel'

@@ -4,7 +4,7 @@ import { story } from './words.mjs'
 /** @typedef {import('./drawing.mjs').Panel} Panel */
 
 const hint = 'Point at a job, or choose one with the arrow keys up and down, comma and full stop; m: the ' +
-  'next missed deadline. Drag or use the arrow keys left and right to move, + and − to zoom, f to follow.'
+  'next missed deadline. Drag or use the arrow keys left and right to move, + and −, or Ctrl and the wheel, to zoom, f to follow.'
 
 const buttons = [
   ['earlier', '◀', 'Earlier'], ['later', '▶', 'Later'], ['out', '−', 'Zoom out'], ['in', '+', 'Zoom in'],

@@ -21,6 +21,8 @@ const loadNames = ['typing', 'aes', 'tasks', 'endless']
 const frames = []
 const inputs = []
 let color = '--muted'
+/** When the way was switched last: figures are those of one way. */
+let since = 0
 let range = 0
 
 /** @type {import('./experiment.mjs').World} */
@@ -129,6 +131,7 @@ function watchFrames() {
 /** @param {string} id of the way, or '' */
 function paint(id) {
   stage.className = id
+  since = host.now()
   color = id === '' ? '--muted' : `--${id}`
 }
 
@@ -161,11 +164,11 @@ function showLive() {
   if (document.hidden) return
   draw(now, frames, inputs)
   const watch = running?.watch ?? inTurnWatch
-  const recent = frames.filter(({ time }) => time > now - 5000).map(({ time }) => time)
+  const recent = frames.filter(({ time }) => time > Math.max(now - 5000, since)).map(({ time }) => time)
   const { minimum, interval } = frameRates(recent)
   say('rate', minimum === null ? '–' : String(minimum), minimum !== null && minimum < 57)
   say('freeze', interval === null ? '–' : `${Math.round(interval.longest)} ms`, interval?.longest > 100)
-  const latency = spread(inputs.filter(({ time }) => time > now - 15_000).map(({ ms }) => ms))
+  const latency = spread(inputs.filter(({ time }) => time > Math.max(now - 15_000, since)).map(({ ms }) => ms))
   say('latency', latency === null ? '–' : `${figure(latency.p95)} ms`, latency?.p95 > 100)
   if (!watch) return
   const { jobs, progress } = watch
