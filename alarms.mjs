@@ -2443,6 +2443,7 @@ class Call extends Waitable {
   /** What a function without a twin returned. @type {any} */
   value = undefined
   isWaiting = false
+  isDropped = false
   /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | null} */
   place = null
   /** Called when it has ended, unless that was at once. */
@@ -2461,6 +2462,18 @@ class Call extends Waitable {
   owners() { return [] }
   undo() {}
   refresh() {}
+
+  /** Where its event is. */
+  keepPlace() {
+    const { currentTarget, eventPhase } = this.event
+    this.place ??= { currentTarget, eventPhase }
+  }
+
+  /** It is not to be made, unless it has begun. */
+  drop() {
+    this.isDropped ||= this.isWaiting
+    if (this.isWaiting) this.made?.cancel()
+  }
 }
 
 /** The calls of a page's callbacks, as jobs. */
@@ -2568,7 +2581,8 @@ class Calls {
     if (waits && event !== null) {
       if (scheduler.host.nested?.(listener ?? fn)) return this.#apply(fn, self, args)
       if (event.cancelable || isWhole) {
-        this.#makeWay(queue, call)
+        this.#makeWay(queue, call, pend)
+        if (call.isDropped) return
         waits = false
       }
     }
@@ -2611,7 +2625,7 @@ class Calls {
   /** @param {Function} fn @param {Call} call that waits, in place of another of the same target */
   #replace(fn, call) {
     const before = this.#newest.get(fn)
-    if (before?.isWaiting && before.place?.currentTarget === call.place?.currentTarget) before.made?.cancel()
+    if (before?.place?.currentTarget === call.place?.currentTarget) before?.drop()
     this.#newest.set(fn, call)
   }
 
@@ -2634,10 +2648,13 @@ class Calls {
   /**
    * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
    *
-   * @param {any} queue @param {Call} call
+   * @param {any} queue @param {Call} call @param {((call: Call) => void) | undefined} pend
    */
-  #makeWay(queue, call) {
+  #makeWay(queue, call, pend) {
     const { scheduler } = this
+    call.isWaiting = true
+    call.keepPlace()
+    pend?.(call) // its listener may be removed meanwhile
     if (this.#event !== call.event) {
       this.#event = call.event
       this.#until = scheduler.now() + scheduler.round
@@ -2645,11 +2662,13 @@ class Calls {
     while (this.#isBehind(queue, call)) {
       const { first } = queue
       const left = this.#until - scheduler.now()
-      if (!(left > 0)) return
+      if (!(left > 0)) break
       first.wake()
       seam.run(scheduler, () => first.made, left)
-      if (queue.first === first) return // it waits for something else
+      if (queue.first === first) break // it waits for something else
     }
+    call.isWaiting = false
+    call.left()
   }
 
   /** @param {any} queue @param {Call} call @param {any} end */
@@ -2679,8 +2698,7 @@ class Calls {
   /** To the job, the event remains at the target where its listener was called. @param {Call} call */
   #keepPlace(call) {
     const { event } = call
-    const { currentTarget, eventPhase } = event
-    call.place = { currentTarget, eventPhase }
+    call.keepPlace()
     for (const name of /** @type {const} */ (['currentTarget', 'eventPhase'])) {
       if (Object.hasOwn(event, name)) continue
       const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
@@ -2811,8 +2829,7 @@ export function adopt(target = globalThis, options = {}) {
     replace(holderOf(target, clear), clear, {
       value(native, self, args) {
         const id = args[0]
-        const call = own.get(typeof id === 'object' ? id : Number(id))
-        if (call?.isWaiting) call.made?.cancel()
+        own.get(typeof id === 'object' ? id : Number(id))?.drop()
         return apply(native, self, args)
       }
     })
@@ -2926,7 +2943,7 @@ export function adopt(target = globalThis, options = {}) {
   const forget = (at, key, listener, entry) => {
     registered.get(at)?.get(key)?.delete(listener)
     entry?.waiting.forEach((/** @type {Call} */ call) => {
-      if (call.isWaiting && call.place?.currentTarget === at && key.endsWith(` ${call.event.type}`)) call.made?.cancel()
+      if (call.place?.currentTarget === at && key.endsWith(` ${call.event.type}`)) call.drop()
     })
   }
   /** @param {any} at @param {string} type @param {any} listener */

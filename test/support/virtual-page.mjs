@@ -198,8 +198,10 @@ export function virtualPage(host) {
     clearInterval: cancel,
     requestAnimationFrame(fn) {
       const id = ++ids
-      if (frames.size === 0) {
+      if (!isDrawing) {
+        isDrawing = true
         host.frame(time => {
+          isDrawing = false
           const due = [...frames]
           frames.clear()
           for (const [id, fn] of due) if (!cancelled.delete(id)) call(fn, window, [time])
@@ -216,6 +218,7 @@ export function virtualPage(host) {
     AbortController
   }
   const cancelled = new Set()
+  let isDrawing = false
   class Window extends Node {}
   const window = Object.assign(new Window(), page)
   hear(window, 'keydown')

@@ -1,0 +1,67 @@
+import { preemptify, Scheduler } from '../../rt.mjs'
+import { adopt } from '../../alarms.mjs'
+import * as plain from '../support/page-cases.mjs'
+import { elapse, equal, inWorker, ok, test } from './page.mjs'
+
+const url = new URL('../support/page-cases.mjs', import.meta.url)
+const rewritten = preemptify.import(url)
+
+const ways = {
+  'by itself': [async () => plain, null],
+  adopted: [async () => plain, {}],
+  'adopted, with twins': [() => rewritten, {}],
+  'suspended at every point': [() => rewritten, { budget: 1 }]
+}
+
+for (const [way, [load, options]] of Object.entries(ways)) {
+  for (const title of Object.keys({ ...plain.pageCases, ...inWorker ? {} : plain.windowCases })) {
+    test(`${title}: ${way}`, async () => {
+      const scripts = await load()
+      const { log: expected, errors = '', run } = { ...scripts.pageCases, ...scripts.windowCases }[title]
+      const log = []
+      const thrown = []
+      const onError = event => {
+        event.preventDefault()
+        thrown.push(event.error.message)
+      }
+      addEventListener('error', onError)
+      const scheduler = options && new Scheduler(options)
+      const adoption = options && adopt(globalThis, { scheduler, warn: false })
+      const channels = []
+      const source = () => {
+        const { port1: target, port2 } = new MessageChannel()
+        channels.push(target)
+        target.start()
+        return { target, type: 'message', fire: () => port2.postMessage(null) }
+      }
+      try {
+        run({ window: globalThis, log: text => log.push(text), source })
+        const words = () => log.join(' ').split(' ').length
+        for (let looks = 0; looks < 300 && (words() < expected.split(' ').length || thrown.join(', ') !== errors); looks++) await elapse(10)
+        await elapse(0)
+      } finally {
+        adoption?.release()
+        removeEventListener('error', onError)
+        for (const port of channels) port.close()
+      }
+      equal(log.join(' '), expected)
+      equal(thrown.join(', '), errors)
+    })
+  }
+}
+
+test('release leaves no trace', () => {
+  const holders = ['EventTarget', 'HTMLElement', 'Document', 'MessagePort', 'MutationObserver', 'XMLHttpRequest', 'Worker']
+    .map(name => globalThis[name]?.prototype).filter(Boolean)
+  for (let holder = globalThis; holder !== null; holder = Object.getPrototypeOf(holder)) holders.push(holder)
+  const look = () => holders.map(holder => Object.getOwnPropertyDescriptors(holder))
+  const before = look()
+  const changed = () => look().flatMap((all, index) => Reflect.ownKeys(all)
+    .filter(name => ['value', 'get', 'set', 'writable', 'enumerable', 'configurable'].some(part => !Object.is(all[name][part], before[index][name]?.[part])))
+    .map(String))
+  equal(changed(), [])
+  const adoption = adopt(globalThis, { warn: false })
+  ok(['setTimeout', 'addEventListener', 'MutationObserver', 'onmessage'].every(name => inWorker && name === 'MutationObserver' || changed().includes(name)), changed().join())
+  adoption.release()
+  equal(changed(), [])
+})
