@@ -664,7 +664,7 @@ export function frames(task, options = {}) {
   const host = /** @type {any} */ (scheduler.host)
   if (host.frame === undefined) throw new TypeError('there are no animation frames here')
   const isLone = (source.parameter('excess') ?? 'skip') === 'skip'
-  let interval = seam.frame
+  const intervalAfter = seam.frameInterval()
   let shown = -Infinity
   let isRunning = false
   /** @type {(() => void) | null} */
@@ -672,7 +672,7 @@ export function frames(task, options = {}) {
 
   const onFrame = (/** @type {number} */ time) => {
     cancelFrame = host.frame(onFrame)
-    interval = seam.intervalAfter(time - shown, interval)
+    const interval = intervalAfter(time - shown)
     shown = time
     if (isRunning && isLone || host.hidden?.()) return
     const release = Math.min(time, scheduler.now())

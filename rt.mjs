@@ -227,12 +227,39 @@ const backgroundPost = (platform, scheduler) => fn => {
 
 /** ms between frames, until they tell. Rounds that are longer are meant to outlast frames. */
 const FRAME = 1000 / 60
+/** Of how many frames the shortest gap is believed, although it may be longer than those before. */
+const FRAMES_SEEN = 30
+
 /**
- * ms between frames, as the latest gap tells: one that came late says little about the next.
+ * ms between frames, as the gaps between them tell. After one that came late the next may come early: of two gaps the longer counts.
+ * Long ones are believed when there are no others.
  *
- * @param {number} gap @param {number} interval so far
+ * @param {number} [tried] of so many of those frames the next is expected as early as ever: where none comes before it is expected,
+ *   all would be late after a few that were
+ * @returns {(gap: number) => number}
  */
-const intervalAfter = (gap, interval) => gap > 4 && gap < 100 ? Math.min(gap, interval + (gap - interval) / 8) : interval
+function frameInterval(tried = 0) {
+  let interval = FRAME
+  let shortest = FRAME
+  let least = Infinity
+  let before = 0
+  let count = 0
+  return gap => {
+    if (gap < 100) {
+      const longer = Math.max(gap, before)
+      if (longer > 4) least = Math.min(least, longer)
+      before = gap
+    }
+    shortest = Math.min(shortest, least)
+    interval = Math.min(interval, least)
+    if (++count === FRAMES_SEEN && least < Infinity) {
+      interval = least
+      least = Infinity
+      count = 0
+    }
+    return count < tried ? shortest : interval
+  }
+}
 /** ms that frames come after their own time. A round that ends then finds its frame pending. */
 const FRAME_DELAY = 2
 /** ms that a turn waits only where others keep the thread. */
@@ -254,6 +281,7 @@ function pacedPost(platform, scheduler, now, hidden) {
   const send = takesTurns || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform, scheduler)
   /** @type {(() => void)[]} */
   const held = []
+  const intervalAfter = frameInterval(2) // since rounds last until the next is expected
   let interval = FRAME
   let shown = -Infinity // the latest frame's own time; the times of callbacks jitter by half an interval
   let due = -Infinity // the next frame
@@ -281,7 +309,7 @@ function pacedPost(platform, scheduler, now, hidden) {
     for (const turn of held.splice(0)) post(turn)
   })
   const onFrame = own((/** @type {number} */ frame) => {
-    interval = intervalAfter(frame - shown, interval)
+    interval = intervalAfter(frame - shown)
     shown = frame
     due = frame + interval + FRAME_DELAY
     requested = stopped = false
@@ -4080,7 +4108,7 @@ class Fifo {
  * - `stalling(scheduler, fn)` has `fn(job, ms)` told of jobs that stall; returns what ends it
  * - `background(job)` the standing of a job that runs after all others, by its own keys
  * - `emit(scheduler, type, job, more)` writes into the trace
- * - `frame` is the interval of frames that have told nothing; `intervalAfter(gap, interval)` the next one
+ * - `frameInterval()` tells by the gaps between frames how long to the next
  */
 export const seam = /* @__PURE__ */ Object.freeze({
   protocol,
@@ -4093,8 +4121,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   check,
   parameters: TASK_OPTIONS,
   here,
-  frame: FRAME,
-  intervalAfter,
+  frameInterval,
   /** @param {any} fn @returns {any} */
   preemptible: fn => preemptible(fn),
 

@@ -359,6 +359,17 @@ pages('a frame that comes late is no sign of shorter ones', () => {
   })
 })
 
+pages('after frames that the page itself held up all come again', () => {
+  return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
+    const scheduler = new Scheduler({ round: 5, budget: 1 })
+    const drawn = animation(here)
+    scheduler.spawn(forEver(here, 0.5))
+    for (let frame = 1; frame < 40; frame++) here.at(frame * 50, () => here.advance(45))
+    here.run(16 * 250)
+    assert.equal(drawn.slice(-60), multiples(16, 249).slice(-60))
+  })
+})
+
 pages('on an idle page a job starts at once, however long ago the last frame was', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
