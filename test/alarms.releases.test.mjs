@@ -993,13 +993,13 @@ drawing('by default the next frame is the deadline, counted from the frame\'s ow
   assert.equal(log, [[100, 100 + 1000 / 60], [108, 116], [116, 124], [124, 132]])
 })
 
-drawing('one frame that comes late tells little about the next; a slower display shows in time', () => {
+drawing('one frame that comes late tells nothing about the next; a slower display shows in time', () => {
   const { scheduler, log, show } = withFrames()
   const gap = time => Math.round((scheduler.current.absoluteDeadline - time) * 1000) / 1000
   frames(function* (time) { log.push(gap(time)) }, { scheduler })
   let time = 0
   for (const gap of [16, 16, 32, 16, 1, 5000, 16]) show(time += gap)
-  assert.equal(log, [16.667, 16, 18, 16, 16, 16, 16])
+  assert.equal(log, [16.667, 16, 16, 16, 16, 16, 16])
   for (let frame = 0; frame < 60; frame++) show(time += 32)
   assert.ok(Math.abs(log.at(-1) - 32) < 0.1)
 })
