@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { subtests } from '../examples/macro/experiment.mjs'
-import { eachBrowser, kinds as everyKind, type } from './support-browsers.mjs'
+import { eachBrowser, keysUntil, kinds as everyKind, type } from './support-browsers.mjs'
 import { figure, heading, median, table, target } from './support.mjs'
 
 const usage = `node bench/page.mjs [options]
@@ -86,13 +86,6 @@ async function start(report, steps, seconds, hasReact) {
   }, error => ({ error: error.stack })).then(results => {
     fetch(report, { method: 'POST', body: JSON.stringify(results) })
   })
-}
-
-/** Until the page has reported, whether it answers or not. @param {Promise<any>} settled */
-function* keysUntil(settled) {
-  let isSettled = false
-  settled.finally(() => { isSettled = true }).catch(() => {})
-  for (let typed = 0; !isSettled; typed++) yield typed % 9 === 8 ? ' ' : 'abcdefgh'[typed % 9]
 }
 
 async function measure(browser, server, origin) {

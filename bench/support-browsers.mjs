@@ -32,6 +32,13 @@ export async function eachBrowser(wanted, visit) {
   }
 }
 
+/** Until the page has reported, whether it answers or not. @param {Promise<any>} settled */
+export function* keysUntil(settled) {
+  let isSettled = false
+  settled.finally(() => { isSettled = true }).catch(() => {})
+  for (let typed = 0; !isSettled; typed++) yield typed % 9 === 8 ? ' ' : 'abcdefgh'[typed % 9]
+}
+
 /**
  * Types keys, as a user does: whether the page answers or not, and unevenly, so that they do not fall into step with frames or
  * rounds.
