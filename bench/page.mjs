@@ -97,7 +97,7 @@ async function measure(browser, server, origin) {
   const typed = await type(browser, keysUntil(results), 100)
   const found = await results
   if (found.error) throw new Error(`${browser.name}: ${found.error}`)
-  const problems = browser.takeProblems()
+  const problems = await browser.takeProblems()
   if (problems.length > 0) throw new Error(`errors on the console:\n${problems.join('\n')}`)
   return { ...found, typed }
 }

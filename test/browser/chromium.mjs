@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { clickOn, expression, keys, known } from './page-control.mjs'
+import { clickOn, expression, keys, known, outcome } from './page-control.mjs'
 import { findBrowser, launch, within } from './process.mjs'
 
 const flags = [
@@ -113,7 +113,7 @@ export async function chromium({ path = findBrowser('chromium'), patience = 90_0
         if (exceptionDetails) {
           throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text)
         }
-        return JSON.parse(result.value).value
+        return outcome(result.value)
       },
       async press(key) {
         const { code = '', number = known(key).toUpperCase().charCodeAt(0), text = key } = keys[key] ?? {}

@@ -57,17 +57,17 @@ export default {
       said: () => console.error('said'),
       thrown: () => { setTimeout(() => { throw new Error('thrown') }) },
       rejected: () => { Promise.reject(new Error('rejected')) },
-      missing: () => { import('./missing.mjs') }
+      'missing|module script failed': () => { import('./missing.mjs') }
     }
     for (const name in provoke) {
       await browser.open(`${server.isolated}/test/browser/driver.html`)
-      deepEqual(browser.takeProblems(), [])
+      deepEqual(await browser.takeProblems(), [])
       // Not in the frame of evaluate(), which would hand the error back.
       await browser.evaluate(`setTimeout(${provoke[name]}) && null`)
       const taken = []
-      for (let looks = 0; looks < 200 && !taken.join('\n').includes(name); looks++) {
+      for (let looks = 0; looks < 200 && !RegExp(name).test(taken.join('\n')); looks++) {
         await elapse(50)
-        taken.push(...browser.takeProblems())
+        taken.push(...await browser.takeProblems())
       }
       match(taken.join('\n'), new RegExp(name))
     }

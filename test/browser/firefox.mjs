@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { clickActions, clickOn, expression, keys, known } from './page-control.mjs'
+import { expression, keys, known, outcome } from './page-control.mjs'
 import { findBrowser, launch, within } from './process.mjs'
+import { webDriver } from './webdriver.mjs'
 
 const preferences = {
   // 0: any free one, which Firefox then writes into the profile.
@@ -63,28 +63,23 @@ export async function firefox({ path = findBrowser('firefox'), patience = 90_000
     const { capabilities } = await send('WebDriver:NewSession', {
       capabilities: { alwaysMatch: { timeouts: { script: patience, pageLoad: patience, implicit: 0 } } }
     })
-    const home = (await send('WebDriver:GetWindowHandle')).value
-    let other
+    const driver = await webDriver(async (command, parameters) => {
+      const result = await send(`WebDriver:${command}`, parameters)
+      return 'value' in result ? result.value : result
+    })
 
     return {
+      ...driver,
       kind: 'firefox',
       pid: browser.child.pid,
       name: `Firefox ${capabilities.browserVersion.replace(/\..*/, '')}`,
-      async open(url) {
-        await send('WebDriver:Navigate', { url })
-      },
       async evaluate(script, ...args) {
-        const text = expression(script, args)
         try {
           // Marionette's own scope sees the page through wrappers; the page's eval does not.
-          const { value } = await send('WebDriver:ExecuteScript', {
-            script: 'return window.eval(arguments[0])', args: [text]
-          })
-          return JSON.parse(value).value
+          return outcome(await driver.evaluate(text => window.eval(text), expression(script, args)))
         } catch (error) {
           if (!error.message.includes('blocked by CSP')) throw error
-          const { value } = await send('WebDriver:ExecuteScript', { script: `return ${text}`, args: [] })
-          return JSON.parse(value).value
+          return driver.evaluate(script, ...args)
         }
       },
       async press(key) {
@@ -95,32 +90,6 @@ export async function firefox({ path = findBrowser('firefox'), patience = 90_000
         } finally {
           await send('Marionette:SetContext', { value: 'content' })
         }
-      },
-      async click(selector) {
-        await clickOn(this, selector, (x, y) => send('WebDriver:PerformActions', { actions: clickActions(x, y) }))
-      },
-      async resize(width, height) {
-        // A window has borders and bars besides the page.
-        for (let attempt = 0; attempt < 3; attempt++) {
-          const page = await this.evaluate('({ width: innerWidth, height: innerHeight })')
-          if (page.width === width && page.height === height) return
-          const window = await send('WebDriver:GetWindowRect')
-          await send('WebDriver:SetWindowRect', {
-            width: window.width + width - page.width, height: window.height + height - page.height
-          })
-        }
-      },
-      async screenshot(file) {
-        const { value } = await send('WebDriver:TakeScreenshot', { full: false })
-        await writeFile(file, Buffer.from(value, 'base64'))
-      },
-      async hide() {
-        other = (await send('WebDriver:NewWindow', { type: 'tab', focus: true })).handle
-      },
-      async show() {
-        await send('WebDriver:SwitchToWindow', { handle: other })
-        await send('WebDriver:CloseWindow')
-        await send('WebDriver:SwitchToWindow', { handle: home, focus: true })
       },
       takeProblems() {
         const taken = problems

@@ -18,7 +18,7 @@ export async function measureLoad(browser, server, { isolated, seconds, warmup =
     await browser.press('abcdefghij'[count % 10])
     // Uneven, so that keys do not fall into step with frames or rounds.
     await elapse(100 + count * 37 % 100)
-    const problems = browser.takeProblems()
+    const problems = await browser.takeProblems()
     if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
   }
   return settled

@@ -11,7 +11,20 @@ export function expression(script, args) {
   const call = typeof script === 'function'
     ? `(${script})(${args.map(argument => JSON.stringify(argument)).join(', ')})`
     : `(${script})`
-  return `(async () => JSON.stringify({ value: await ${call} }))()`
+  return `(async () => {
+    try {
+      return JSON.stringify({ value: await ${call} })
+    } catch (error) {
+      return JSON.stringify({ error: error + '\\n' + error?.stack })
+    }
+  })()`
+}
+
+/** @param {string} text what the expression gave */
+export function outcome(text) {
+  const { value, error } = JSON.parse(text)
+  if (error) throw new Error(error)
+  return value
 }
 
 /**
@@ -71,17 +84,6 @@ async function middle(selector) {
     await frame()
   }
 }
-
-/** A click as WebDriver's actions. */
-export const clickActions = (x, y) => [{
-  type: 'pointer',
-  id: 'mouse',
-  actions: [
-    { type: 'pointerMove', duration: 0, x: Math.round(x), y: Math.round(y), origin: 'viewport' },
-    { type: 'pointerDown', button: 0 },
-    { type: 'pointerUp', button: 0 }
-  ]
-}]
 
 /**
  * Asks the page until its answer is neither false nor empty.

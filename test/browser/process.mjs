@@ -5,7 +5,8 @@ import { delimiter, join } from 'node:path'
 
 const names = {
   chromium: ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'],
-  firefox: ['firefox-esr', 'firefox']
+  firefox: ['firefox-esr', 'firefox'],
+  webkit: ['WebKitWebDriver']
 }
 const alive = new Set()
 
@@ -15,8 +16,9 @@ process.on('exit', () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.once(signal, () => process.exit(1))
 
 /**
- * @param {'chromium' | 'firefox'} kind
- * @returns {string | undefined} the browser's path: from the variable CHROMIUM or FIREFOX, or along PATH
+ * @param {'chromium' | 'firefox' | 'webkit'} kind
+ * @returns {string | undefined} the path of the browser, of WebKit that of its driver: from the variable CHROMIUM,
+ *   FIREFOX or WEBKIT, or along PATH
  */
 export function findBrowser(kind) {
   const named = process.env[kind.toUpperCase()]
@@ -40,16 +42,18 @@ export function findBrowser(kind) {
  *
  * @param {string} path
  * @param {(profile: string) => string[]} args given the profile's directory
- * @param {{ pipes?: number }} [options] how many pipes the browser gets beside its output
+ * @param {{ pipes?: number, env?: Record<string, string> }} [options] how many pipes the browser gets beside its
+ *   output, and what it gets in its environment
  */
-export function launch(path, args, { pipes = 0 } = {}) {
+export function launch(path, args, { pipes = 0, env = {} } = {}) {
   const home = mkdtempSync(join(tmpdir(), 'rt-browser-'))
   const child = spawn(path, args(home), {
     // A group of its own: a browser is many processes.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe', ...Array(pipes).fill('pipe')],
     env: {
-      ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, MOZ_CRASHREPORTER_DISABLE: '1'
+      ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_CACHE_HOME: home, XDG_DATA_HOME: home,
+      XDG_RUNTIME_DIR: home, MOZ_CRASHREPORTER_DISABLE: '1', ...env
     }
   })
   let output = ''

@@ -18,6 +18,10 @@ export async function serveTests() {
     const policy = new URL(request.url, 'http://localhost').searchParams.get('policy')
     if (policy) response.setHeader('content-security-policy', policy)
     if (request.headers['service-worker']) response.setHeader('service-worker-allowed', '/')
+    if (isWebKitsPage(request)) {
+      withProblems(request, response)
+      return true
+    }
     if (request.method !== 'POST' || !request.url.startsWith('/results/')) return false
     let body = ''
     request.setEncoding('utf8')
@@ -41,4 +45,14 @@ export async function serveTests() {
     },
     close: () => Promise.all(servers.map(server => server.close()))
   }
+}
+
+const isWebKitsPage = ({ headers }) => headers['sec-fetch-dest'] === 'document' &&
+  /AppleWebKit/.test(headers['user-agent']) && !/Chrome/.test(headers['user-agent'])
+
+/** Answers as if asked by another, with problems.js before all scripts of the page. */
+async function withProblems({ url, headers }, response) {
+  const answer = await fetch(`http://${headers.host}${url}`)
+  response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+  response.end(`<!doctype html><script src="/test/browser/problems.js"></script>${await answer.text()}`)
 }

@@ -1,4 +1,4 @@
-// Runs the tests that need a real browser, in Chromium and in Firefox:
+// Runs the tests that need a real browser, in Chromium, Firefox and WebKit:
 //   <name>.page.mjs  a suite that runs in a page and in a worker, cross-origin isolated and not
 //   <name>.drive.mjs tests that drive the browser; default export: { title({ browser, server }) {} }
 import { readdirSync } from 'node:fs'
@@ -7,12 +7,13 @@ import { setTimeout as elapse } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { chromium } from './chromium.mjs'
 import { firefox } from './firefox.mjs'
+import { webkit } from './webkit.mjs'
 import { findBrowser, within } from './process.mjs'
 import { serveTests } from './results.mjs'
 
 /**
  * @typedef {object} Browser
- * @property {'chromium' | 'firefox'} kind
+ * @property {'chromium' | 'firefox' | 'webkit'} kind
  * @property {string} name with its version
  * @property {number} pid of its first process; the others are of its group
  * @property {(url: string) => Promise<void>} open resolves when the page has loaded
@@ -24,8 +25,8 @@ import { serveTests } from './results.mjs'
  * @property {(file: string) => Promise<void>} screenshot what is seen of the page, as PNG
  * @property {() => Promise<void>} hide the page behind another tab
  * @property {() => Promise<void>} show it again
- * @property {() => string[]} takeProblems errors on the console and uncaught ones since the last call; those
- *   that nobody catches in a worker are not among them in Firefox
+ * @property {() => string[] | Promise<string[]>} takeProblems errors on the console and uncaught ones since the last
+ *   call; those that nobody catches in a worker are not among them in Firefox, and nothing of workers in WebKit
  * @property {() => Promise<void>} close
  */
 
@@ -33,7 +34,7 @@ const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
 
 /** How each browser is started. */
-export const browsers = { chromium, firefox }
+export const browsers = { chromium, firefox, webkit }
 
 /**
  * What fails gets one more try at the end, alone in a new browser after a pause: a machine that others load is
@@ -162,13 +163,13 @@ class Session {
       this.#browser ??= await this.#started()
       this.name = this.#browser.name
       const provoked = await within(work(this.#browser, results), this.#timeout, title) ?? []
-      const problems = this.#browser.takeProblems()
+      const problems = (await this.#browser.takeProblems())
         .filter(problem => !provoked.some(text => problem.includes(text)))
       if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
       await this.#browser.open('about:blank')
       if (!isSuite) results.push({ title })
     } catch (error) {
-      const problems = this.#browser?.takeProblems() ?? []
+      const problems = await new Promise(resolve => resolve(this.#browser?.takeProblems())).catch(() => []) ?? []
       results.push({ title, error: [relevant(error.stack), ...problems].join('\n') })
     }
     if (results.some(({ error }) => error)) await this.close()

@@ -63,7 +63,7 @@ class Project {
             await elapse(50)
             title = await browser.evaluate('document.title')
           }
-          const problems = browser.takeProblems()
+          const problems = await browser.takeProblems()
           if (title !== expected) throw new Error(`${browser.name}: the page says ${JSON.stringify(title)}. ${problems.join('\n')}`)
           if (problems.length) throw new Error(`${browser.name}: ${problems.join('\n')}`)
           seen.push(browser.name)
