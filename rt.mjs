@@ -4972,6 +4972,7 @@ const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 const stringify = JSON.stringify
 const List = Array
 const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
+const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
 
 /** @param {any} Base @returns {() => any} makes a map or a set */
 function maker(Base) {
@@ -10205,8 +10206,14 @@ async function importAt(url) {
   await loadGraph(url)
   const { made, order } = linkGraph(moduleAt(url))
   try {
-    // Waiting for their turns, those of a cycle would let others pass.
-    for (let i = 0; i < order.length; i++) await bring(order[i])
+    // Waiting for their turns, those of a cycle would let others pass. By an import of all of them JavaScriptCore begins none
+    // before the one that waits, so each is brought by itself.
+    for (let i = 0; i < order.length; i++) {
+      /** @type {Promise<unknown>[]} */
+      const begun = []
+      pick(order[i], blob => append(begun, bring(blob)))
+      await allOf(begun)
+    }
     const namespace = await bring(moduleAt(url).blob)
     // The engine knows them by their addresses. What failed to link would be asked for again.
     pick(made, forget)
@@ -10271,12 +10278,13 @@ const neededBy = ({ url }) => /** @type {Loaded} */ (modules.get(url))
  * other are a component of the graph (Tarjan 1972).
  *
  * @param {Loaded} entry
- * @returns {{ made: string[], order: string[] }} all blobs; and those to evaluate before, each when the one before it has been
+ * @returns {{ made: string[], order: string[][] }} all blobs; and those to evaluate before, each when the one before it has been,
+ *   those of a cycle at once
  */
 function linkGraph(entry) {
   /** @type {string[]} */
   const made = []
-  /** @type {string[]} */
+  /** @type {string[][]} */
   const order = []
   /** @type {Loaded[]} */
   const ended = []
@@ -10312,9 +10320,9 @@ function linkGraph(entry) {
     const component = splice(ended, first)
     if (component.length > 1 || find(module.needs, need => neededBy(need) === module)) {
       hasCycle = true
-      linkCycle(component, made)
+      append(order, linkCycle(component, made))
     } else module.blob = blobOf(module, made)
-    pick(component, ({ blob }) => append(order, blob))
+    pick(component, ({ blob }) => append(order, [blob]))
   }
   return { made, order: hasCycle ? order : [] }
 }
@@ -10345,7 +10353,7 @@ function nameBlob(text, url, made) {
 // read from an object, its cell. Each begins when its functions are there: it fills its cell with getters of what it exports,
 // and waits for its turn. Other modules import it through a facade, a blob that imports all of the cycle.
 
-/** @param {Loaded[]} component in the order of evaluation @param {string[]} made */
+/** @param {Loaded[]} component in the order of evaluation @param {string[]} made @returns {string[]} its members' blobs */
 function linkCycle(component, made) {
   const places = emptyMap()
   /** @type {string[]} */
@@ -10361,13 +10369,16 @@ function linkCycle(component, made) {
     `export const ${our} = preemptify.runtime.cycle(${stringify(urls)})`, urls[0], made)
   /** @type {Cyclic[]} */
   const parts = []
+  /** @type {string[]} */
+  const members = []
   for (let i = 0; i < component.length; i++) {
     const part = cyclic(component[i], i, places, our)
     const prologue = `import { ${our} } from ${stringify(hub)}; ${part.prologue}`
-    parts[i] = { ...part, member: blobOf(component[i], made, prologue, `\n;${our}.done(${i})`) }
+    members[i] = blobOf(component[i], made, prologue, `\n;${our}.done(${i})`)
+    parts[i] = { ...part, member: members[i] }
   }
   let all = ''
-  pick(parts, ({ member }) => { all += `import ${stringify(member)}; ` })
+  pick(members, member => { all += `import ${stringify(member)}; ` })
   const facadeOf = (/** @type {number} */ i) => {
     const module = component[i]
     const { member, own, passed } = parts[i]
@@ -10379,6 +10390,7 @@ function linkCycle(component, made) {
     return module.blob = nameBlob(text, module.url, made)
   }
   for (let i = 0; i < component.length; i++) facadeOf(i)
+  return members
 }
 
 /**
