@@ -1752,9 +1752,12 @@ class Store {
 
 /** @param {number} bytes @returns {SharedArrayBuffer} */
 function sharedMemory(bytes) {
-  if (typeof SharedArrayBuffer === 'undefined' || globalThis.crossOriginIsolated === false) {
+  if (globalThis.crossOriginIsolated === false) {
     throw new TypeError('shared must be false here: SharedArrayBuffer needs a cross-origin isolated page; ' +
       'serve it with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp')
+  }
+  if (typeof SharedArrayBuffer === 'undefined') {
+    throw new TypeError('shared must be false here: this engine has no SharedArrayBuffer')
   }
   return new SharedArrayBuffer(bytes)
 }
@@ -1821,7 +1824,7 @@ export class Latest {
    * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
    * @param {SharedOptions} [options]
    * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
-   *   isolated
+   *   isolated, and in some builds of WebKit
    * @throws {RangeError} when `initial` takes more than `bytes`
    */
   constructor(initial, options = {}) {
@@ -1890,7 +1893,7 @@ export class Ring {
    * @param {number | SharedArrayBuffer} n how many values it holds, an integer >= 1
    * @param {SharedOptions} [options]
    * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
-   *   isolated
+   *   isolated, and in some builds of WebKit
    * @throws {RangeError} when `n` is out of range
    */
   constructor(n, options = {}) {

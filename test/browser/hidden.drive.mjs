@@ -18,6 +18,7 @@ export default {
     const demand = (condition, what, seen) => {
       if (!condition) throw new Error(`${what}: ${JSON.stringify(seen)}`)
     }
+    if (!browser.hide) return
     await browser.open(`${server.isolated}/test/browser/hidden.html`)
     await until(browser, 'snapshot().points > 0')
 

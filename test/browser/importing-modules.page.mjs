@@ -1,5 +1,5 @@
 import { preemptify, Scheduler, rt } from '../../rt.mjs'
-import { equal, ok, rejection, test } from './page.mjs'
+import { equal, inWebKit, ok, rejection, test } from './page.mjs'
 
 const base = new URL('../fixtures/import/', import.meta.url).href
 const load = name => preemptify.import(name, { base })
@@ -88,7 +88,9 @@ test('errors name the module, and are tried again', async () => {
   ok(!unlinked.message.includes('blob:'), unlinked.message)
   const thrown = await rejection(load('./throws.mjs'))
   equal(thrown.message, 'thrown by a module')
-  equal(await rejection(load('./throws.mjs')) === thrown, true)
+  // WebKit forgets what a module threw, of plain imports too.
+  if (inWebKit) equal(Object.keys(await load('./throws.mjs')), ['fail'])
+  else equal(await rejection(load('./throws.mjs')) === thrown, true)
   equal((await rejection(load('./broken.mjs'))).name, 'SyntaxError')
 
   const { fetch } = globalThis

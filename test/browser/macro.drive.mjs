@@ -86,6 +86,7 @@ const typing = async ({ browser, server }) => {
 }
 
 const hidden = async ({ browser, server }) => {
+  if (!browser.hide) return
   await open(browser, `${server.isolated}/${page}`)
   await browser.evaluate(all, 'edf', 2)
   await elapse(1000)

@@ -94,7 +94,7 @@ async function middle(selector) {
  * @returns {Promise<any>} the answer
  */
 export async function until(browser, script, ...args) {
-  const end = performance.now() + 60_000
+  const end = performance.now() + 120_000
   for (;;) {
     const answer = await browser.evaluate(script, ...args)
     if (answer) return answer

@@ -6,6 +6,9 @@ const parameters = new URL(globalThis.location?.href ?? import.meta.url).searchP
 export const modules = (parameters.get('modules') ?? '').split(',').filter(Boolean)
   .map(name => new URL(`../../${name}`, import.meta.url).href)
 
+/** Whether it runs in WebKit, which lacks what the tests then say. */
+export const inWebKit = /AppleWebKit/.test(navigator.userAgent) && !/Chrome/.test(navigator.userAgent)
+
 /** Whether the suite runs in a worker. */
 export const inWorker = typeof globalThis.document === 'undefined'
 

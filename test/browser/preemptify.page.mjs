@@ -2,7 +2,7 @@ import { same, show } from '../../examples/preemptify/values.mjs'
 import { budget, preemptify, rt } from '../../rt.mjs'
 import { corpus } from '../corpus/index.mjs'
 import { drive, driveAsync, preemptible } from '../support/drive.mjs'
-import { equal, inWorker, ok, rejection, test } from './page.mjs'
+import { equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
 
 /** What is thrown, when `run` throws. */
 function thrown(run) {
@@ -170,7 +170,9 @@ test('a stack trace shows the function, and the text under a name of its own', (
       if (i === 2) throw new Error('stopped')
     }
   }
-  const { stack } = thrown(() => drive(preemptify(distinctlyNamed)(5)))
+  const { stack, line } = thrown(() => drive(preemptify(distinctlyNamed)(5)))
+  // WebKit names neither generators nor texts that were evaluated, but has the line.
+  if (inWebKit) return equal(line, 3)
   const frame = stack.split('\n').find(line => line.includes('preemptify/'))
   ok(/distinctlyNamed.*preemptify\/\d+\/distinctlyNamed\.js/.test(frame ?? ''), stack)
 })
@@ -188,12 +190,12 @@ test('lines of a stack trace are the lines of the function', () => {
   const text = Function.prototype.toString.call(throws)
   equal(source.split('\n').length, text.split('\n').length)
   const error = thrown(() => drive(preemptify(throws)(5)))
-  equal(lineOf(error, /preemptify\/\d+\/throws\.js:(\d+)/), 6)
+  equal(inWebKit ? error.line : lineOf(error, /preemptify\/\d+\/throws\.js:(\d+)/), 6)
 })
 
 // ----------------------------------------------------------------------------------------------------- depth
 
-/** How deep `fn` can call itself, within a tenth. */
+/** How deep `fn` can call itself, within a tenth. WebKit's strict functions call their last one for ever: deep enough. */
 function deepest(fn) {
   let low = 1
   let high = 2
@@ -207,7 +209,7 @@ function deepest(fn) {
       return false
     }
   }
-  while (fits(high)) [low, high] = [high, high * 2]
+  while (high < 2 ** 18 && fits(high)) [low, high] = [high, high * 2]
   while (high - low > low / 10) {
     const middle = (low + high) >>> 1
     if (fits(middle)) low = middle
@@ -243,7 +245,7 @@ for (const [title, fn] of Object.entries(recursions)) {
     }
     // Deeper than from the stack that is left where a job is resumed.
     equal(await rt.spawn(preemptify(fn), { budget: 1 }, 2 * depth), 2 * depth)
-  }, { timeout: 30_000 })
+  })
 }
 
 test('mutual recursion as deep as the functions\' own', async () => {
@@ -254,7 +256,7 @@ test('mutual recursion as deep as the functions\' own', async () => {
   calls.isEven = preemptify(isEven, { calls })
   calls.isOdd = preemptify(isOdd, { calls })
   equal(await rt.spawn(calls.isEven, undefined, depth), true)
-}, { timeout: 30_000 })
+})
 
 // ----------------------------------------------------------------------------------- corpus, async functions
 
@@ -298,8 +300,11 @@ test('async functions wait for what the platform gives', async () => {
     return (await (await fetch(url)).arrayBuffer()).byteLength
   }
   const url = new URL('../../rt.mjs', import.meta.url).href
-  // Chromium and Firefox iterate over streams; others may not yet.
-  ok(Symbol.asyncIterator in ReadableStream.prototype)
+  if (!(Symbol.asyncIterator in ReadableStream.prototype)) {
+    equal(inWebKit, true)
+    equal((await rejection(rt.spawn(preemptify(read), undefined, url))).name, 'TypeError')
+    return
+  }
   equal(await rt.spawn(preemptify(read), undefined, url), await readPlainly(url))
 })
 

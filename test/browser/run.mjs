@@ -23,8 +23,8 @@ import { serveTests } from './results.mjs'
  * @property {(selector: string) => Promise<void>} click the middle of an element, as if by a user
  * @property {(width: number, height: number) => Promise<void>} resize the page; 500 is Firefox's least width
  * @property {(file: string) => Promise<void>} screenshot what is seen of the page, as PNG
- * @property {() => Promise<void>} hide the page behind another tab
- * @property {() => Promise<void>} show it again
+ * @property {undefined | (() => Promise<void>)} hide the page behind another tab; not in WebKit
+ * @property {undefined | (() => Promise<void>)} show it again
  * @property {() => string[] | Promise<string[]>} takeProblems errors on the console and uncaught ones since the last
  *   call; those that nobody catches in a worker are not among them in Firefox, and nothing of workers in WebKit
  * @property {() => Promise<void>} close
@@ -47,7 +47,7 @@ export const browsers = { chromium, firefox, webkit }
  * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number, flaky: number }>}
  */
 export async function runBrowsers({
-  wanted = () => true, required = false, timeout = 180_000, pause = 5000, engines = browsers,
+  wanted = () => true, required = false, timeout = 300_000, pause = 5000, engines = browsers,
   found = findBrowser, directory = here
 } = {}) {
   const files = readdirSync(directory).filter(name => /\.(?:page|drive)\.mjs$/.test(name)).sort()

@@ -1,4 +1,5 @@
 import { createServer } from 'node:net'
+import { until } from './page-control.mjs'
 import { findBrowser, launch, within } from './process.mjs'
 import { webDriver } from './webdriver.mjs'
 
@@ -63,15 +64,22 @@ export async function webkit({ path = findBrowser('webkit'), patience = 90_000 }
 
     // What pages say on their consoles is told to nobody outside: problems.js keeps it in the page.
     const collect = () => driver.evaluate('globalThis.takeProblems?.() ?? []')
+    const isThere = () => !globalThis.isLeft && document.readyState === 'complete'
     let earlier = []
     return {
       ...driver,
+      // MiniBrowser does not show the tabs that a driver opens, so none hides another.
+      hide: undefined,
+      show: undefined,
       kind: 'webkit',
       pid: browser.child.pid,
       name: `WebKitGTK ${capabilities.browserVersion.replace(/\.\d+$/, '')}`,
       async open(url) {
         earlier.push(...await collect())
+        await driver.evaluate('globalThis.isLeft = true')
         await driver.open(url)
+        // It may say so too early.
+        await until(driver, isThere)
       },
       async takeProblems() {
         const taken = [...earlier, ...await collect()]
