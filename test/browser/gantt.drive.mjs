@@ -24,7 +24,7 @@ async function open(browser, server, culprit, more = '') {
 async function typedLate(browser, server, culprit, more = '') {
   await open(browser, server, culprit, more)
   await browser.click('#field')
-  for (let i = 0; i < 60; i++) {
+  for (let i = 0; i < 150; i++) {
     await browser.press('a')
     await elapse(40 + 7 * (i % 9))
     // To ask at each key would be to wait for the save, and to press the next one always behind it.
@@ -94,7 +94,7 @@ const tests = {
     })
     await browser.click('#devtools')
     await browser.click('#field')
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 150; i++) {
       await browser.press('a')
       await elapse(40 + 7 * (i % 9))
       if (i % 5 < 4) continue // as above

@@ -32,6 +32,8 @@ import { serveTests } from './results.mjs'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = join(here, '..', '..')
+/** Tests that say something of time, which others would take. */
+const measuring = /^(?:gantt|hidden|load|macro)\./
 
 /** How each browser is started. */
 export const browsers = { chromium, firefox, webkit }
@@ -55,37 +57,47 @@ export async function runBrowsers({
   const total = { files: files.length, passed: 0, failed: 0, skipped: 0, flaky: 0 }
   if (!files.length) return total
 
+  const isThere = kind => {
+    if (found(kind)) return true
+    const result = required ? 'FAIL' : 'skip'
+    console.log(`${result} ${kind} was not found, so these did not run in it: ${files.join(', ')}`)
+    total[required ? 'failed' : 'skipped'] += files.length
+  }
+  const runs = Object.keys(engines).filter(isThere).flatMap(kind => files.map(file => ({ kind, file })))
   const server = await serveTests()
   const again = []
-  try {
-    for (const kind in engines) {
-      if (!found(kind)) {
-        const result = required ? 'FAIL' : 'skip'
-        console.log(`${result} ${kind} was not found, so these did not run in it: ${files.join(', ')}`)
-        total[required ? 'failed' : 'skipped'] += files.length
-        continue
+  const lane = async queue => {
+    let session
+    while (queue.length) {
+      const { kind, file } = queue.shift()
+      if (session?.kind !== kind) {
+        await session?.close()
+        session = new Session(kind, engines[kind], timeout, pause)
       }
-      const session = new Session(kind, engines[kind], timeout, pause)
-      for (const file of files) {
-        const begin = performance.now()
-        let passed = 0
-        const failures = []
-        for (const attempt of await attempts(join(directory, file), server, timeout)) {
-          const results = await session.run(attempt)
-          const errors = results.filter(({ error }) => error)
-          if (errors.length) again.push({ kind, file, attempt })
-          else passed += results.length
-          failures.push(...errors)
-        }
-        total.passed += passed
-        if (!passed && !failures.length) {
-          failures.push({ title: file, error: 'no test ran' })
-          total.failed++
-        }
-        print(failures.length ? 'once' : 'ok  ', `${file}, ${session.name}`, passed, failures, begin)
+      const begin = performance.now()
+      let passed = 0
+      const failures = []
+      for (const attempt of await attempts(join(directory, file), server, timeout)) {
+        const results = await session.run(attempt)
+        const errors = results.filter(({ error }) => error)
+        if (errors.length) again.push({ kind, file, attempt })
+        else passed += results.length
+        failures.push(...errors)
       }
-      await session.close()
+      total.passed += passed
+      if (!passed && !failures.length) {
+        failures.push({ title: file, error: 'no test ran' })
+        total.failed++
+      }
+      print(failures.length ? 'once' : 'ok  ', `${file}, ${session.name}`, passed, failures, begin)
     }
+    await session?.close()
+  }
+  try {
+    // Two at a time, for the machine's two cores; one, where time is measured.
+    const quick = runs.filter(({ file }) => !measuring.test(file))
+    await Promise.all([lane(quick), lane(quick)])
+    await lane(runs.filter(({ file }) => measuring.test(file)))
     for (const { kind, file, attempt } of again) {
       await elapse(pause)
       const begin = performance.now()
@@ -147,9 +159,11 @@ class Session {
   #pause
   /** @type {Browser | undefined} */
   #browser
+  kind
   name
 
   constructor(kind, start, timeout, pause) {
+    this.kind = kind
     this.name = kind
     this.#start = start
     this.#timeout = timeout
