@@ -11,15 +11,17 @@
  * @module alarms
  */
 
-import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
+import { AdmissionError, Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
+
+export { AdmissionError }
 
 const { Fifo, Sleep, Waitable, check, here, parameters: TASK } = seam
 const {
   among, callable, duration, elsewhere, finite, flag, interval, notNegative, number, options: checked, text, wrongType
 } = check
 
-/** @import { ArgumentsOf, Awaitable, Checked, CriticalSection, Job, JobOptions, Policy, ResultOf, Taking, TaskOptions, TaskParameters,
- *   Work, Yieldable } from './rt.mjs' */
+/** @import { ArgumentsOf, Awaitable, Checked, CriticalSection, Job, JobOptions, Policy, ResultOf, Sums, Taking, TaskOptions,
+ *   TaskParameters, Work, Yieldable } from './rt.mjs' */
 
 /** What was waited for did not come in time. */
 export class TimeoutError extends Error {
@@ -1595,31 +1597,6 @@ export class IoReservation extends Reserved {
 }
 
 // -------------------------------------------------------------------------------------------- 6 admission
-
-/**
- * What is asked of the processor, and what there is.
- *
- * @typedef {object} Sums
- * @property {number} utilization the sum of capacity / period, utilization, and wcet / period
- * @property {number} demand what is compared with the bound: the same, with what jitter and early deadlines cost
- * @property {number} bound
- * @property {number} share of the processor
- * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit`
- */
-
-/** The processor has not that much left. */
-export class AdmissionError extends Error {
-  /** @param {string} message @param {Sums} sums */
-  constructor(message, sums) {
-    super(message)
-    this.name = 'AdmissionError'
-    this.sums = sums
-    this.utilization = sums.utilization
-    this.demand = sums.demand
-    this.bound = sums.bound
-    this.share = sums.share
-  }
-}
 
 /**
  * What is asked for. `isBursty`: it may come at the end of a period and again at the start of the next.

@@ -581,6 +581,31 @@ export class DeadlockError extends Error {
   }
 }
 
+/**
+ * What is asked of the processor, and what there is.
+ *
+ * @typedef {object} Sums
+ * @property {number} utilization the sum of capacity / period, utilization, and wcet / period
+ * @property {number} demand what is compared with the bound: the same, with what jitter and early deadlines cost
+ * @property {number} bound
+ * @property {number} share of the processor
+ * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit` of alarms.mjs
+ */
+
+/** The processor has not that much left. */
+export class AdmissionError extends Error {
+  /** @param {string} message @param {Sums} sums */
+  constructor(message, sums) {
+    super(message)
+    this.name = 'AdmissionError'
+    this.sums = sums
+    this.utilization = sums.utilization
+    this.demand = sums.demand
+    this.bound = sums.bound
+    this.share = sums.share
+  }
+}
+
 /** @param {any} value */
 function describe(value) {
   if (typeof value === 'string') return JSON.stringify(value)
@@ -732,7 +757,7 @@ function reservationHookOf(value) {
 
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
-  number, notNegative, finite, duration, interval, callable, flag, text, among, elsewhere, unchecked, signal: abortSignal,
+  number, positive, notNegative, finite, duration, interval, callable, flag, text, among, elsewhere, unchecked, signal: abortSignal,
   scheduler: (/** @type {string} */ _, /** @type {Scheduler} */ scheduler) => here({ scheduler }), sections: sectionsOf,
   options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator
 })
@@ -1299,7 +1324,8 @@ export class Job {
   }
   /** 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; 'done', 'failed' or 'cancelled' in the end. */
   get state() {
-    const { state, dispatcher } = this.#activation
+    const { state, dispatcher, work } = this.#activation
+    if (work instanceof Elsewhere && state < DONE) return work.state
     if (dispatcher.running === this.#activation) return dispatcher.inRound ? 'running' : 'ready'
     return isOut(this.#activation) ? 'depleted' : STATES[state]
   }
@@ -2839,6 +2865,8 @@ class Dispatcher extends Accounts {
       const run = typeof work === 'function' ? work : callable('work.run', work.run)
       refuseAsyncGenerator('work', run, work)
       leaf = UNSTARTED
+    } else if (work instanceof Elsewhere) {
+      leaf = null
     } else if (isIterator(work) && !isJob(work)) {
       if (work[driven] === true) throw new TypeError('work is driven by another job already')
       leaf = work
@@ -2879,7 +2907,9 @@ class Dispatcher extends Accounts {
       this.finish(a, CANCELLED, signal.reason)
       return a.job
     }
-    if (a.release <= now) {
+    if (a.work instanceof Elsewhere) {
+      a.work.begin(a)
+    } else if (a.release <= now) {
       this.#arrive(a)
     } else {
       extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
@@ -3059,7 +3089,7 @@ class Dispatcher extends Accounts {
   /** @param {Activation} a @param {number} deadline */
   setDeadline(a, deadline) {
     this.rekey(a, 'deadline', deadline)
-    if (a.state === PENDING || a.state >= DONE) return
+    if (a.state === PENDING || a.state >= DONE || a.work instanceof Elsewhere) return
     if (a.miss !== null) this.timeline.remove(a.miss)
     a.miss = null
     if (!a.missed && deadline < Infinity) this.#expectMiss(a)
@@ -3091,6 +3121,7 @@ class Dispatcher extends Accounts {
     a[key] = value
     if (a.extras.rank !== null) a.extras.rank = null
     if (a.extras.background !== null) a.extras.background = null
+    if (a.work instanceof Elsewhere) a.work.change(key, value)
     if (!isPending) return this.#place(a, this.standingOf(a))
     // The level has changed, by which resources compute their ceilings.
     const uses = a.extras.uses ?? []
@@ -3181,7 +3212,9 @@ class Dispatcher extends Accounts {
     extras.reason = reason
     this.read()
     if (this.current !== a) this.#leaveReservation(a)
-    if (a.started === undefined) {
+    if (a.work instanceof Elsewhere) {
+      a.work.cancel(reason)
+    } else if (a.started === undefined) {
       this.#waiters?.delete(a.job)
       a.waiting?.leave(a)
       this.finish(a, CANCELLED, reason)
@@ -4051,6 +4084,51 @@ class Sleep extends Waitable {
   }
 }
 
+/** What runs elsewhere, of which there is a job here: it waits, for nothing here, until it is told that it has ended. */
+class Elsewhere extends HeapNode {
+  /** @type {Activation | null} */
+  #activation = null
+  /** Of the job, until it has ended. @type {typeof STATES[number] | 'running' | 'depleted'} */
+  state = 'ready'
+
+  /**
+   * @param {(reason: unknown) => void} cancel called when the job has been cancelled
+   * @param {(key: string, value: number) => void} change called when its deadline or priority has been set
+   */
+  constructor(cancel, change) {
+    super()
+    this.cancel = cancel
+    this.change = change
+  }
+  /** @returns {Activation} */
+  get activation() { return /** @type {Activation} */ (this.#activation) }
+  get job() { return this.activation.job }
+
+  /** @param {Activation} a */
+  begin(a) {
+    this.#activation = a
+    a.state = WAITING
+    if (a.dispatcher.observers === null) return
+    a.dispatcher.emit('release', a)
+    a.dispatcher.emit('block', a, { on: null })
+  }
+  /** @param {'onMiss' | 'onOverrun'} event */
+  tell(event) {
+    const { dispatcher, parameters, job, missed } = this.activation
+    if (event === 'onOverrun') dispatcher.call(event, parameters.onOverrun, job)
+    else if (!missed) dispatcher.miss(this.activation, null)
+  }
+  /** @param {Elsewhere['state']} state @param {unknown} outcome @param {boolean} [isTold] whether it knew of its cancellation */
+  end(state, outcome, isTold = false) {
+    const a = this.#activation
+    if (a === null || a.state >= DONE) return
+    const isCancelled = a.extras.reason !== NOT_CANCELLED
+    if (isCancelled) a.extras.delivered = isTold
+    a.dispatcher.read()
+    a.dispatcher.finish(a, STATES.indexOf(/** @type {any} */ (state)), isCancelled && state === 'cancelled' ? a.extras.reason : outcome)
+  }
+}
+
 /** First in, first out, at a cost independent of how many there are. @template T */
 class Fifo {
   /** @type {any[]} */
@@ -4085,6 +4163,7 @@ class Fifo {
  * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook, ReservationHook)
  * - `Waitable` the base class of what jobs may wait for, and its protocol; `asCall` the property of those that are calls;
  *   `Sleep` waits for a time
+ * - `Elsewhere` what runs elsewhere, spawned like other work
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue; `Fifo` a plain one
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
@@ -4115,6 +4194,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   asCall,
   Waitable,
   Sleep,
+  Elsewhere,
   Queue,
   Heap,
   Fifo,
