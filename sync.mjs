@@ -8,13 +8,14 @@
  * @module sync
  */
 
-import { DeadlockError, Task, budget, seam } from './rt.mjs'
+import { AdmissionError, DeadlineError, DeadlockError, Job, Task, budget, edf, fp, rm, schedulable, seam } from './rt.mjs'
 
-export { DeadlockError }
+export { AdmissionError, DeadlockError }
 
 const { Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, preemptible } = seam
 
-/** @import { Awaitable, Checked, Job, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
+/** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Scheduler, Taking, TaskOptions, TaskParameters,
+ *   TraceRecord, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof seam.Queue>} Queue */
 
@@ -2133,7 +2134,7 @@ class Transport {
     return typeof readyState === 'number' ? readyState : ['connecting', 'open', 'closing', 'closed'].indexOf(readyState)
   }
 
-  /** @param {Link | Session} link */
+  /** @param {{ receive(message: any): unknown, gone(why: string, reason?: unknown): unknown, open(): unknown, closeUnreadable(): unknown }} link */
   listen(link) {
     const { endpoint, isEventTarget } = this
     const gone = (/** @type {string} */ why) => link.gone(why)
@@ -3273,3 +3274,762 @@ export function connect(endpoint, name, options = {}) {
   const wire = (links.get(lasting) ?? new Link(lasting)).connect(name)
   return wire.channel ??= new ExternalChannel(/** @type {any} */ (wire))
 }
+
+// ------------------------------------------------------------------------------------------- 10 workers
+
+// -------------------------------------------------------------------------------------- 10a placement
+
+/** @typedef {{ name?: string, wcet: number, period: number, deadline: number, priority: number }} Promised */
+
+/**
+ * Time of a processor that is promised, once in every period: to one job after the other.
+ *
+ * @typedef {Promised & { core: Core, isBusy: boolean, isPast: boolean, until: number }} Slot `isBusy`: a job has it;
+ *   `isPast`: since its job ended there was a time without any promised job; `until`: when its period is over
+ */
+
+const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
+/** @param {Iterable<Promised>} tasks */
+const usedBy = tasks => Array.from(tasks).reduce((sum, { wcet, period }) => sum + wcet / period, 0)
+/** @param {number} part of a processor */
+const percent = part => `${Math.round(part * 1e4) / 100} %`
+
+/**
+ * A processor, by what is promised of it. The jobs of one busy period all have slots that passed the test together, and no two
+ * jobs of a slot are closer than its period: so they are what was tested. A slot is taken anew, or given up, only after that.
+ */
+class Core {
+  /** @type {Slot[]} */
+  slots = []
+
+  /** @param {Policy} policy @param {number} share that may be promised */
+  constructor(policy, share) {
+    this.policy = policy
+    this.share = share
+  }
+
+  /** @param {Promised} task @param {Slot[]} slots beside which @returns {Slot | null} a new one */
+  promise(task, slots) {
+    const { policy, share } = this
+    const set = [...slots, task]
+    if (usedBy(set) > share * (1 + 1e-9)) return null
+    const scaled = set.map(({ wcet, period, deadline, priority }) => ({ wcet: wcet / share, period, deadline, priority }))
+    if (!schedulable(scaled, { policy }).schedulable) return null
+    const slot = { ...task, core: this, isBusy: false, isPast: true, until: 0 }
+    this.slots = [...slots, slot]
+    return slot
+  }
+
+  /** @param {Slot} slot @param {number} time @returns {number} when its next job may be released */
+  take(slot, time) {
+    const release = slot.isPast ? time : Math.max(time, slot.until)
+    Object.assign(slot, { isBusy: true, isPast: false, until: release + slot.period })
+    return release
+  }
+
+  /** @param {Slot} slot whose job has ended @param {number} time */
+  leave(slot, time) {
+    slot.isBusy = false
+    if (this.slots.some(({ isBusy }) => isBusy)) return
+    this.slots = this.slots.filter(({ until, period }) => until + period > time) // for others nobody has come
+    for (const one of this.slots) one.isPast = true
+  }
+}
+
+/**
+ * First fit: the first core on which all will meet their deadlines.
+ *
+ * @param {Core[]} cores @param {Promised} task @param {number} time
+ * @returns {Slot}
+ * @throws {AdmissionError}
+ */
+function firstFit(cores, task, time) {
+  const free = cores.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
+  if (free !== undefined) return free
+  for (const mayWait of [false, true]) {
+    for (const core of cores) {
+      const kept = mayWait ? core.slots.filter(({ isPast, until }) => !isPast || until > time) : core.slots
+      const slot = mayWait && kept.length === core.slots.length ? null : core.promise(task, kept)
+      if (slot !== null) return slot
+    }
+  }
+  const [{ policy, share }] = cores
+  const sums = cores.map(({ slots }) => usedBy(slots))
+  const utilization = task.wcet / task.period
+  throw new AdmissionError(`${task.name ?? 'a task'} asks for ${percent(utilization)}, for which no worker has time beside ` +
+    `${sums.map(percent).join(', ')} (schedulable, ${policy.name}, share ${share})`,
+  Object.freeze({ utilization, demand: Math.min(...sums) + utilization, bound: share, share, test: 'schedulable' }))
+}
+
+// -------------------------------------------------------------------------------------- 10b in a worker
+
+/**
+ * What is said to a worker, as arrays that begin with WORK:
+ *
+ *   begin    where the works are, settings
+ *   start    number, name, options, arguments of a job
+ *   cancel   number, [reason]
+ *   change   number, 'deadline' or 'priority', value
+ *   observe  whether to
+ *
+ * and by it, with times on the clock of who spawns:
+ *
+ *   broken   why there are no works
+ *   hear     number, 'onMiss' or 'onOverrun'
+ *   ended    number, state, whether it knew of its cancellation, outcome, whether missed, times
+ *   status   of each job that has changed: number, state, times; statistics; records
+ */
+const WORK = 'rt.mjs work'
+/** At such an address of this module a worker begins. */
+const ENTRY = '#worker'
+/** ms between two reports of a worker. */
+const REPORT = 20
+
+const POLICIES = /** @type {Record<string, Policy>} */ ({ edf, fp, rm })
+/** Errors that stay what they are. @type {Record<string, any>} */
+const THROWN = { ...ERRORS, AdmissionError, ChannelError, DeadlineError, DeadlockError, OwnershipError }
+const COUNTS = ['started', 'finished', 'cost', 'preemptions']
+const SHOWN = ['id', 'name', 'release', 'absoluteDeadline', 'deadline', 'priority', 'period', 'missed', ...COUNTS]
+const TIMES = new Set(['release', 'absoluteDeadline', 'started', 'finished', 'time', 'start', 'due'])
+
+/** @param {any} error @param {number} [depth] of causes @returns {any[]} what can be cloned of it */
+function portable(error, depth = 4) {
+  if (!(error instanceof Error)) return [error]
+  const { name, message, stack, cause } = error
+  const more = Object.entries(error).filter(([, value]) => Object(value) !== value)
+  const kind = error instanceof DOMException ? 'DOMException' : name
+  return [message, kind, { name, stack }, more, cause === undefined || depth === 0 ? null : portable(cause, depth - 1)]
+}
+
+/** @param {any[]} sent by `portable` @returns {any} */
+function restored([message, kind, own, more, cause]) {
+  if (kind === undefined) return message
+  const error = kind === 'DOMException' ? new DOMException(message, own.name) : new Error(message)
+  if (Object.hasOwn(THROWN, kind)) Object.setPrototypeOf(error, THROWN[kind].prototype)
+  if (cause !== null) own.cause = restored(cause)
+  for (const [key, value] of [...Object.entries(own), ...more]) {
+    if (/** @type {any} */ (error)[key] !== value) Object.defineProperty(error, key, { value, writable: true, configurable: true })
+  }
+  return error
+}
+
+/**
+ * Has `act` transfer what it is told to, or what pays. Some buffers cannot be, as that of a WebAssembly.Memory.
+ *
+ * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => void} act
+ */
+function transferring(values, given, act) {
+  const chosen = given ?? [...new Set(values.flatMap(transferablesIn))]
+  try {
+    act(chosen)
+  } catch (error) {
+    if (given !== undefined || chosen.length === 0) throw error
+    act(NONE)
+  }
+}
+
+/** Hears what is said. @param {Transport} transport @param {(message: any[]) => void} heed @param {(why: string, error?: unknown) => void} gone */
+function hear(transport, heed, gone) {
+  const receive = (/** @type {any} */ message) => {
+    if (Array.isArray(message) && message[0] === WORK) seam.event(() => heed(message.slice(1)))
+  }
+  transport.listen({ receive, gone, open() {}, closeUnreadable: () => gone('a message could not be read') })
+  return connect(transport.endpoint, WORK) // by which the end of either side is known
+}
+
+/**
+ * A worker's side: runs what it is told to.
+ *
+ * @param {(source: any) => any} load the works @param {any} endpoint @param {Scheduler} scheduler
+ */
+function labour(load, endpoint, scheduler) {
+  const transport = new Transport(endpoint)
+  /** @type {Map<number, { job: Job, isTold: boolean, state: string, cost: number }>} */
+  const jobs = new Map()
+  /** @type {any} */
+  let works = null
+  /** What is said before they are there. @type {any[][]} */
+  const early = []
+  /** ms that this clock is ahead. */
+  let ahead = 0
+  /** @type {any[]} */
+  let records = []
+  let stopObserving = () => {}
+  let isReporting = false
+
+  const say = (/** @type {any[]} */ message, /** @type {any[]} */ transfer = NONE) => transport.post([WORK, ...message], transfer)
+  /** @param {any} from @param {string[]} [keys] @returns {any} */
+  const copied = (from, keys = Object.keys(from)) =>
+    Object.fromEntries(keys.map(key => [key, TIMES.has(key) ? from[key] - ahead : shown(from[key])]))
+  const shown = (/** @type {any} */ value) => value instanceof Job ? copied(value, SHOWN)
+    : Object(value) === value ? String(value.name ?? platformKindOf(value)) : value
+
+  function report() {
+    isReporting = false
+    const changed = []
+    for (const [id, entry] of jobs) {
+      const { state, cost } = entry.job
+      if (state === entry.state && cost === entry.cost) continue
+      // Between rounds nobody runs.
+      changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
+      Object.assign(entry, { state, cost })
+    }
+    say(['status', changed, scheduler.stats(), records])
+    records = []
+    if (jobs.size > 0) reportSoon()
+  }
+  function reportSoon() {
+    if (!isReporting) scheduler.host.after(REPORT, report, { ref: false })
+    isReporting = true
+  }
+
+  /** @param {number} id @param {Waitable} end */
+  function ended(id, { isFulfilled, outcome }) {
+    const { job, isTold } = /** @type {any} */ (jobs.get(id))
+    jobs.delete(id)
+    const how = [isTold, isFulfilled ? outcome : portable(outcome), job.missed, copied(job, COUNTS)]
+    try {
+      transferring(isFulfilled ? [outcome] : NONE, undefined, transfer => say(['ended', id, job.state, ...how], transfer))
+    } catch (error) {
+      how[1] = portable(error)
+      say(['ended', id, 'failed', ...how])
+    }
+  }
+
+  /** @type {Record<string, (...rest: any[]) => void>} */
+  const heeds = {
+    async begin({ origin, settings, ...source }) {
+      ahead = origin - performance.timeOrigin
+      try {
+        scheduler.configure({ ...settings, policy: POLICIES[settings.policy] })
+        works = await load(source)
+        for (const message of early) heed(message)
+      } catch (error) {
+        say(['broken', portable(error)])
+      }
+    },
+    start(id, name, options, args) {
+      const work = Object.hasOwn(works, name) ? works[name] : undefined
+      const telling = (/** @type {string} */ event) => (/** @type {Job} */ job) => {
+        work[event]?.(job)
+        if (jobs.has(id)) say(['hear', id, event])
+      }
+      try {
+        if (work === undefined) throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
+        const job = scheduler.spawn(work, {
+          name, ...options, release: options.release + ahead, onMiss: telling('onMiss'), onOverrun: telling('onOverrun')
+        }, ...args)
+        jobs.set(id, { job, isTold: false, state: '', cost: 0 })
+        const end = /** @type {Waitable} */ (Waitable.of(job))
+        const woken = () => ended(id, end)
+        if (end.enlist({ job: null, woken })) woken()
+      } catch (error) {
+        say(['ended', id, 'failed', false, portable(error), false, {}])
+      }
+      reportSoon()
+    },
+    cancel(id, ...reason) {
+      const entry = jobs.get(id)
+      if (entry?.job.cancel(...reason)) entry.isTold = true
+    },
+    change(id, key, value) {
+      const entry = jobs.get(id)
+      if (entry) Object.assign(entry.job, { [key]: value })
+    },
+    observe(isWanted) {
+      stopObserving()
+      stopObserving = !isWanted ? () => {} : scheduler.observe(record => {
+        records.push(copied(record))
+        reportSoon()
+      })
+    }
+  }
+  /** @param {any[]} message */
+  function heed(message) {
+    const [kind, ...rest] = message
+    if (works === null && kind !== 'begin') early.push(message)
+    else heeds[kind](...rest)
+  }
+  hear(transport, heed, () => {})
+}
+
+// ---------------------------------------------------------------------------------- 10c who has them work
+
+/** Jobs are held here while those before them keep a worker busy for so many ms, but for the fewest, or are too many. */
+const BUSY = 5
+const FEWEST = 2
+const MOST = 64
+
+/**
+ * A job in a worker. `given`: options that go there; `restarts`: how often it may still be started again; `isKept`: the
+ * arguments are ours
+ *
+ * @typedef {InstanceType<typeof seam.Elsewhere> & { id: number, name: string, given: any, args: any[], transfer: any[] | undefined,
+ *   restarts: number, isKept: boolean, isCancelled: boolean, scheduler: Scheduler, letGo: () => void, site: Site | null,
+ *   promised: Slot | null }} Remote
+ */
+/** @typedef {{ index: number, core: Core, jobs: Map<number, Remote>, transport: Transport | null, stats: any }} Site */
+
+const aShare = check.number('a number > 0 and <= 1', value => value > 0 && value <= 1)
+/** @param {(name: string, value: any) => unknown} check @returns {(name: string, value: any) => unknown} */
+const orFlag = check => (name, value) => typeof value === 'boolean' || check(name, value)
+const PLACING = {
+  size: partyCount,
+  policy: (/** @type {string} */ name, /** @type {any} */ value) => {
+    if (POLICIES[value?.name] !== value) throw check.wrongType(name, 'edf, fp or rm', value)
+  },
+  admit: orFlag(aShare)
+}
+const CREW = {
+  ...PLACING, restart: orFlag(permitCount), limit: partyCount, preemptify: check.flag, ...check.unchecked('slice', 'round', 'budget')
+}
+const SPAWNED = {
+  deadline: check.positive, priority: check.finite, period: check.positive, wcet: check.notNegative, release: check.finite,
+  transfer: array, restart: orFlag(permitCount),
+  ...check.unchecked('scheduler', 'name', 'budget', 'miss', 'onMiss', 'onOverrun', 'signal')
+}
+/** @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too */
+const timesOf = restart => restart === true ? 3 : Number(restart)
+
+/** Node's module of threads. @returns {any} */
+const threads = () => /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
+/** What a worker speaks to its maker by. @returns {any} */
+const threadEnd = () => typeof globalThis.postMessage === 'function' ? globalThis : threads()?.parentPort
+/** @returns {number} */
+const countOfCores = () => globalThis.navigator?.hardwareConcurrency ??
+  /** @type {any} */ (globalThis).process.getBuiltinModule('node:os').availableParallelism()
+
+/** @returns {any} */
+function makeWorker() {
+  const address = new URL(ENTRY, import.meta.url)
+  if (!address.pathname.endsWith('/sync.mjs')) {
+    throw new TypeError('in a bundle, url must be a function that makes a worker, which calls Workers.serve()')
+  }
+  if (globalThis.Worker) return new Worker(address, { type: 'module' })
+  // Node drops what says so from the address of a file.
+  return new (threads().Worker)(new URL(`data:text/javascript,import ${encodeURIComponent(JSON.stringify(address))}`))
+}
+
+/**
+ * @typedef {object} WorkersOptions
+ * @property {number} [size] how many workers; default: as many as there are cores
+ * @property {Policy} [policy] of their schedulers: `edf` (default), `fp` or `rm`
+ * @property {boolean | number} [admit] the share of each worker that may be promised, > 0 and <= 1; default true, which is 1;
+ *   false: nothing is promised, nor refused
+ * @property {boolean | number} [restart] how often a job is started again whose worker has gone; default 0, true is 3
+ * @property {number} [limit] of jobs that have not ended; default 16384
+ * @property {boolean} [preemptify] whether the works are to be preemptified as `preemptify.import` does; default false
+ * @property {number} [slice] ms, of their schedulers
+ * @property {number} [round] ms
+ * @property {number | 'auto'} [budget] points
+ */
+/**
+ * Options of one job in a worker.
+ *
+ * @typedef {Pick<TaskOptions, 'name' | 'deadline' | 'priority' | 'period' | 'wcet' | 'budget' | 'miss' | 'onMiss' | 'onOverrun' |
+ *   'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }} RemoteOptions `scheduler`: where the
+ *   job is known; `transfer`: exactly what of the arguments to transfer; `restart`: instead of that of all
+ */
+
+/**
+ * Workers, each with a scheduler of its own, and jobs that run there: partitioned scheduling, on Web Workers or the threads of
+ * Node.
+ *
+ * ```js
+ * const workers = new Workers(new URL('works.mjs', import.meta.url))
+ * const picture = await workers.spawn('render', { deadline: 100 }, scene)
+ * ```
+ *
+ * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited, cancelled, and moved by
+ * its deadline or priority like others. What it does with its cancellation is waited for. Its times, cost and misses are those
+ * of the worker, known some 20 ms later while it lives. Arguments and results are cloned; buffers of 64 KiB and more, and what
+ * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties.
+ *
+ * A job that declares wcet and period goes to the first worker where it and all like it will meet their deadlines, by what
+ * `schedulable` says; others are not counted. That time is kept until its period is over, for the next job with the same
+ * parameters first, which is not released before. Everything else goes to the worker that will be free for it first, by
+ * what works have cost so far, and waits here while all have enough to do.
+ *
+ * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again; the next job begins with another
+ * worker. Idle workers do not keep Node alive.
+ *
+ * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type: `Workers<typeof import('./works.mjs')>`
+ */
+export class Workers {
+  #options
+  /** @type {Site[]} */
+  #sites
+  /** Jobs that have not ended. @type {Set<Remote>} */
+  #all = new Set()
+  /** Those that no worker has yet. @type {InstanceType<typeof Heap<any>>} */
+  #held
+  /** What works have cost lately, ms. @type {Map<string, number>} */
+  #costs = new Map()
+  /** @type {Set<(record: any) => void>} */
+  #observers = new Set()
+  /** @type {Queue} */
+  #waiters = new Queue()
+  #spawned = 0
+  #isClosed = false
+  #emptied = () => {}
+
+  /**
+   * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory; or a function that
+   *   makes a worker, or another endpoint, at whose other side `Workers.serve` is called: in bundles, and from other origins
+   * @param {WorkersOptions} [options]
+   * @throws {TypeError | RangeError} naming the parameter
+   */
+  constructor(url, options = {}) {
+    const { size = countOfCores(), policy = edf, admit = true, restart = false, limit = 2 ** 14, preemptify = false, ...settings } =
+      check.options(options, CREW)
+    const { document, location, process } = /** @type {any} */ (globalThis)
+    const isMade = typeof url === 'function'
+    const base = document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`
+    const source = { url: isMade ? '' : new URL(url, base).href, preemptify, settings: { ...settings, policy: policy.name } }
+    this.#options = { policy, isAdmitting: admit !== false, restart, limit, source, make: isMade ? url : makeWorker }
+    this.#held = new Heap((a, b) => policy.compare(a.job, b.job) || a.id - b.id)
+    this.#sites = Array.from({ length: size }, (_, index) => (
+      { index, core: new Core(policy, Number(admit)), jobs: new Map(), transport: null, stats: {} }))
+    for (const site of this.#sites) this.#start(site)
+  }
+
+  /**
+   * Releases a job in a worker.
+   *
+   * @template {keyof M & string} K
+   * @param {K} name of the work
+   * @param {RemoteOptions} [options]
+   * @param {ArgumentsOf<M[K]>} args
+   * @returns {Job<ResultOf<M[K]>>}
+   * @throws {AdmissionError} when no worker has time for its wcet and period
+   * @throws {RangeError} when there are as many jobs as may be: wait for `ready()`
+   * @throws {ChannelError} when the workers have been closed
+   * @throws {TypeError | RangeError | DOMException} naming the parameter, or what cannot be cloned
+   */
+  spawn(name, options = {}, ...args) {
+    const { restart: usual, limit, policy } = this.#options
+    const { transfer, restart = usual, scheduler: wanted, ...parameters } = check.options(options, SPAWNED)
+    check.text('name', name)
+    if (this.#isClosed) throw new ChannelError('the workers have been closed')
+    if (this.#all.size >= limit) throw new RangeError(`more than ${limit} jobs have not ended: wait for ready()`)
+    const { signal, onMiss, onOverrun, ...given } = parameters
+    const scheduler = here({ scheduler: wanted })
+    const priority = policy.priority?.({ deadline: Infinity, priority: 0, period: Infinity, ...given }) ?? given.priority
+    /** @type {Remote} */
+    const remote = Object.assign(
+      new seam.Elsewhere(reason => this.#cancel(remote, reason), (key, value) => this.#change(remote, key, value)), {
+        id: ++this.#spawned, name, given, args, transfer, restarts: timesOf(restart), isKept: false, isCancelled: false,
+        scheduler, letGo: seam.hold(scheduler), site: null, promised: null
+      })
+    this.#all.add(remote)
+    try {
+      const release = this.#promise(remote, given.release ?? scheduler.now())
+      const job = /** @type {any} */ (scheduler.spawn(/** @type {any} */ (remote), { name, ...parameters, priority, release }))
+      if (job.state === 'cancelled') this.#finish(remote, 'cancelled', undefined)
+      else this.#place(remote)
+      return job
+    } catch (error) {
+      this.#finish(remote, 'cancelled', error)
+      throw error
+    }
+  }
+
+  /** How many workers there are. */
+  get size() { return this.#sites.length }
+  /** How many jobs have not ended. */
+  get unfinished() { return this.#all.size }
+
+  /**
+   * Waits until another job may be spawned.
+   *
+   * @returns {Awaitable<void>}
+   */
+  ready() {
+    return new Turn({ name: 'workers' }, '.ready()',
+      (turn, job) => this.#all.size < this.#options.limit ? turn.wake() : this.#waiters.push(turn, job))
+  }
+
+  /**
+   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the jobs, which the
+   * works' own are among, and `worker`, its index, in each record.
+   *
+   * @param {(record: TraceRecord & { worker: number }) => void} fn
+   * @returns {() => void} ends it
+   */
+  observe(fn) {
+    const observers = this.#observers
+    const observer = (/** @type {any} */ record) => fn(record)
+    const tell = () => { for (const site of this.#sites) say(site, ['observe', observers.size > 0]) }
+    check.callable('fn', fn)
+    if (observers.add(observer).size === 1) tell()
+    return () => {
+      if (observers.delete(observer) && observers.size === 0) tell()
+    }
+  }
+
+  /** Sums of what their schedulers' `stats` said lately, the longest of what is longest; and each one's. */
+  stats() {
+    const workers = this.#sites.map(({ stats }) => stats)
+    const total = /** @type {any} */ ({})
+    for (const stats of workers) {
+      for (const key in stats) {
+        const sum = total[key] ?? 0
+        total[key] = key.startsWith('longest') ? Math.max(sum, stats[key]) : sum + stats[key]
+      }
+    }
+    return { ...total, workers }
+  }
+
+  /**
+   * Ends the workers, when all jobs have ended; no more are taken.
+   *
+   * @param {{ cancel?: boolean }} [options] `cancel`: whether to cancel them
+   * @returns {Promise<void>} when that has happened
+   */
+  async close(options = {}) {
+    const { cancel = false } = check.options(options, { cancel: check.flag })
+    this.#isClosed = true
+    if (cancel) for (const { job } of [...this.#all]) job.cancel()
+    if (this.#all.size > 0) await new Promise(resolve => { this.#emptied = () => resolve(undefined) })
+    for (const site of this.#sites) end(site)
+  }
+
+  /**
+   * Where periodic tasks would go, one after the other: first fit, which is best in order of falling utilization.
+   *
+   * @param {readonly TaskParameters[]} tasks
+   * @param {Pick<WorkersOptions, 'size' | 'policy' | 'admit'>} [options]
+   * @returns {number[]} the worker of each, from 0 on
+   * @throws {AdmissionError} when one does not fit
+   */
+  static partition(tasks, options = {}) {
+    const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
+    const cores = Array.from({ length: size }, () => new Core(policy, Number(admit)))
+    return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
+      const slot = firstFit(cores, { ...task, deadline, priority }, 0)
+      slot.core.take(slot, 0)
+      return cores.indexOf(slot.core)
+    })
+  }
+
+  /**
+   * In a worker that the user has made: runs what `Workers` at its other side spawn.
+   *
+   * @param {any} works by name, or a promise of them
+   * @param {{ endpoint?: any, scheduler?: Scheduler }} [options] by default the thread's own, and `rt`
+   */
+  static serve(works, { endpoint = threadEnd(), scheduler } = {}) {
+    labour(() => works, endpoint, here({ scheduler }))
+  }
+
+  /** @param {Remote} remote @param {number} time @returns {number} when it may be released @throws {AdmissionError} */
+  #promise(remote, time) {
+    const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
+    if (!this.#options.isAdmitting || wcet === Infinity || period === Infinity) return time
+    const slot = firstFit(this.#sites.map(({ core }) => core), { name, wcet, period, deadline, priority }, time)
+    remote.promised = slot
+    return slot.core.take(slot, time)
+  }
+
+  /** @param {Remote} remote */
+  #place(remote) {
+    const { promised, job } = remote
+    const { first } = this.#held
+    if (remote.restarts > 0) keep(remote)
+    const site = promised !== null ? this.#sites.find(({ core }) => core === promised.core)
+      : first !== null && this.#options.policy.compare(first.job, job) <= 0 ? undefined : this.#siteFor(job)
+    if (site !== undefined) return this.#send(remote, site)
+    keep(remote)
+    this.#held.push(remote)
+  }
+
+  /** @param {Job} job @returns {Site | undefined} the one that will be free for it first, unless it is to be held */
+  #siteFor(job) {
+    const { policy } = this.#options
+    let least = Infinity
+    /** @type {any} */
+    let best
+    for (const site of this.#sites) {
+      const before = [...site.jobs.values()].filter(other => policy.compare(other.job, job) <= 0)
+      const ms = before.reduce((sum, { name, given }) => sum + (given.wcet ?? this.#costs.get(name) ?? 1), 0)
+      if (ms > least || ms === least && site.jobs.size >= best.jobs.size) continue
+      if (before.length >= MOST || ms > BUSY && before.length >= FEWEST) continue
+      least = ms
+      best = site
+    }
+    return best
+  }
+
+  /** @param {Remote} remote @param {Site} site */
+  #send(remote, site) {
+    if (site.transport === null) this.#start(site)
+    const { id, name, given, args, job } = remote
+    if (site.transport === null) throw new ChannelError(`${name}: its worker has gone as soon as it began`)
+    remote.site = site
+    site.jobs.set(id, remote)
+    try {
+      transferring(args, remote.transfer, transfer =>
+        say(site, ['start', id, name, { ...given, release: job.release }, args], transfer))
+    } catch (error) {
+      site.jobs.delete(id)
+      throw error
+    }
+    if (remote.restarts === 0) remote.args = NONE
+    site.transport?.endpoint.ref?.()
+  }
+
+  #sendHeld() {
+    for (let first = this.#held.first; first !== null; first = this.#held.first) {
+      const site = this.#siteFor(first.job)
+      if (site === undefined) return
+      this.#held.remove(first)
+      this.#attempt(first, () => this.#send(first, site))
+    }
+  }
+
+  /** @param {Remote} remote @param {() => void} act */
+  #attempt(remote, act) {
+    try {
+      act()
+    } catch (error) {
+      this.#finish(remote, 'failed', error)
+    }
+  }
+
+  /** @param {Site} site */
+  #start(site) {
+    const { make, source } = this.#options
+    const transport = site.transport = new Transport(make())
+    const gone = (/** @type {string} */ why, /** @type {unknown} */ error) => {
+      if (site.transport === transport) this.#lose(site, why, error)
+    }
+    transport.endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
+    const life = hear(transport, message => this.#heed(site, message), gone)
+    life.receive().then(undefined, error => gone('its thread has ended', error))
+    transport.endpoint.unref?.()
+    say(site, ['begin', { ...source, origin: performance.timeOrigin }])
+    if (this.#observers.size > 0) say(site, ['observe', true])
+  }
+
+  /** @param {Site} site @param {any[]} message */
+  #heed(site, [kind, ...rest]) {
+    const remote = site.jobs.get(rest[0])
+    if (kind === 'broken') this.#lose(site, 'its works could not be loaded', restored(rest[0]), true)
+    else if (kind === 'status') this.#note(site, rest)
+    else if (remote === undefined) return
+    else if (kind === 'hear') remote.tell(rest[1])
+    else this.#ended(site, remote, rest)
+  }
+
+  /** @param {Site} site @param {any[]} status */
+  #note(site, [changed, stats, records]) {
+    site.stats = stats
+    for (const [id, state, counts] of changed) {
+      const remote = site.jobs.get(id)
+      if (remote !== undefined) Object.assign(remote, { state }) && Object.assign(remote.activation, counts)
+    }
+    for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: site.index })
+  }
+
+  /** @param {Site} site @param {Remote} remote @param {any[]} how */
+  #ended(site, remote, [id, state, isTold, outcome, missed, counts]) {
+    const { name, activation } = remote
+    const { cost } = counts
+    site.jobs.delete(id)
+    if (site.jobs.size === 0) site.transport?.endpoint.unref?.()
+    if (cost !== undefined) this.#costs.set(name, ((this.#costs.get(name) ?? cost) * 3 + cost) / 4)
+    if (missed) remote.tell('onMiss')
+    this.#finish(remote, state, state === 'done' ? outcome : restored(outcome), isTold)
+    Object.assign(activation, counts)
+    this.#sendHeld()
+  }
+
+  /** @param {Remote} remote @param {Job['state']} state @param {unknown} outcome @param {boolean} [isTold] */
+  #finish(remote, state, outcome, isTold) {
+    const { promised, scheduler } = remote
+    if (!this.#all.delete(remote)) return
+    remote.args = NONE
+    if (remote.queue !== null) this.#held.remove(remote)
+    promised?.core.leave(promised, scheduler.now())
+    remote.end(state, outcome, isTold)
+    remote.letGo()
+    this.#waiters.shift()?.wake()
+    if (this.#all.size === 0) this.#emptied()
+  }
+
+  /** A worker has gone. @param {Site} site @param {string} why @param {unknown} error @param {boolean} [isBroken] for others, too */
+  #lose(site, why, error, isBroken = false) {
+    const { jobs } = site
+    site.jobs = new Map()
+    end(site)
+    for (const remote of jobs.values()) {
+      remote.site = null
+      if (!isBroken && remote.restarts-- > 0 && !remote.isCancelled) this.#attempt(remote, () => this.#startAnew(remote))
+      else {
+        const state = remote.isCancelled ? 'cancelled' : 'failed'
+        this.#finish(remote, state, new ChannelError(`${remote.name}: its worker has gone (${why})`, error))
+      }
+    }
+    this.#sendHeld()
+  }
+
+  /** @param {Remote} remote */
+  #startAnew(remote) {
+    const { promised, scheduler } = remote
+    remote.state = 'ready'
+    remote.promised = null
+    promised?.core.leave(promised, scheduler.now())
+    this.#promise(remote, scheduler.now())
+    this.#place(remote)
+  }
+
+  /** @param {Remote} remote @param {unknown} reason */
+  #cancel(remote, reason) {
+    const { site, id } = remote
+    remote.isCancelled = true
+    if (site === null) return this.#finish(remote, 'cancelled', reason)
+    try {
+      say(site, ['cancel', id, reason])
+    } catch {
+      say(site, ['cancel', id])
+    }
+  }
+
+  /** @param {Remote} remote @param {string} key @param {number} value */
+  #change(remote, key, value) {
+    remote.given[key] = value
+    if (remote.site !== null) return say(remote.site, ['change', remote.id, key, value])
+    this.#held.remove(remote)
+    this.#held.push(remote)
+  }
+}
+
+/** @param {Site} site @param {any[]} message @param {any[]} [transfer] */
+function say({ transport }, message, transfer) {
+  transport?.post([WORK, ...message], transfer)
+}
+
+/** @param {Site} site */
+function end(site) {
+  const { transport } = site
+  site.transport = null
+  transport?.unlisten()
+  transport?.endpoint.terminate?.()
+}
+
+/** Keeps the arguments as they are now. @param {Remote} remote */
+function keep(remote) {
+  if (remote.isKept) return
+  remote.isKept = true
+  const { args, restarts, transfer: given } = remote
+  transferring(args, restarts > 0 ? given ?? NONE : given, transfer => {
+    [remote.args, remote.transfer] = structuredClone([args, transfer], { transfer })
+  })
+}
+
+/** Does nothing but where a worker begins with it. @param {string} address of this module */
+function beginAsWorker(address) {
+  if (!address.endsWith(ENTRY)) return
+  labour(async ({ url, preemptify }) => preemptify ? (await import('./rt.mjs')).preemptify.import(url) : import(url), threadEnd(), here())
+}
+/* @__PURE__ */ beginAsWorker(import.meta.url)

@@ -1,7 +1,7 @@
 import { Task, rt, type Job } from 'rt.mjs'
 import { sleep } from 'rt.mjs/alarms'
 import {
-  Barrier, Channel, Latest, Mutex, Resource, Ring, Semaphore, choice, connect, nonPreemptive, par, race
+  Barrier, Channel, Latest, Mutex, Resource, Ring, Semaphore, Workers, choice, connect, nonPreemptive, par, race
 } from 'rt.mjs/sync'
 import type { ExternalChannel } from 'rt.mjs/sync'
 import { is } from './equal.js'
@@ -120,3 +120,19 @@ is<string>()(Latest.from<string>(new SharedArrayBuffer(8)).read())
 new Latest(0).write('x')
 // @ts-expect-error
 new Ring<number>(5).write('x')
+
+// --- workers
+
+type Works = { add(a: number, b: number): number, render(scene: string): Generator<undefined, Date>, load: (job: Job, url: string) => Promise<5> }
+const workers = new Workers<Works>(new URL('works.mjs', import.meta.url), { size: 2, restart: true })
+is<number>()(await workers.spawn('add', { deadline: 5, transfer: [] }, 1, 2))
+is<Date>()(await workers.spawn('render', {}, 'scene'))
+is<5>()(await workers.spawn('load', {}, 'url'))
+// @ts-expect-error
+workers.spawn('add', {}, '1', 2)
+// @ts-expect-error
+workers.spawn('subtract', {}, 1, 2)
+// @ts-expect-error
+workers.spawn('add', { uses: [] }, 1, 2)
+is<unknown>()(await new Workers('works.mjs').spawn('anything', {}, 1, 2))
+is<number[]>()(Workers.partition([{ wcet: 1, period: 10 }], { size: 2 }))
