@@ -11,17 +11,18 @@
  * @module alarms
  */
 
-import { AdmissionError, Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
+import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
-export { AdmissionError }
-
-const { Fifo, Sleep, Waitable, check, here, parameters: TASK } = seam
+const { AdmissionError, Fifo, Sleep, Waitable, check, here, parameters: TASK } = seam
 const {
   among, callable, duration, elsewhere, finite, flag, interval, notNegative, number, options: checked, text, wrongType
 } = check
 
 /** @import { ArgumentsOf, Awaitable, Checked, CriticalSection, Job, JobOptions, Policy, ResultOf, Sums, Taking, TaskOptions,
  *   TaskParameters, Work, Yieldable } from './rt.mjs' */
+
+/** The processor has not that much left. @typedef {InstanceType<typeof AdmissionError>} AdmissionError */
+export { AdmissionError }
 
 /** What was waited for did not come in time. */
 export class TimeoutError extends Error {

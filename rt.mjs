@@ -593,7 +593,7 @@ export class DeadlockError extends Error {
  */
 
 /** The processor has not that much left. */
-export class AdmissionError extends Error {
+class AdmissionError extends Error {
   /** @param {string} message @param {Sums} sums */
   constructor(message, sums) {
     super(message)
@@ -4166,6 +4166,8 @@ class Fifo {
  * - `Elsewhere` what runs elsewhere, spawned like other work
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue; `Fifo` a plain one
+ * - `AdmissionError` of both other modules
+ * - `bring(address)` the module that is there
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
  * - `here(options)` the scheduler that acts
  * - `preemptible(fn)` what a job runs of a function: its twin, if it has one
@@ -4198,12 +4200,15 @@ export const seam = /* @__PURE__ */ Object.freeze({
   Queue,
   Heap,
   Fifo,
+  AdmissionError,
   check,
   parameters: TASK_OPTIONS,
   here,
   frameInterval,
   /** @param {any} fn @returns {any} */
   preemptible: fn => preemptible(fn),
+  /** @param {string} address @returns {Promise<any>} */
+  bring: address => moduleHost().bring(address),
 
   /**
    * @param {Scheduler} scheduler @param {number} time

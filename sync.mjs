@@ -8,16 +8,19 @@
  * @module sync
  */
 
-import { AdmissionError, DeadlineError, DeadlockError, Job, Task, budget, edf, fp, rm, schedulable, seam } from './rt.mjs'
+import { DeadlineError, DeadlockError, Job, Task, budget, edf, fp, rm, schedulable, seam } from './rt.mjs'
 
-export { AdmissionError, DeadlockError }
+export { DeadlockError }
 
-const { Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, preemptible } = seam
+const { AdmissionError, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, preemptible } = seam
 
 /** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Scheduler, Taking, TaskOptions, TaskParameters,
  *   TraceRecord, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof seam.Queue>} Queue */
+
+/** No worker has time for a job. @typedef {InstanceType<typeof AdmissionError>} AdmissionError */
+export { AdmissionError }
 
 /** A channel has been closed, or its other end has gone; `reason` says why, if anybody did. */
 export class ChannelError extends Error {
@@ -3900,13 +3903,17 @@ export class Workers {
   #start(site) {
     const { make, source } = this.#options
     const transport = site.transport = new Transport(make())
-    const gone = (/** @type {string} */ why, /** @type {unknown} */ error) => {
+    const gone = (/** @type {string} */ why, /** @type {unknown} */ error = undefined) => {
       if (site.transport === transport) this.#lose(site, why, error)
     }
-    transport.endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
+    const { endpoint } = transport
+    const { terminate } = endpoint
+    endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
+    // Browsers do not say so, and who has said nothing yet has no life to watch.
+    if (transport.isSilent) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
     const life = hear(transport, message => this.#heed(site, message), gone)
     life.receive().then(undefined, error => gone('its thread has ended', error))
-    transport.endpoint.unref?.()
+    endpoint.unref?.()
     say(site, ['begin', { ...source, origin: performance.timeOrigin }])
     if (this.#observers.size > 0) say(site, ['observe', true])
   }
@@ -4030,6 +4037,8 @@ function keep(remote) {
 /** Does nothing but where a worker begins with it. @param {string} address of this module */
 function beginAsWorker(address) {
   if (!address.endsWith(ENTRY)) return
-  labour(async ({ url, preemptify }) => preemptify ? (await import('./rt.mjs')).preemptify.import(url) : import(url), threadEnd(), here())
+  const { bring } = seam
+  const twins = async (/** @type {string} */ url) => (await bring(new URL('rt.mjs', address).href)).preemptify.import(url)
+  labour(({ url, preemptify }) => preemptify ? twins(url) : bring(url), threadEnd(), here())
 }
 /* @__PURE__ */ beginAsWorker(import.meta.url)
