@@ -4038,7 +4038,9 @@ function keep(remote) {
 function beginAsWorker(address) {
   if (!address.endsWith(ENTRY)) return
   const { bring } = seam
-  const twins = async (/** @type {string} */ url) => (await bring(new URL('rt.mjs', address).href)).preemptify.import(url)
-  labour(({ url, preemptify }) => preemptify ? twins(url) : bring(url), threadEnd(), here())
+  labour(async ({ url, preemptify }) => {
+    const load = preemptify ? (await bring(new URL('rt.mjs', address).href)).preemptify.import : bring
+    return load(url)
+  }, threadEnd(), here())
 }
 /* @__PURE__ */ beginAsWorker(import.meta.url)
