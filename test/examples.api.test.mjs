@@ -20,7 +20,7 @@ test('every export is described, and has an example', () => {
   const internal = ['seam']
   const wanted = modules.flatMap(({ namespace }) => Object.keys(namespace)).filter(name => !internal.includes(name))
   assert.equal(exports.map(({ name }) => name).sort(), [...new Set(wanted)].sort())
-  assert.equal(Object.keys(examples).sort(), [...new Set(wanted)].sort())
+  assert.equal(Object.keys(examples).filter(name => !name.includes('.')).sort(), [...new Set(wanted)].sort())
   for (const { name, comments } of exports) assert.ok(comments[0].text, `${name} is not described`)
 })
 

@@ -108,6 +108,25 @@ export const examples = {
     // → true
   },
 
+  async 'preemptify.import'(log) {
+    const url = 'data:text/javascript,export const count = n => { let i = 0; while (i < n) i++; return i }'
+    const { count } = await preemptify.import(url)
+    log(count(10), await rt.spawn(count, { deadline: 1000 }, 1e6))
+    // → 10, 1000000
+  },
+
+  'preemptify.source'(log) {
+    const text = preemptify.source('export function count(n) { while (n > 0) n-- }', { runtime: '/rt.mjs' })
+    log(text.includes('function*'), text.includes('/rt.mjs'))
+    // → true, true
+  },
+
+  'preemptify.report'(log) {
+    const text = 'class Sum { constructor(list) { for (const value of list) this.sum += value } }'
+    for (const { line, reason } of preemptify.report(text)) log(`line ${line}: ${reason}`)
+    // → line 1: a constructor
+  },
+
   async schedulable(log) {
     const tasks = [{ wcet: 2, period: 5 }, { wcet: 4, period: 10 }]
     log(schedulable(tasks).schedulable, schedulable(tasks, { policy: rm }).response)

@@ -86,17 +86,17 @@ function memberOf({ name, signature, comments }, owner) {
     return `<dl id="${id}"><dt><code>${name}</code>${type ? ` <code class="type">${typeOf(type)}</code>` : ''}` +
       `<dd>${inline([comments[0]?.text, tags.returns?.[0].text].filter(Boolean).join(' '))}</dl>`
   }
-  return article(4, signature, id, comments.map(body).join(''))
+  return article(4, signature, id, comments.map(body).join('') + exampleOf(id))
 }
 
-/** @param {string} name @returns {string} the imports that an example takes, and its text */
+/** @param {string} name @returns {string} a program: the imports that an example takes, and its text */
 function programOf(name) {
   const text = textOf(name)
   const imports = modules.map(({ name: module, namespace }) => {
     const used = Object.keys(namespace).filter(name => new RegExp(`(?<![.\\w'])${name}\\b(?!['\\w:])`).test(text))
     return used.length ? `import { ${used.join(', ')} } from 'rt.mjs${module === 'rt' ? '' : `/${module}`}'\n` : ''
   })
-  return `${imports.join('')}\n${text}`
+  return `${imports.join('')}\nconst { log } = console\n${text}`
 }
 
 /** @param {Entry} entry */
@@ -106,9 +106,12 @@ function exportOf({ name, signature, comments, members }) {
   const shown = overloads.length ? [...comments.filter(comment => !comment.tags.overload && comment.text), ...overloads,
     { text: '', tags: { throws: comments.at(-1)?.tags.throws ?? [] } }] : comments
   return article(3, signature, name, shown.map(body).join('') + members.map(member => memberOf(member, name)).join('') +
-    (name in examples ? `<details data-example="${name}"><summary>Example</summary><pre><code>${escape(programOf(name))}</code></pre>
-    <p class="row"><button type="button">Run</button> <output role="status"></output></p></details>` : ''))
+    exampleOf(name))
 }
+
+/** @param {string} name */
+const exampleOf = name => name in examples ? `<details data-example="${name}"><summary>Example</summary><pre><code>${escape(programOf(name))}</code></pre>
+  <p class="row"><button type="button">Run</button> <output role="status"></output></p></details>` : ''
 
 const main = modules.map(({ name, exports }) => `<h2 id="module-${name}">${name}.mjs</h2>${exports.map(exportOf).join('')}<!--${name}-->`).join('')
 
