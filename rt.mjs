@@ -8183,11 +8183,22 @@ const REPORT_OPTIONS = { type: kind }
 function sourceOfModule(text, options = {}) {
   const { type = 'module', runtime = './rt.mjs', url } = optionsOf(options, SOURCE_OPTIONS)
   if (typeof text !== 'string') throw wrongType('text', 'a string', text)
+  return rewrittenText(text, type, runtime, url)
+}
+
+/**
+ * @param {string} text @param {'module' | 'script'} type @param {string} runtime @param {string} [url]
+ * @param {{ text: string, kept: number[] }} [origin] of the text, where that has been edited already
+ */
+function rewrittenText(text, type, runtime, url, origin) {
   quick = isQuick()
   const tree = read(text, type)
   names(tree)
-  const plans = planModule(tree, text)
-  return printModule(text, tree, plans, runtime, url)
+  /** @type {number[]} */
+  const kept = []
+  const result = printModule(text, tree, planModule(tree, text), runtime, kept)
+  if (url === undefined) return result
+  return result + (origin ? mapLine(origin.text, result, keptOf(kept, origin.kept), url) : mapLine(text, result, kept, url))
 }
 
 /** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
@@ -8490,10 +8501,10 @@ function findShort(plans) {
  * Prints a module whose functions are planned.
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
- * @param {string} [url] of the source, for a source map
+ * @param {number[]} kept gets what of the source stays, as mapOf takes it
  * @returns {string}
  */
-function printModule(source, tree, plans, runtime, url) {
+function printModule(source, tree, plans, runtime, kept) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -8543,10 +8554,7 @@ function printModule(source, tree, plans, runtime, url) {
   const { plain } = plans[0]
   const at = placeOfHead()
   insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
-  /** @type {number[]} */
-  const kept = []
-  const text = print(source, { edits: inOrder(plain), from: 0, to: source.length }, kept)
-  return url === undefined ? text : text + mapLine(source, text, kept, url)
+  return print(source, { edits: inOrder(plain), from: 0, to: source.length }, kept)
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
@@ -10186,9 +10194,11 @@ function rewriteModule(text, tree, url, isBlob, edits = [], prologue = '', epilo
   })
   if (isUsed || begin) begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${begin}`
   const start = exec(/^(?:#!.*(?:\r\n|[^])?)?/, text)[0].length
-  const rest = print(text, { edits: inOrder(edits), from: start, to: text.length })
-  const moved = cut(text, 0, start) + begin + prologue + rest + epilogue
-  return sourceOfModule(moved, { type: 'module', runtime: import.meta.url, url })
+  if (begin + prologue) append(edits, [start, BODY_EDGE, Infinity, begin + prologue, start])
+  /** @type {number[]} */
+  const kept = []
+  const moved = print(text, { edits: inOrder(edits), from: 0, to: text.length }, kept) + epilogue
+  return rewrittenText(moved, 'module', import.meta.url, url, { text, kept })
 }
 
 /** @param {string} text @param {string} url */
@@ -10752,6 +10762,25 @@ function mapOf(source, text, kept) {
     }
   }
   return mappings
+}
+
+/** What of a source stays in a text that was made of what was made of it. @param {number[]} kept @param {number[]} origin both as of mapOf */
+function keptOf(kept, origin) {
+  /** @type {number[]} */
+  const starts = []
+  for (let i = 0; i < origin.length; i += 3) append(starts, origin[i])
+  /** @type {number[]} */
+  const pieces = []
+  for (let i = 0; i < kept.length; i += 3) {
+    const from = kept[i + 1]
+    const to = from + kept[i + 2]
+    for (let k = lineAt(starts, from) * 3; origin[k] < to; k += 3) {
+      const begin = Math.max(from, origin[k])
+      const length = min(to, origin[k] + origin[k + 2]) - begin
+      if (length > 0) append(pieces, kept[i] + begin - from, origin[k + 1] + begin - origin[k], length)
+    }
+  }
+  return pieces
 }
 
 /**

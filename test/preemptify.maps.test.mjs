@@ -8,7 +8,7 @@ import { preemptify } from '../rt.mjs'
 import { internals } from './support/phases.mjs'
 import { seeded } from './support/seeded.mjs'
 
-const { mapOf, mapLine } = internals('mapOf', 'mapLine')
+const { mapOf, mapLine, readModule, rewriteModule } = internals('mapOf', 'mapLine', 'readModule', 'rewriteModule')
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -111,9 +111,12 @@ maps('stacks name the lines of the source, plainly and in jobs', () => {
   assert.equal(lines, ['5', '5', '5', '5', '9', '9', '9', '9'])
 })
 
-maps('each word of a source is found from where it stands in the rewritten text', () => {
-  const source = readFileSync(new URL('./fixtures/import/cycle/first.mjs', import.meta.url), 'utf8')
-  const text = preemptify.source(source, { url: 'first.mjs' })
+const first = readFileSync(new URL('./fixtures/import/cycle/first.mjs', import.meta.url), 'utf8')
+const imported = `import.meta.url; ${first.replace(/\n(?=import)/g, "; import('./x.mjs'); ")}`
+for (const [name, source, text] of [
+  ['a text', first, preemptify.source(first, { url: 'first.mjs' })],
+  ['an imported module', imported, rewriteModule(imported, readModule(imported, 'first.mjs'), 'first.mjs', true)]
+]) maps(`each word of ${name} is found from where it stands in what is made of it`, () => {
   const { 1: base64 } = /base64,(\S+)$/.exec(text)
   const map = new SourceMap(JSON.parse(Buffer.from(base64, 'base64').toString()))
   const places = startsOf(source)
