@@ -25,11 +25,13 @@ function jobsBeside() {
   for (let i = 0; i < 4; i++) scheduler.spawn(endless)
 }
 
+const later = globalThis.setImmediate ?? setTimeout
+
 function plainJobsBeside() {
   if (!busy) return
   const ends = now() + 20 + 30 * random()
   while (now() < ends);
-  setImmediate(plainJobsBeside)
+  later(plainJobsBeside)
 }
 
 function outcomeOf(period, came, { release, start }, elapsed = now() - began) {

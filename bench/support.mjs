@@ -171,7 +171,8 @@ export function find(rows, name) {
  */
 export function heading(question, conditions = '') {
   const name = process.argv[1].match(/([^/\\]+)\.mjs$/)[1]
-  const versions = `Node ${process.versions.node} (V8 ${process.versions.v8.split('-')[0]})`
+  const { node, v8 } = process.versions
+  const versions = node ? `Node ${node} (V8 ${v8.split('-')[0]})` : 'a page'
   const processor = `${cpus()[0].model.trim()}, ${availableParallelism()} cores`
   const machine = `${process.platform} ${process.arch}, ${processor}`
   console.log(`## ${name}: ${question}\n\n${versions}, ${machine}${conditions && `; ${conditions}`}\n`)

@@ -1,0 +1,28 @@
+import { eachBrowser, kinds } from './support-browsers.mjs'
+
+// Benches that are written for Node, as they are, in pages: `node bench/in-pages.mjs channels`. What they need of Node is in
+// support-node.mjs; their clock is the page's, by wall time.
+const [name, ...args] = process.argv.slice(2)
+if (name === undefined) {
+  console.log('node bench/in-pages.mjs channels | periodic-jitter | reservations [its options], such as --clock wall --only isolation')
+  process.exit()
+}
+
+/** Runs in the page, which is not waited for: drivers lose patience. */
+function start(report, name, args) {
+  const { log } = console
+  const lines = []
+  Object.assign(process.argv, { length: 2, 1: `/bench/${name}.mjs` }).push(...args)
+  console.log = (...words) => lines.push(words.join(' '))
+  import(`/bench/${name}.mjs`).then(() => {}, error => { lines.push(`${error.stack ?? error}`) }).then(() => {
+    console.log = log
+    fetch(report, { method: 'POST', body: JSON.stringify(lines) })
+  })
+}
+
+await eachBrowser(kinds, async (browser, server) => {
+  const { report, results } = server.expect(1_200_000)
+  await browser.open(`${server.isolated}/bench/support-node.html`)
+  await browser.evaluate(start, report, name, args)
+  console.log((await results).join('\n'))
+})

@@ -1,0 +1,31 @@
+// What benches need of Node, for pages.
+globalThis.process = /** @type {any} */ ({
+  argv: [],
+  env: {},
+  pid: 0,
+  platform: navigator.platform,
+  arch: '',
+  versions: {},
+  cpuUsage: () => ({ user: performance.now() * 1000, system: 0 }),
+  cwd: () => '/'
+})
+
+globalThis.Buffer = /** @type {any} */ ({ alloc() {} })
+
+const [engine] = navigator.userAgent.match(/Chrom\S+|Firefox\S+|Version\S+/) ?? ['']
+export const cpus = () => [{ model: engine }]
+export const availableParallelism = () => navigator.hardwareConcurrency
+export const relative = (_, path) => path
+export const fileURLToPath = String
+export const setFlagsFromString = () => {}
+export const openSync = () => { throw new Error('there are no files here') }
+export const readSync = openSync
+export const existsSync = () => false
+export class Worker {}
+
+/** `--name value`, and defaults for the others. */
+export function parseArgs({ options }) {
+  const values = Object.fromEntries(Object.entries(options).map(([name, { default: value }]) => [name, value]))
+  for (let i = 2; i < process.argv.length; i += 2) values[process.argv[i].slice(2)] = process.argv[i + 1]
+  return { values }
+}
