@@ -421,7 +421,12 @@ function* inTurn(turn, section, end) {
  * the best job that waits for it, through chains of locks and jobs, until it unlocks it. Deadlines and misses
  * stay its own. Waiters are served by eligibility, equals in order of arrival.
  *
- * When its owner ends without unlocking it, it goes to the next, who finds `abandoned` set.
+ * When its owner ends without unlocking it, it goes to the next, who finds `abandoned` set; so, shared, when the
+ * thread of its owner ends.
+ *
+ * Shared, it excludes jobs of all threads that have its buffer. Waiting is told by Atomics.waitAsync, else by a worker
+ * that waits. A thread that unlocks it lets others have it first. Standings are lent, and cycles found, within a
+ * thread. That a thread has ended is known where there are Web Locks, and in Node from 20.19 on.
  */
 export class Mutex {
   #name
@@ -433,22 +438,43 @@ export class Mutex {
   #abandoned = false
   /** Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag. @type {Queue | null} */
   #waiters = null
+  /** Null unless it is shared. @type {SharedLock | null} */
+  #between = null
 
-  /** @param {{ name?: string }} [options] `name` for traces and errors */
+  /**
+   * @param {LockOptions} [options]
+   * @throws {TypeError} when shared where there is no SharedArrayBuffer
+   */
   constructor(options = {}) {
-    this.#name = check.options(options, NAMED).name ?? 'mutex'
+    this.#name = check.options(options, LOCK).name ?? 'mutex'
+    const { shared, buffer } = options
+    if (shared !== true && buffer === undefined) return
+    // A job that ends without unlocking it is to be noticed in all threads.
+    const waiters = this.#waiters = new Queue(null, () => this.#abandon())
+    this.#between = new SharedLock(new Store(MUTEX, 0, 8, buffer), waiters, () => {
+      const isOurs = this.#take()
+      if (isOurs) this.#pass(true)
+      return isOurs
+    })
+  }
+
+  /** The one of another thread. @param {SharedArrayBuffer} buffer @param {{ name?: string }} [options] */
+  static from(buffer, options) {
+    return new Mutex({ ...options, shared: true, buffer })
   }
 
   get name() { return this.#name }
+  /** What another thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  get buffer() { return this.#between?.buffer }
   /** Whether somebody holds it. */
-  get locked() { return this.#noticed().#isHeld }
+  get locked() { return this.#noticed().#isHeld || this.#between?.isTaken === true }
   /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
   get owner() { return this.#noticed().#owner }
   /**
    * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
    * `unlock`.
    */
-  get abandoned() { return this.#noticed().#abandoned }
+  get abandoned() { return this.#noticed().#abandoned || this.#between?.isAbandoned === true }
 
   /**
    * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
@@ -457,7 +483,10 @@ export class Mutex {
    *   may end otherwise, it waits.
    */
   lock() {
-    return new Turn(this, '', this.#request)
+    return this.#turn()
+  }
+  #turn(isForSection = false) {
+    return new (this.#between === null ? Turn : OutsideTurn)(this, '', this.#request, isForSection)
   }
 
   /**
@@ -470,8 +499,8 @@ export class Mutex {
     if (!this.locked) throw new OwnershipError(`${this.#name} is not locked`)
     const { current } = here()
     const owner = this.#owner
-    if (owner === null ? key !== this.#key : key !== undefined || current !== owner) {
-      const holder = owner === null ? 'whoever has its key' : owner.name
+    if (!this.#isHeld || (owner === null ? key !== this.#key : key !== undefined || current !== owner)) {
+      const holder = !this.#isHeld ? 'another thread' : owner === null ? 'whoever has its key' : owner.name
       const who = current === null ? 'code outside jobs' : current.name
       throw new OwnershipError(`${this.#name} is held by ${holder}, not by ${who}`)
     }
@@ -491,7 +520,7 @@ export class Mutex {
    */
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, job =>
-      inTurn(new Turn(this, '', this.#request, true), section, isUnused => {
+      inTurn(this.#turn(true), section, isUnused => {
         if (isUnused) this.#pass() // the next owner still finds it abandoned, if this one would have
         else if (this.#owner === job) this.unlock()
       }))
@@ -500,10 +529,18 @@ export class Mutex {
 
   /** @param {Turn} turn @param {Job | null} job */
   #request = (turn, job) => {
-    if (!this.locked) return this.#grant(turn, job)
+    if (!this.locked && this.#take()) return this.#grant(turn, job)
     this.#waiters ??= new Queue(null, () => this.#abandon())
     this.#waiters.owner = this.#owner
     this.#waiters.push(turn, job)
+    this.#between?.listen()
+  }
+
+  /** Whether no other thread has it. */
+  #take() {
+    const isOurs = !this.#isHeld && (this.#between === null || this.#between.take())
+    if (isOurs && this.#between?.wasAbandoned) this.#abandoned = true
+    return isOurs
   }
 
   /** @param {Waitable} turn @param {Job | null} job */
@@ -515,14 +552,19 @@ export class Mutex {
     turn.wake(this.#key ?? undefined)
   }
 
-  /** To the next who waits. */
-  #pass() {
+  /** To the next who waits, unless other threads come first. */
+  #pass(isOurs = this.#between === null) {
     const waiters = this.#waiters
-    const next = waiters === null ? null : waiters.shift()
-    if (next !== null) return this.#grant(next, jobOf(next))
+    if (isOurs || this.#between?.pass(this.#abandoned) === true) {
+      const next = waiters === null ? null : waiters.shift()
+      if (next !== null) return this.#grant(next, next.job)
+    }
     this.#isHeld = false
     this.#owner = this.#key = null
     if (waiters !== null) waiters.owner = null
+    if (this.#between === null) return
+    this.#abandoned = false
+    this.#between.listen()
   }
 
   /** The owner has ended. */
@@ -545,33 +587,68 @@ const jobOf = ({ waiter }) => waiter === null ? null : waiter.job
  * A number of permits (Dijkstra 1965), which nobody owns: anything may release one, a callback too.
  * Waiters are served by eligibility, equals in order of arrival; a permit goes to them before anybody who
  * comes later.
+ *
+ * Shared, it counts permits of all threads that have its buffer, told as with Mutex. A thread that ends keeps those that
+ * it has acquired, since nobody owns them; a Mutex would notice.
  */
 export class Semaphore {
   #name
   #available
   #waiters = new Queue()
+  /** Null unless it is shared. @type {Watch | null} */
+  #between = null
 
   /**
    * @param {number} permits how many there are at first, an integer >= 0
-   * @param {{ name?: string }} [options] `name` for traces and errors
+   * @param {LockOptions} [options]
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(permits, options = {}) {
     this.#available = permitCount('permits', permits)
-    this.#name = check.options(options, NAMED).name ?? 'semaphore'
+    const { name = 'semaphore', shared = false, buffer } = check.options(options, LOCK)
+    this.#name = name
+    if (!shared && buffer === undefined) return
+    const store = new Store(SEMAPHORE, 0, 8, buffer)
+    if (buffer === undefined) store.words[COUNT] = permits
+    this.#between = new Watch(store, COUNT, this.#waiters, () => {
+      for (let count = 0; (count = this.available) > 0;) {
+        if (Atomics.compareExchange(store.words, COUNT, count, count - 1) !== count) continue
+        this.#waiters.shift()?.wake()
+        return true
+      }
+      return false
+    })
+  }
+
+  /** The one of another thread. @param {SharedArrayBuffer} buffer @param {{ name?: string }} [options] */
+  static from(buffer, options) {
+    return new Semaphore(0, { ...options, shared: true, buffer })
   }
 
   get name() { return this.#name }
+  /** What another thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  get buffer() { return this.#between?.buffer }
   /** How many may be acquired without waiting. */
-  get available() { return this.#available }
+  get available() {
+    return this.#between === null ? this.#available : Atomics.load(this.#between.words, COUNT)
+  }
 
   /** @returns {Awaitable<void>} */
   acquire() {
-    return new Turn(this, '.acquire()', this.#request)
+    return this.#turn()
+  }
+  #turn(isForSection = false) {
+    return new (this.#between === null ? Turn : OutsideTurn)(this, '.acquire()', this.#request, isForSection)
   }
 
   /** Gives a permit back, or adds one, at once. */
   release() {
+    if (this.#between !== null) {
+      Atomics.add(this.#between.words, COUNT, 1)
+      // What this thread's have waited for they get at once, unless others wait.
+      if (!this.#between.tell()) while (this.#waiters.size > 0 && this.#between.settle());
+      return
+    }
     const next = this.#waiters.shift()
     if (next === null) this.#available++
     else next.wake()
@@ -589,13 +666,17 @@ export class Semaphore {
    */
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, () =>
-      inTurn(new Turn(this, '.acquire()', this.#request, true), section, () => this.release()))
+      inTurn(this.#turn(true), section, () => this.release()))
   }
   get [Symbol.toStringTag]() { return 'Semaphore' }
 
   /** @param {Turn} turn @param {Job | null} job */
   #request = (turn, job) => {
-    if (this.#available === 0) return this.#waiters.push(turn, job)
+    if (this.#available === 0 || this.#between !== null) {
+      this.#waiters.push(turn, job)
+      this.#between?.listen()
+      return
+    }
     this.#available--
     turn.wake()
   }
@@ -1684,15 +1765,22 @@ const bufferOf = bytes => bytes.length === bytes.buffer.byteLength && kindOf(byt
 
 // ------------------------------------------------------------------------------------- 8 Latest and Ring
 
-const LATEST = 0x34534c31 // with the version of the layout
-const RING = 0x52494e31
+const LATEST = 0x34534c32 // with the version of the layout
+const RING = 0x52494e32
+const MUTEX = 0x4d545832
+const SEMAPHORE = 0x53454d32
+const NAMES = /** @type {Record<number, string>} */ ({ [LATEST]: 'Latest', [RING]: 'Ring', [MUTEX]: 'Mutex', [SEMAPHORE]: 'Semaphore' })
 
 /**
  * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value, count of values,
  * words of control; then per value its kind, and from an even word on its bytes.
  */
-const HEADER = 8
+const HEADER = 10
 const KIND = 2
+/** Where a number stands beside a kind. */
+const NUMBERED = 1
+/** The word of control that is 1 when somebody may wait. */
+const WAITING = 8
 
 // Kinds of values; others than these are encoded, in so many bytes.
 const UNDEFINED = 0
@@ -1700,7 +1788,7 @@ const NUMBER = 1
 
 class Store {
   /**
-   * @param {number} layout LATEST or RING @param {number} count of values @param {number} bytes per value
+   * @param {number} layout what it is @param {number} count of values @param {number} bytes per value
    * @param {SharedArrayBuffer | undefined} buffer made by another one, which knows the rest
    */
   constructor(layout, count, bytes, buffer) {
@@ -1714,19 +1802,19 @@ class Store {
     this.count = number
     this.stride = strideOf(size)
     if (kind !== layout || (HEADER + number * this.stride) * 4 !== this.buffer.byteLength) {
-      const name = layout === LATEST ? 'Latest' : 'Ring'
-      throw new TypeError(`buffer must be that of a shared ${name}, got one of ${this.buffer.byteLength} bytes`)
+      throw new TypeError(`buffer must be that of a shared ${NAMES[layout]}, got one of ${this.buffer.byteLength} bytes`)
     }
     this.octets = new Uint8Array(this.buffer)
     this.doubles = new Float64Array(this.buffer)
   }
 
   /**
-   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value
+   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value @param {number} [number] beside it
    * @throws {RangeError | DOMException} when it takes too many bytes, or has none
    */
-  put(index, value) {
+  put(index, value, number = 0) {
     const at = HEADER + index * this.stride
+    this.words[at + NUMBERED] = number
     if (typeof value === 'number') {
       this.doubles[(at + KIND) / 2] = value
       this.words[at] = NUMBER
@@ -1740,6 +1828,11 @@ class Store {
       this.octets.set(bytes, (at + KIND) * 4)
       this.words[at] = bytes.length
     }
+  }
+
+  /** @param {number} index */
+  numberOf(index) {
+    return this.words[HEADER + index * this.stride + NUMBERED]
   }
 
   /** @param {number} index @returns {any} */
@@ -1783,6 +1876,14 @@ function sharedBuffer(name, value) {
   if (kindOf(value) !== 'SharedArrayBuffer') throw check.wrongType(name, 'a SharedArrayBuffer', value)
 }
 const SHARED = { shared: check.flag, bytes: sizeFrom(8), buffer: sharedBuffer }
+const LOCK = { ...NAMED, shared: check.flag, buffer: sharedBuffer }
+
+/**
+ * @typedef {object} LockOptions
+ * @property {string} [name] for traces and errors
+ * @property {boolean} [shared] between threads, over SharedArrayBuffer; default false
+ * @property {SharedArrayBuffer} [buffer] `.buffer` of the one of another thread: joins it
+ */
 
 /**
  * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
@@ -1797,10 +1898,233 @@ function storeOf(layout, count, options, first) {
   return { store: shared || !isMade ? new Store(layout, count, bytes, buffer) : null, isMade }
 }
 
+/** Waits for something that other threads do, which nothing in this one shows. */
+class OutsideTurn extends Turn {
+  /** @type {(() => void) | null} */
+  #letGo = null
+  /** @param {Job | null} job */
+  begin(job) {
+    super.begin(job)
+    if (this.queue === null) return
+    const release = seam.hold(here())
+    // A wait for memory does not keep Node alive, a timer does.
+    const timer = setInterval(() => {}, 2 ** 30)
+    this.#letGo = () => {
+      clearInterval(timer)
+      release()
+    }
+  }
+  undo() {
+    super.undo()
+    // Its job may be about to be woken by something else, and must not look as if nobody would.
+    if (this.#letGo !== null) queueMicrotask(this.#letGo)
+    this.#letGo = null
+  }
+  /** @param {any} [value] */
+  wake(value) {
+    super.wake(value)
+    this.#letGo?.()
+    this.#letGo = null
+  }
+}
+
+/** Those of this thread who wait until a word of shared memory changes. */
+class Watch {
+  #isListening = false
+
+  /**
+   * @param {Store} store @param {number} word @param {Queue} queue
+   * @param {() => boolean} settle the first of the queue, if it can be
+   */
+  constructor(store, word, queue, settle) {
+    this.buffer = store.buffer
+    this.words = store.words
+    this.word = word
+    this.queue = queue
+    this.settle = settle
+  }
+
+  /** How long to wait, ms; 0 when it is not to be waited for. @param {number} seen */
+  patience(seen) { return Infinity }
+
+  listen() {
+    while (!this.#isListening && this.queue.size > 0) {
+      const seen = Atomics.load(this.words, this.word)
+      if (this.settle()) continue
+      const patience = this.patience(seen)
+      if (patience === 0) return
+      const { async, value } = changeOf(this.words, this.word, seen, patience)
+      if (!async) continue
+      this.#isListening = true
+      Atomics.store(this.words, WAITING, 1)
+      // Who changed it before that has told nobody.
+      if (Atomics.load(this.words, this.word) !== seen) Atomics.notify(this.words, this.word)
+      value.then(() => {
+        this.#isListening = false
+        seam.event(() => this.listen())
+      })
+    }
+  }
+
+  /** Tells all threads, if any has waited since: to tell nobody costs 0.3 us. */
+  changed() {
+    if (Atomics.load(this.words, WAITING) === 0) return
+    Atomics.store(this.words, WAITING, 0)
+    this.tell()
+  }
+
+  /** Tells all threads. @returns {boolean} whether any other one waited */
+  tell() {
+    return Atomics.notify(this.words, this.word) > (this.#isListening ? 1 : 0)
+  }
+}
+
+/** @param {Int32Array} words @param {number} word @param {number} seen @param {number} patience @returns {{ async: boolean, value: any }} */
+function changeOf(words, word, seen, patience) {
+  const { waitAsync } = /** @type {any} */ (Atomics)
+  if (waitAsync !== undefined) return waitAsync(words, word, seen, patience)
+  const source = 'onmessage = ({ data }) => postMessage(Atomics.wait(...data))'
+  const url = URL.createObjectURL(new Blob([source]))
+  const worker = new Worker(url)
+  const value = new Promise(resolve => { worker.onmessage = resolve }).then(() => {
+    worker.terminate()
+    URL.revokeObjectURL(url)
+  })
+  worker.postMessage([words, word, seen, patience])
+  return { async: true, value }
+}
+
+// The words of control of a mutex and of a semaphore. A mutex is free, free after its owner's thread has ended, or that of
+// the thread whose number it has.
+const OWNER = 3
+const FREE = 0
+const ABANDONED = -1
+const COUNT = 3
+/** How long a thread that has unlocked a mutex waits for others to take it, ms. */
+const POLITE = 50
+
+/** The number of this thread, from 1; 0 as long as that is not known. */
+let thread = 0
+/** Ends of ports that close with this thread. @type {any[]} */
+const vitals = []
+const threadsOfNode = () => /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
+
+/** @returns {Promise<void>} over when the number of this thread is known, and others can see its end */
+async function identified() {
+  const threads = threadsOfNode()
+  if (globalThis.navigator?.locks !== undefined) {
+    const life = await lifeOfThread()
+    thread ||= life === '' ? randomThread() : Number(life.slice(PROTOCOL.length))
+  } else if (threads?.postMessageToThread !== undefined) {
+    if (thread === 0) /** @type {any} */ (globalThis).process.on('workerMessage', (/** @type {any} */ message) => {
+      if (message?.[PROTOCOL] !== undefined) vitals.push(message[PROTOCOL])
+    })
+    thread = threads.threadId + 1
+  } else thread ||= randomThread()
+}
+const randomThread = () => randomId() % 0x7FFFFFFF + 1
+
+/** Who wants to know of the end of a thread, by its number. @type {Map<number, Set<() => void>>} */
+const deaths = new Map()
+
+/** @param {number} number of a thread, which is watched from now on @returns {Set<() => void>} whom to tell of its end */
+function deathOf(number) {
+  const known = deaths.get(number)
+  if (known !== undefined) return known
+  /** @type {Set<() => void>} */
+  const told = new Set()
+  deaths.set(number, told)
+  const ended = () => {
+    deaths.delete(number)
+    for (const tell of told) tell()
+  }
+  const locks = globalThis.navigator?.locks
+  const threads = threadsOfNode()
+  if (locks !== undefined) locks.request(`${PROTOCOL} ${number}`, { mode: 'shared' }, ended).catch(() => {})
+  else if (threads?.postMessageToThread !== undefined) {
+    const { port1, port2 } = new threads.MessageChannel()
+    port1.on('close', ended).unref()
+    threads.postMessageToThread(number - 1, { [PROTOCOL]: port2 }, [port2]).catch(() => port1.close())
+  }
+  return told
+}
+
+/** A mutex, as threads have it. */
+class SharedLock extends Watch {
+  #isOurs = false
+  #isPolite = false
+  /** Whose end is watched for. */
+  #watched = 0
+  /** Whether it was, when it was taken. */
+  wasAbandoned = false
+
+  /** @param {Store} store @param {Queue} queue @param {() => boolean} settle */
+  constructor(store, queue, settle) {
+    super(store, OWNER, queue, settle)
+    identified()
+  }
+  get isTaken() { return Atomics.load(this.words, OWNER) > 0 }
+  get isAbandoned() { return Atomics.load(this.words, OWNER) === ABANDONED }
+
+  take() {
+    if (thread === 0 || this.#isPolite) return false
+    const found = Atomics.load(this.words, OWNER)
+    this.#isOurs = found <= 0 && Atomics.compareExchange(this.words, OWNER, found, thread) === found
+    this.wasAbandoned = this.#isOurs && found === ABANDONED
+    if (this.#isOurs) this.#watch(0)
+    return this.#isOurs
+  }
+
+  /** @param {boolean} isAbandoned @returns {boolean} whether it stays here, where somebody waits and nobody does elsewhere */
+  pass(isAbandoned) {
+    this.#isOurs = false
+    Atomics.store(this.words, OWNER, isAbandoned ? ABANDONED : FREE)
+    const isWanted = this.tell()
+    if (this.queue.size === 0) return false
+    this.#isPolite = isWanted
+    return this.take()
+  }
+
+  /** @param {number} seen */
+  patience(seen) {
+    if (this.#isOurs) return 0
+    if (thread === 0) {
+      identified().then(() => this.listen())
+      return 0
+    }
+    if (seen > 0 && seen !== thread) this.#watch(seen)
+    const isPolite = this.#isPolite
+    this.#isPolite = false
+    return isPolite ? POLITE : Infinity
+  }
+
+  /** @param {number} owner a thread; 0 for none */
+  #watch(owner) {
+    if (owner === this.#watched) return
+    deaths.get(this.#watched)?.delete(this.#ended)
+    this.#watched = owner
+    if (owner !== 0) deathOf(owner).add(this.#ended)
+  }
+  #ended = () => {
+    const owner = this.#watched
+    this.#watched = 0
+    if (Atomics.compareExchange(this.words, OWNER, owner, ABANDONED) === owner) this.tell()
+  }
+}
+
+/** @param {Watch | null} watch null within a thread @param {string} name @param {Queue} queue @param {() => unknown} serve */
+const turnOfReader = (watch, name, queue, serve) =>
+  new (watch === null ? Turn : OutsideTurn)({ name }, '.receive()', (turn, job) => {
+    queue.push(turn, job)
+    if (watch === null) serve()
+    else watch.listen()
+  })
+
 // The words of control of the four slots.
 const NEWEST = 3
 const READING = 4
 const SLOT = 5
+const WRITES = 7
 
 /**
  * The freshest value, for one writer and one reader, neither of which ever waits for the other: Simpson's
@@ -1823,6 +2147,12 @@ export class Latest {
   /** @type {T | undefined} */
   #value
   #store
+  /** How often was written, here or in all, and up to where that was read. */
+  #writes = 0
+  #seen = 0
+  #receivers = new Queue()
+  /** @type {Watch | null} */
+  #watch = null
 
   /**
    * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
@@ -1834,7 +2164,8 @@ export class Latest {
   constructor(initial, options = {}) {
     const { store, isMade } = storeOf(LATEST, 4, options, initial)
     this.#store = store
-    if (isMade) this.write(/** @type {T} */ (initial))
+    if (store !== null) this.#watch = new Watch(store, WRITES, this.#receivers, () => this.#serve())
+    if (isMade) this.#put(/** @type {T} */ (initial), 0)
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
@@ -1853,26 +2184,50 @@ export class Latest {
    *   was written before stays
    */
   write(value) {
+    this.#put(value, this.#writes + 1 | 0)
+    if (this.#watch !== null) this.#watch.changed()
+    else while (this.#receivers.size > 0) this.#serve()
+  }
+  /** @param {T} value @param {number} number */
+  #put(value, number) {
     if (this.#store === null) {
       this.#value = value
+      this.#writes = number
       return
     }
     const { words } = this.#store
     // Not the pair that is being read, and in it not the slot that was read last.
     const pair = 1 - Atomics.load(words, READING)
     const slot = 1 - Atomics.load(words, SLOT + pair)
-    this.#store.put(pair * 2 + slot, value)
+    this.#store.put(pair * 2 + slot, value, number)
     Atomics.store(words, SLOT + pair, slot)
     Atomics.store(words, NEWEST, pair)
+    Atomics.store(words, WRITES, this.#writes = number)
   }
 
   /** @returns {T} */
   read() {
-    if (this.#store === null) return /** @type {T} */ (this.#value)
+    if (this.#store === null) {
+      this.#seen = this.#writes
+      return /** @type {T} */ (this.#value)
+    }
     const { words } = this.#store
     const pair = Atomics.load(words, NEWEST)
     Atomics.store(words, READING, pair)
-    return this.#store.get(pair * 2 + Atomics.load(words, SLOT + pair))
+    const place = pair * 2 + Atomics.load(words, SLOT + pair)
+    this.#seen = this.#store.numberOf(place)
+    return this.#store.get(place)
+  }
+
+  /** @returns {Awaitable<T>} what has been written and not read here; else what will be written next */
+  receive() {
+    return turnOfReader(this.#watch, 'latest', this.#receivers, () => this.#serve())
+  }
+  #serve() {
+    const writes = this.#store === null ? this.#writes : Atomics.load(this.#store.words, WRITES)
+    const isNew = (writes - this.#seen | 0) > 0
+    if (isNew) this.#receivers.shift()?.wake(this.read())
+    return isNew
   }
 }
 
@@ -1892,6 +2247,9 @@ export class Ring {
   #values = []
   #store
   #words
+  #receivers = new Queue()
+  /** @type {Watch | null} */
+  #watch = null
 
   /**
    * @param {number | SharedArrayBuffer} n how many values it holds, an integer >= 1
@@ -1905,6 +2263,7 @@ export class Ring {
     this.#store = store
     this.#size = store?.count ?? /** @type {number} */ (n)
     this.#words = store?.words ?? new Int32Array(HEADER)
+    if (store !== null) this.#watch = new Watch(store, WRITTEN, this.#receivers, () => this.#serve())
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
@@ -1940,6 +2299,8 @@ export class Ring {
     if (this.#store !== null) this.#store.put(place, value)
     else this.#values[place] = value
     this.#advance(WRITTEN)
+    if (this.#watch !== null) this.#watch.changed()
+    else if (this.#receivers.size > 0) this.#serve()
     return true
   }
 
@@ -1951,6 +2312,16 @@ export class Ring {
     if (this.#store === null) this.#values[place] = undefined
     this.#advance(READ)
     return value
+  }
+
+  /** @returns {Awaitable<T>} the oldest value, once there is one */
+  receive() {
+    return turnOfReader(this.#watch, 'ring', this.#receivers, () => this.#serve())
+  }
+  #serve() {
+    const isThere = this.length > 0
+    if (isThere) this.#receivers.shift()?.wake(this.read())
+    return isThere
   }
 }
 
@@ -2201,12 +2572,16 @@ const LIFE = new RegExp(`^${PROTOCOL.replace('.', '[.]')} \\d{1,16}$`)
 
 /** @returns {Promise<string>} */
 const lifeOfThread = () => life ??= new Promise(resolve => {
-  const name = `${PROTOCOL} ${randomId()}`
   const forever = new Promise(() => {})
-  navigator.locks.request(name, () => {
-    resolve(name)
-    return forever
-  }).catch(() => resolve(''))
+  function claim() {
+    const name = `${PROTOCOL} ${randomThread()}`
+    navigator.locks.request(name, { ifAvailable: true }, lock => {
+      if (lock === null) return claim()
+      resolve(name)
+      return forever
+    }).catch(() => resolve(''))
+  }
+  claim()
 })
 
 /** Links by endpoint. @type {WeakMap<object, Link>} */

@@ -73,6 +73,24 @@ latest('a read in the midst of a write gets the whole value from before', () => 
   assert.is(there.read().text, 'after')
 })
 
+for (const shared of [false, true]) {
+  latest(`${shared ? 'shared' : 'within a thread'}: a receiver gets what has been written and not read, else the next`, async () => {
+    const writer = new Latest(0, { shared })
+    const reader = shared ? Latest.from(writer.buffer) : writer
+    writer.write(1)
+    writer.write(2)
+    assert.is(await reader.receive(), 2)
+    const next = reader.receive().then(value => value)
+    writer.write(3)
+    assert.is(await next, 3)
+    writer.write(4)
+    assert.is(reader.read(), 4)
+    const last = reader.receive().then(value => value)
+    writer.write(undefined)
+    assert.is(await last, undefined)
+  })
+}
+
 // Simpson's order of steps, over the words of control as they are.
 latest('of all interleavings of reads and writes none touches the slot of the other', () => {
   const [NEWEST, READING, SLOT] = [3, 4, 5]

@@ -1,9 +1,12 @@
 /** Mutex and Semaphore: who runs while somebody waits, who gets what next, and what misuse is told. */
+import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, edf } from '../rt.mjs'
+import { DeadlockError, edf, rt } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
-import { Mutex, OwnershipError, Semaphore, choice, nonPreemptive, par, race } from '../sync.mjs'
+import {
+  Mutex as AnyMutex, OwnershipError, Ring, Semaphore as AnySemaphore, choice, nonPreemptive, par, race
+} from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { exactWorld as world } from './support/world.mjs'
@@ -16,11 +19,29 @@ function* work(host, ms) {
   }
 }
 
+/** What is true of locks within a thread is true, within one, of those between threads. */
+let shared = false
+class Mutex extends AnyMutex {
+  constructor(options) { super({ shared, ...options }) }
+}
+class Semaphore extends AnySemaphore {
+  constructor(permits, options) { super(permits, { shared, ...options }) }
+}
+/** @param {string} title */
+function bothKinds(title) {
+  const tests = suite(title)
+  const register = (name, test) => [false, true].forEach(kind => tests(`${kind ? 'shared: ' : ''}${name}`, () => {
+    shared = kind
+    return test()
+  }))
+  return Object.assign(register, { run: tests.run })
+}
+
 const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
 
 // ---------------------------------------------------------------------------------------------- inheritance
 
-const inheritance = suite('mutexes: priority inheritance')
+const inheritance = bothKinds('mutexes: priority inheritance')
 
 inheritance('Mars Pathfinder: the high job waits for one critical section, not for the middle one', () => {
   const { host, scheduler, trace } = world()
@@ -165,7 +186,7 @@ inheritance.run()
 
 // ------------------------------------------------------------------------------------------------ ownership
 
-const ownership = suite('mutexes: ownership')
+const ownership = bothKinds('mutexes: ownership')
 
 ownership('one job at a time holds it; waiters get it by eligibility, equals in order of arrival', () => {
   const { host, scheduler, log } = world()
@@ -449,8 +470,8 @@ ownership('in 300 random sets one job at a time is inside, and all leave', () =>
 ownership('wrong arguments are refused at the call', () => {
   const refuses = (make, name) =>
     assert.throws(make, error => error instanceof TypeError && error.message.includes(name))
-  refuses(() => new Mutex({ name: 5 }), 'name')
-  refuses(() => new Mutex(5), 'options')
+  refuses(() => new AnyMutex({ name: 5, shared }), 'name')
+  refuses(() => new AnyMutex(5), 'options')
   for (const lock of [new Mutex(), new Semaphore(1)]) refuses(() => lock.use(5), 'section')
 })
 
@@ -458,7 +479,7 @@ ownership.run()
 
 // ----------------------------------------------------------------------------------------------- semaphores
 
-const semaphores = suite('semaphores')
+const semaphores = bothKinds('semaphores')
 
 semaphores('let in as many as there are permits, the others by eligibility', () => {
   const { host, scheduler, log } = world()
@@ -543,3 +564,82 @@ semaphores('wrong numbers are refused at the call', () => {
 })
 
 semaphores.run()
+
+// ------------------------------------------------------------------------------------------- between threads
+
+const threads = suite('locks between threads')
+
+/** A thread that goes through the locks; `said` is its next word. */
+function thread(given) {
+  const worker = new Worker(new URL('./fixtures/channels/lock-worker.mjs', import.meta.url), { workerData: given })
+  const ended = new Promise(resolve => worker.once('exit', resolve))
+  const said = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
+  return { worker, said, ended }
+}
+
+const notesOf = () => new Int32Array(new SharedArrayBuffer(16))
+
+threads('a mutex lets one job in at a time, and a semaphore as many as it has permits; all have their turn', async () => {
+  const [mutex, semaphore] = [new AnyMutex({ shared: true }), new AnySemaphore(1, { shared: true })]
+  const given = { mutex: mutex.buffer, semaphore: semaphore.buffer, notes: notesOf(), rounds: 200 }
+  const all = [1, 2, 3].map(() => thread(given))
+  assert.equal(await Promise.all(all.map(({ said }) => said)), ['done', 'done', 'done'])
+  assert.equal([...given.notes], [0, 0, 600, 0])
+  assert.equal([mutex.locked, semaphore.available], [false, 1])
+  await Promise.all(all.map(({ ended }) => ended))
+})
+
+threads('a thread that is ended inside is noticed: the next finds the lock abandoned, and nobody else does', async () => {
+  const mutex = new AnyMutex({ shared: true })
+  const given = { mutex: mutex.buffer, notes: notesOf(), stays: true }
+  const { worker, said } = thread(given)
+  assert.is(await said, 'inside')
+  assert.equal([mutex.locked, mutex.owner], [true, null])
+  assert.throws(() => mutex.unlock(), /^mutex is held by another thread, not by code outside jobs$/)
+  const inTime = await rt.spawn(() => choice([{ wait: mutex.lock() }, { timeout: 1 }]))
+  assert.is(inTime.index, 1)
+  const found = rt.spawn(function* () {
+    yield mutex.lock()
+    const { abandoned } = mutex
+    mutex.unlock()
+    yield mutex.lock()
+    return [abandoned, mutex.abandoned]
+  })
+  await worker.terminate()
+  assert.equal(await found, [true, false])
+})
+
+threads('threads ended at any moment hold up nobody', async () => {
+  const mutex = new AnyMutex({ shared: true })
+  await forSeeds(10, async random => {
+    const given = { mutex: mutex.buffer, notes: notesOf(), rounds: 1e9 }
+    const victims = [1, 2].map(() => thread(given))
+    const survivor = thread({ ...given, rounds: 300 })
+    for (const { worker } of victims) {
+      const enough = given.notes[2] + random.integer(1, 300)
+      while (given.notes[2] < enough) await new Promise(setImmediate)
+      await worker.terminate()
+    }
+    assert.is(await survivor.said, 'done')
+    assert.is(given.notes[1], 0)
+    await mutex.use(() => {})
+  })
+})
+
+threads('a job that ends without unlocking is noticed by whoever has the buffer', async () => {
+  const [here, there] = [1, 2].map(() => new AnyMutex({ shared: true }))
+  const other = AnyMutex.from(here.buffer)
+  await rt.spawn(function* () { yield here.lock() })
+  assert.is(other.abandoned, true)
+  await other.lock()
+  assert.equal([other.abandoned, here.locked, there.locked], [true, true, false])
+})
+
+threads('buffers of something else are refused', () => {
+  const { buffer } = new Ring(1, { shared: true })
+  assert.throws(() => AnyMutex.from(buffer), /^buffer must be that of a shared Mutex, got one of \d+ bytes$/)
+  assert.throws(() => new AnySemaphore(1, { buffer }), /^buffer must be that of a shared Semaphore/)
+  assert.throws(() => new AnyMutex({ shared: 1 }), /^shared must be a boolean, got 1$/)
+})
+
+threads.run()

@@ -1,7 +1,8 @@
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Ring } from '../sync.mjs'
+import { rt } from '../rt.mjs'
+import { Ring, choice } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 
 const ring = suite('Ring')
@@ -53,6 +54,19 @@ for (const shared of [false, true]) {
       assert.is(writer.length, queue.length)
     }
   }))
+
+  ring(`${kind}: receivers wait for values, of which each gets one`, async () => {
+    const writer = new Ring(3, { shared })
+    const reader = shared ? Ring.from(writer.buffer) : writer
+    writer.write('first')
+    const got = [1, 2, 3].map(() => reader.receive().then(value => value))
+    const { index } = await rt.spawn(() => choice([{ wait: reader.receive() }, { timeout: 1 }]))
+    assert.is(index, 1)
+    writer.write('second')
+    writer.write('third')
+    assert.equal(await Promise.all(got), ['first', 'second', 'third'])
+    assert.is(reader.length, 0)
+  })
 
   ring(`${kind}: undefined is no value`, () => {
     const one = new Ring(1, { shared })
