@@ -46,7 +46,7 @@ async function measure(browser, server, way) {
   await browser.click('#filter')
   await type(browser, names, Number(values.pause))
   const found = await browser.evaluate(`measured(${edits + searches})`)
-  const problems = browser.takeProblems()
+  const problems = await browser.takeProblems()
   if (problems.length > 0) throw new Error(`errors on the console:\n${problems.join('\n')}`)
   if (!found.isAnswered) throw new Error('not all keys were answered')
   return { way, ...found }
