@@ -188,11 +188,9 @@ test('rt.postTask runs by priority, then in order', async () => {
 
 test('timers go on while jobs never end', async () => {
   const jobs = [1, 2].map(() => rt.spawn(function* () { for (;;) yield }))
-  const begin = performance.now()
   for (let i = 0; i < 10; i++) await elapse(1)
   for (const job of jobs) job.cancel()
   await Promise.allSettled(jobs)
-  ok(performance.now() - begin < 2000)
   ok(rt.stats().rounds > 5)
 })
 
