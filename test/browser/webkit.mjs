@@ -89,6 +89,9 @@ export async function webkit({ path = findBrowser('webkit'), patience = 90_000 }
       async close() {
         await send('DeleteSession').catch(() => {})
         browser.stop()
+        // Killed at once, it would leave the lock of its number.
+        display.child.kill()
+        await within(display.ended, 5000, 'Xvfb, closing').catch(() => {})
         display.stop()
       }
     }
