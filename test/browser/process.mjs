@@ -88,8 +88,11 @@ export function launch(path, args, { pipes = 0, env = {} } = {}) {
       } catch {
         // It has ended already, or never started.
       }
-      // Its last processes may still be writing while they die.
-      rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+      try {
+        rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+      } catch {
+        // Its last processes may still be writing while they die: better a directory too many than a browser.
+      }
     }
   }
   alive.add(browser)
