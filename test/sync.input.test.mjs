@@ -11,8 +11,8 @@ import { virtualHost } from './support/virtual-host.mjs'
 import { exactWorld } from './support/world.mjs'
 
 const {
-  Barrier, Channel, ChannelError, DeadlockError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore,
-  choice, connect, nonPreemptive, par, race
+  Barrier, Channel, ChannelError, DeadlockError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, Workers,
+  accept, choice, connect, nonPreemptive, par, race
 } = module
 
 const throws = () => { throw new Error('user code was run') }
@@ -174,6 +174,8 @@ const PARAMETERS = [
   ['Latest', 'shared', BOOLEAN, (_, shared) => new Latest(0, { shared })],
   ['Ring', 'options', OBJECT, (_, value) => new Ring(1, value)],
   ['Ring', 'shared', BOOLEAN, (_, shared) => new Ring(1, { shared })],
+  ['accept', 'work', FUNCTION, (_, work) => accept(endpoint(), work)],
+  ['Workers', 'size', { ...PARTIES, isRequired: false }, (_, size) => new Workers('none', { size })],
   ['connect', 'name', { ...NAME, isOption: false, isRequired: true }, (_, name) => connect(endpoint(), name)]
 ]
 
@@ -253,7 +255,7 @@ for (const [call, act, message] of /** @type {[string, (here: any) => void, stri
 refusals('everything that is exported is in the table, or an error', () => {
   const covered = new Set(PARAMETERS.map(([call]) => call))
   const others = Object.keys(module).filter(name => !covered.has(name))
-  assert.equal(others.sort(), ['ChannelError', 'DeadlockError', 'OwnershipError'])
+  assert.equal(others.sort(), ['AdmissionError', 'ChannelError', 'DeadlockError', 'OwnershipError'])
 })
 
 refusals('classes are not called without new', () => {
