@@ -232,7 +232,7 @@ for (const [call, name, kind, act] of PARAMETERS) {
 for (const [call, act, message] of /** @type {[string, (here: any) => void, string][]} */ ([
   ['Resource', () => new Resource({ cieling: 1 }), "'cieling'; did you mean 'ceiling'?"],
   ['Mutex.use', ({ mutex }) => mutex.use(() => {}, { schedular: 1 }), "'schedular'; did you mean 'scheduler'?"],
-  ['Mutex', () => new Mutex({ title: 'm' }), "'title'; known are name"],
+  ['Mutex', () => new Mutex({ title: 'm' }), "'title'; known are name, shared, buffer"],
   ['Semaphore', () => new Semaphore(1, { nmae: 's' }), "'nmae'; did you mean 'name'?"],
   ['Barrier', () => new Barrier(1, { size: 2 }), "'size'; known are name"],
   ['Channel', () => new Channel(1, { overFlow: 'drop' }), "'overFlow'; did you mean 'overflow'?"],
