@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { documented } from '../examples/api/jsdoc.mjs'
+import { documentedAll } from '../examples/api/jsdoc.mjs'
 
 // The default host, made as rt.mjs is imported, asks for it.
 Object.assign(globalThis, { requestAnimationFrame: fn => setTimeout(() => fn(performance.now()), 16), cancelAnimationFrame: clearTimeout })
@@ -9,11 +9,10 @@ const { examples, run } = await import('../examples/api/examples.mjs')
 
 const test = suite('examples/api')
 
-const modules = await Promise.all(['rt', 'alarms', 'sync'].map(async name => {
+const modules = documentedAll(await Promise.all(['rt', 'alarms', 'sync'].map(async name => {
   const url = new URL(`../${name}.mjs`, import.meta.url)
-  const namespace = await import(url)
-  return { namespace, ...documented(readFileSync(url, 'utf8'), namespace) }
-}))
+  return { name, text: readFileSync(url, 'utf8'), namespace: await import(url) }
+})))
 const exports = modules.flatMap(({ exports }) => exports)
 
 test('every export is described, and has an example', () => {

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as alarms from '../alarms.mjs'
-import { documented } from '../examples/api/jsdoc.mjs'
+import { documentedAll } from '../examples/api/jsdoc.mjs'
 
 const root = new URL('../', import.meta.url)
 const read = name => readFileSync(new URL(name, root), 'utf8')
@@ -43,8 +43,9 @@ const recipes = [
   '(await all, [...did].sort())', ['decoded', 'driven', 'measured', 'painted', 'steered', 'ticked']],
   ['const job', 'const url = "data:,x", stop = {}, { signal } = new AbortController()', '[await job, typeof stop.onclick]', [200, 'function']],
   ['const orders', `const { port1: worker, port2: self } = new MessageChannel(), got = [], row = 5
+    const url = 'data:text/javascript,export const add = (a, b) => a + b'
     const boil = value => value + " boiled", weigh = value => value + " weighed", write = (...values) => got.push(...values)
-    rt.spawn(() => connect(self, 'rows').forEach(row => got.push(row)))`, '(await cook, got)', [5, 0, 'tea boiled', 'tea weighed']]
+    rt.spawn(() => connect(self, 'rows').forEach(row => got.push(row)))`, '(await cook, [...got, sum])', [5, 0, 'tea boiled', 'tea weighed', 5]]
 ]
 
 const shown = [...readme.matchAll(/```js\n([^]*?)```/g)].map(([, text]) => text)
@@ -77,8 +78,9 @@ test('its links lead somewhere', () => {
 test('its table has every option', async () => {
   const table = readme.slice(readme.indexOf('\n## Every option\n'), readme.indexOf('\n## TypeScript\n'))
   const missing = new Set()
-  for (const name of ['rt', 'alarms', 'sync']) {
-    const { exports, types } = documented(read(`${name}.mjs`), await import(new URL(`${name}.mjs`, root)))
+  const modules = await Promise.all(['rt', 'alarms', 'sync'].map(async name => (
+    { name, text: read(`${name}.mjs`), namespace: await import(new URL(`${name}.mjs`, root)) })))
+  for (const { exports, types } of documentedAll(modules)) {
     const options = ({ name = '' }) => /^\[?options|^(?:guards|set)/.test(name)
     const given = exports.flatMap(({ comments, members }) => [...comments, ...members.flatMap(({ comments }) => comments)])
       .flatMap(({ tags }) => tags.param ?? []).filter(options)

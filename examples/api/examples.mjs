@@ -7,8 +7,8 @@ import {
   periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../../alarms.mjs'
 import {
-  Barrier, Channel, ChannelError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, accept, choice, connect, nonPreemptive, par,
-  race
+  Barrier, Channel, ChannelError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, Workers, accept, choice, connect,
+  nonPreemptive, par, race
 } from '../../sync.mjs'
 
 /** By the name of the export. @type {Record<string, (log: (...values: unknown[]) => void) => unknown>} */
@@ -511,6 +511,14 @@ export const examples = {
     there.close()
     port1.close()
     // → 42
+  },
+
+  async Workers(log) {
+    const works = 'data:text/javascript,export function* count(n) { let i = 0; while (i < n) { i++; yield } return i }'
+    const workers = new Workers(works, { size: 2 }) // a module of yours
+    log(await workers.spawn('count', { deadline: 1000 }, 1000))
+    await workers.close()
+    // → 1000
   },
 
   async OwnershipError(log) {

@@ -10,12 +10,33 @@ const blocks = /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*/g
 const tagNames = /(?<![\w`'])@(param|property|returns|throws|template|typedef|type|overload|internal|see|import|module)\b\s*/g
 
 /**
+ * Each export once, by the module that has it first.
+ *
+ * @param {{ name: string, text: string, namespace: Record<string, unknown> }[]} modules
+ */
+export function documentedAll(modules) {
+  /** @type {Set<string>} */
+  const seen = new Set()
+  return modules.map(module => {
+    const { exports, types } = documented(module.text, module.namespace)
+    for (const [name, value] of Object.entries(module.namespace)) {
+      if (seen.has(name) || exports.some(entry => entry.name === name)) continue
+      // One that it has from another one.
+      for (const { text } of modules) exports.push(...documented(text, { [name]: value }).exports.slice(0, 1))
+    }
+    const own = exports.filter(({ name }) => !seen.has(name))
+    for (const { name } of own) seen.add(name)
+    return { ...module, exports: own, types }
+  })
+}
+
+/**
  * @param {string} text of a module
  * @param {Record<string, unknown>} namespace what it exports: a function may be declared by another name, and have functions of
  *   its own
  * @returns {{ exports: Entry[], types: Map<string, Entry> }} what the exports mention: typedefs, and classes that are not exported
  */
-export function documented(text, namespace) {
+function documented(text, namespace) {
   /** Comments by the place where they end. @type {Map<number, Comment>} */
   const comments = new Map()
   /** @type {Map<string, Entry>} */
@@ -87,10 +108,13 @@ export function documented(text, namespace) {
 /** @param {string} name @param {string} rest of its line @param {Comment[]} comments @returns {string} */
 function callOf(name, rest, comments) {
   if (!rest.startsWith('(')) return name
-  const parameters = rest.slice(1, closing(rest, 0)).replace(/ = .*?(?=,|$)/g, '?')
-  const optional = new Set(comments.flatMap(({ tags }) => tags.param ?? []).filter(({ name }) => name?.startsWith('[')).map(bare))
-  const names = parameters.split(/, */).filter(Boolean).map(name => optional.has(name) ? `${name}?` : name)
-  return `${name}(${names.join(', ')})`
+  const tags = comments.flatMap(({ tags }) => tags.param ?? [])
+  const optional = new Set(tags.filter(({ name }) => name?.startsWith('[')).map(bare))
+  const names = rest.slice(1, closing(rest, 0)).replace(/ = .*?(?=,|$)/g, '')
+    // One that is taken apart has its name in the comment alone.
+    .replace(/\{.*\}/, () => bare(tags.find(({ name }) => /^\[?options/.test(name ?? '')) ?? { type: '', text: '' }))
+    .split(/, */).filter(Boolean)
+  return `${name}(${names.map(name => optional.has(name) ? `${name}?` : name).join(', ')})`
 }
 
 /** @param {Tag} tag @returns {string} its name without brackets and default */

@@ -2,20 +2,17 @@ import * as alarms from '../../alarms.mjs'
 import * as rt from '../../rt.mjs'
 import * as sync from '../../sync.mjs'
 import { examples, run, textOf } from './examples.mjs'
-import { bare, documented } from './jsdoc.mjs'
+import { bare, documentedAll } from './jsdoc.mjs'
 
 /** @typedef {import('./jsdoc.mjs').Entry} Entry */
 /** @typedef {import('./jsdoc.mjs').Comment} Comment */
 
 const sources = [['rt', rt], ['alarms', alarms], ['sync', sync]]
-const modules = await Promise.all(sources.map(async ([name, namespace]) => {
-  const text = await (await fetch(new URL(`../../${name}.mjs`, import.meta.url))).text()
-  const { exports, types } = documented(text, namespace)
-  // In the order in which one gets to know them, which is that of the examples.
-  const order = Object.keys(examples)
-  exports.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
-  return { name, namespace, exports, types }
-}))
+const modules = documentedAll(await Promise.all(sources.map(async ([name, namespace]) => (
+  { name, namespace, text: await (await fetch(new URL(`../../${name}.mjs`, import.meta.url))).text() }))))
+// In the order in which one gets to know them, which is that of the examples.
+const order = Object.keys(examples)
+for (const { exports } of modules) exports.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
 
 /** What types may refer to, and where it stands. @type {Map<string, string>} */
 const places = new Map()
