@@ -3937,6 +3937,8 @@ function labour(load, endpoint, scheduler) {
 const BUSY = 5
 const FEWEST = 2
 const MOST = 64
+/** ms that jobs have to end in when they are cancelled by `close`. */
+const GRACE = 1000
 
 /**
  * A job in a worker. `given`: options that go there; `restarts`: how often it may still be started again; `isKept`: the
@@ -4161,13 +4163,18 @@ export class Workers {
   /**
    * Ends the workers, when all jobs have ended; no more are taken.
    *
-   * @param {{ cancel?: boolean }} [options] `cancel`: whether to cancel them
+   * @param {{ cancel?: boolean }} [options] `cancel`: whether to cancel them; those that have not ended
+   *   a second later, as what awaits for ever or hangs, end with their workers
    * @returns {Promise<void>} when that has happened
    */
   async close(options = {}) {
     const { cancel = false } = check.options(options, { cancel: check.flag })
     this.#isClosed = true
-    if (cancel) for (const { job } of [...this.#all]) job.cancel()
+    const [any] = this.#all
+    if (cancel) {
+      any?.scheduler.host.after(GRACE, () => { for (const site of this.#sites) this.#lose(site, 'closed', undefined) }, { ref: false })
+      for (const { job } of [...this.#all]) job.cancel()
+    }
     if (this.#all.size > 0) await new Promise(resolve => { this.#emptied = () => resolve(undefined) })
     for (const site of this.#sites) end(site)
   }

@@ -399,6 +399,18 @@ ends('close() cancels them where it is to', async () => {
   assert.ok(log.length < 20)
 })
 
+ends('what does not end although close() has cancelled it ends a second later with its worker', async () => {
+  const { host, spawn, workers } = crew({}, () => ({ never: () => new Promise(() => {}) }))
+  const job = spawn('never')
+  await host.drain({ until: 10 })
+  const closed = workers.close({ cancel: true })
+  await host.drain({ until: 1000 })
+  assert.is(job.state, 'waiting')
+  await host.drain({ until: 1100 })
+  await closed
+  assert.is((await failure(job)).name, 'AbortError')
+})
+
 ends('a worker that dies fails its jobs, which says why; the next one begins with another', async () => {
   const { host, spawn, sites } = crew()
   const job = spawn('execute', {}, 50, 'a')

@@ -1,0 +1,80 @@
+import { rt } from '../../rt.mjs'
+import { AdmissionError, ChannelError, Workers, connect } from '../../sync.mjs'
+import { equal, inWorker, ok, rejection, test } from './page.mjs'
+
+const works = new URL('../fixtures/workers/works.mjs', import.meta.url)
+const timeout = 50_000
+
+test('results, errors, buffers and progress cross; jobs show their state, and are cancelled or refused', async () => {
+  const workers = new Workers(works, { size: 2 })
+  equal(await rt.spawn(function* () { return (yield workers.spawn('add', {}, 3, 4)) + 1 }), 8)
+  const error = await rejection(workers.spawn('refuse', {}, 7))
+  ok(error instanceof RangeError && error.cause instanceof TypeError)
+  equal([error.message, error.code], ['refused', 7])
+  ok(error.stack.includes('works.mjs'), error.stack)
+  const bytes = new Uint8Array(1e6).fill(4)
+  const doubled = await workers.spawn('doubled', {}, bytes)
+  equal([bytes.length, doubled.length, doubled[9]], [0, 1e6, 8])
+  const { port1, port2 } = new MessageChannel()
+  const progress = workers.spawn('progress', {}, port2, 5)
+  const steps = []
+  for await (const step of connect(port1, 'progress')) steps.push(step)
+  equal([steps, await progress], [[1, 2, 3, 4, 5], 'done'])
+
+  const job = workers.spawn('count', { deadline: 1e6 }, Infinity)
+  while (job.state !== 'running' || job.cost === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  ok(job.started >= job.release - 1, `started ${job.started}, released ${job.release}`)
+  job.deadline = 5e5
+  ok(job.cancel('enough'))
+  equal([await rejection(job), job.state], ['enough', 'cancelled'])
+
+  const never = () => workers.spawn('never', { wcet: 6, period: 10 })
+  const admitted = [never(), never()].map(rejection)
+  let refused
+  try {
+    never()
+  } catch (error) {
+    refused = error
+  }
+  ok(refused instanceof AdmissionError)
+  await workers.close({ cancel: true })
+  equal((await Promise.all(admitted)).map(({ name }) => name), ['AbortError', 'AbortError'])
+}, { timeout })
+
+test('modules are preemptified', async () => {
+  const workers = new Workers(works, { size: 1, preemptify: true })
+  const job = workers.spawn('countAtOnce', {}, Infinity)
+  equal(await workers.spawn('countAtOnce', { deadline: 1e6 }, 1e5), 4999950000)
+  job.cancel('enough')
+  equal(await rejection(job), 'enough')
+  await workers.close()
+}, { timeout })
+
+test('a worker that ends itself, or whose works cannot be loaded, fails its jobs', async () => {
+  const workers = new Workers(works, { size: 1 })
+  ok(await rejection(workers.spawn('end', {}, 'close')) instanceof ChannelError)
+  await workers.close()
+  const broken = new Workers(new URL('nothing.mjs', works), { size: 1, restart: true })
+  equal((await rejection(broken.spawn('add'))).message, 'add: its worker has gone (its works could not be loaded)')
+  await broken.close()
+}, { timeout })
+
+// In a worker as in a page; once is enough.
+if (!inWorker) {
+  test('workers that are terminated at random lose no job, and none that may start again', async () => {
+    const made = []
+    const make = () => {
+      made.push(new Worker(new URL('../fixtures/workers/thread.mjs', import.meta.url), { type: 'module' }))
+      return made.at(-1)
+    }
+    const workers = new Workers(make, { size: 2 })
+    const jobs = Array.from({ length: 60 }, (_, i) => workers.spawn('count', { restart: i % 2 * 50 }, i).catch(error => error))
+    for (let kills = 0; kills < 3; kills++) {
+      await jobs[kills * 17]
+      made.at(-1 - kills % 2).terminate()
+    }
+    const outcomes = await Promise.all(jobs)
+    outcomes.forEach((outcome, i) => ok(outcome === i * (i - 1) / 2 || i % 2 === 0 && outcome instanceof ChannelError, String(outcome)))
+    await workers.close()
+  }, { timeout })
+}
