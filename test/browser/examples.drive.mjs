@@ -49,7 +49,7 @@ const bothWays = async ({ browser, server }) => {
   await says('✓ the same')
   await browser.click('[name=text]')
   await browser.press('x')
-  await says('x is not defined')
+  await says('ReferenceError')
 }
 
 const runsAll = async ({ browser, server }) => {
