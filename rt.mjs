@@ -6726,6 +6726,9 @@ function run(generator) {
 
 const suspended = () => pending.pop()
 
+/** One that waits for a call from its beginning: what cancels it is told to that. @param {any} generator */
+const begun = generator => new Suspended(generator, apply(next, generator, NO_ARGUMENTS))
+
 /** How many generators are driven to their end on the engine's stack. */
 let driving = 0
 
@@ -9190,7 +9193,7 @@ function construct(F, args, target = F) {
   const object = blank(twin, F, target)
   const result = apply(begin, object, args)
   if (result !== budget) return isObject(result) ? result : object
-  append(pending, constructed(object, suspended()))
+  append(pending, begun(constructed(object, suspended())))
   return budget
 }
 
@@ -9399,7 +9402,7 @@ function stepOf(steps, method, value) {
     }
     if (step.value === leaf) {
       if (leaf.inner === null) {
-        append(pending, rest(steps, leaf))
+        append(pending, begun(rest(steps, leaf)))
         hold(leaf)
         return budget
       }
@@ -9540,7 +9543,7 @@ class Each {
     const step = asker.on ? stepOf(steps, next, undefined) : resume(steps.generator, undefined)
     if (step !== budget) return step
     this.isPending = true
-    append(pending, this.settle(suspended()))
+    append(pending, begun(this.settle(suspended())))
     return { value: budget, done: false }
   }
 

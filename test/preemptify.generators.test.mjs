@@ -1,8 +1,9 @@
 // The steps of generators in rewritten modules: they yield to the job whose twin asks for them, and are what they were to all others.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify } from '../rt.mjs'
+import { Scheduler, preemptify } from '../rt.mjs'
 import { drive, driveAsync } from './support/drive.mjs'
+import { virtualHost } from './support/virtual-host.mjs'
 
 const runtime = new URL('../rt.mjs', import.meta.url).href
 const load = source => import(`data:text/javascript,${encodeURIComponent(source)}`)
@@ -190,6 +191,25 @@ semantics('a rewritten generator function is a job, whose steps yield', async ()
   let points = 0
   assert.is(await driveAsync(preemptify(count)(2), { limit: 1, onPoint: () => points++ }), 18)
   assert.ok(points > 18)
+})
+
+semantics('a job that is cancelled within a step, or a constructor, is told there, and that cleans up', async () => {
+  const { main, make } = await rewritten(`
+    function* inner(tick, log) { try { for (;;) tick() } catch (error) { log.push(error.name); throw error } finally { for (let i = 0; i < 9; i++); log.push('inner') } }
+    function* outer(tick, log) { try { yield 1; yield* inner(tick, log) } finally { log.push('outer') } }
+    function Made(tick, log) { try { for (;;) tick() } finally { log.push('made') } }
+    export function main(tick, log) { for (const x of outer(tick, log)) log.push(x) }
+    export function make(tick, log) { new Made(tick, log) }`)
+  for (const [work, expected] of [[main, [1, 'AbortError', 'inner', 'outer']], [make, ['made']]]) for (const budget of [1, 7]) {
+    const host = virtualHost()
+    const log = []
+    let ticks = 0
+    const job = new Scheduler({ host, budget }).spawn(work, {}, () => { if (++ticks === 20) job.cancel() }, log)
+    const error = job.then(() => {}, error => error)
+    host.run()
+    assert.is((await error).name, 'AbortError')
+    assert.equal(log, expected)
+  }
 })
 
 semantics('methods that a page has replaced are called', async () => {
