@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { quantile } from '../examples/macro/statistics.mjs'
 import { eachBrowser, kinds, type } from './support-browsers.mjs'
 import { heading, table, target } from './support.mjs'
 
@@ -41,15 +42,42 @@ async function measure(browser, server, way) {
   }
   await browser.open(`${address}?${way}`)
   await browser.evaluate('watch()')
-  await browser.click('#editor')
-  await type(browser, text, Number(values.pause))
-  await browser.click('#filter')
-  await type(browser, names, Number(values.pause))
-  const found = await browser.evaluate(`measured(${edits + searches})`)
+  const drive = async () => {
+    await browser.evaluate("document.getElementById('editor').focus()")
+    await type(browser, text, Number(values.pause))
+    await browser.evaluate("document.getElementById('filter').focus()")
+    await type(browser, names, Number(values.pause))
+    return browser.evaluate(`measured(${edits + searches})`)
+  }
+  const { result: found, events = [] } = await browser.trace?.(['toplevel', 'devtools.timeline'], drive) ?? { result: await drive() }
   const problems = await browser.takeProblems()
   if (problems.length > 0) throw new Error(`errors on the console:\n${problems.join('\n')}`)
   if (!found.isAnswered) throw new Error('not all keys were answered')
-  return { way, ...found }
+  return { way, ...found, processor: processorTimes(events) }
+}
+
+/**
+ * What the thread of a page takes by itself: other processes may keep it from running.
+ *
+ * @param {any[]} events of Chromium's trace
+ * @returns {{ tasks: number[], interactions: number[] } | null} ms of the processor, ascending: of its tasks, and of those between
+ *   interactions and the next paint
+ */
+function processorTimes(events) {
+  const told = events.filter(({ name, ph, args }) => name === 'EventTiming' && ph === 'b' && args.data?.interactionId > 0)
+  if (told.length === 0) return null
+  const [{ pid, tid }] = told
+  const tasks = events.filter(event => event.name === 'ThreadControllerImpl::RunTask' && event.pid === pid && event.tid === tid && event.tdur > 0)
+  const longest = new Map()
+  for (const { ts, args: { data: { interactionId, duration } } } of told) {
+    const within = tasks.reduce((sum, task) => {
+      const share = Math.min(task.ts + task.dur, ts + 1000 * duration) - Math.max(task.ts, ts)
+      return share > 0 ? sum + task.tdur * share / task.dur : sum
+    }, 0) / 1000
+    longest.set(interactionId, Math.max(within, longest.get(interactionId) ?? 0))
+  }
+  const ascending = values => [...values].sort((a, b) => a - b)
+  return { tasks: ascending(tasks.map(({ tdur }) => tdur / 1000)), interactions: ascending(longest.values()) }
 }
 
 /** What the calls that plain JavaScript makes take of the time that they take there. */
@@ -88,6 +116,12 @@ await eachBrowser(values.browsers.split(','), async (browser, server) => {
     ]
   }))
   console.log()
+  if (found[0].processor !== null) {
+    console.log('Processor time of the page\'s thread, ms:\n')
+    table(['page', 'interaction to next paint, p98', 'longest task', 'tasks > 50 ms'], found.map(({ way, processor: { tasks, interactions } }) => [
+      way, whole(quantile(interactions, 0.98)), whole(tasks.at(-1)), String(tasks.filter(ms => ms > 50).length)
+    ]))
+  }
   if (plain === undefined || adopted === undefined) return
   table(['ms a call', ...plain.calls.map(({ name }) => name)],
     [plain, adopted].map(({ way, calls }) => [way, ...calls.map(({ calls, time }) => (time / calls).toFixed(1))]))
@@ -95,6 +129,11 @@ await eachBrowser(values.browsers.split(','), async (browser, server) => {
   if (plain.timing !== null) {
     target('INP, plain', plain.timing.p98, { least: 300, unit: ' ms' })
     target('INP, adopted', adopted.timing.p98, { most: 40, unit: ' ms' })
+  }
+  if (adopted.processor !== null) {
+    const { tasks, interactions } = adopted.processor
+    target('the same, processor time', quantile(interactions, 0.98), { most: 40, unit: ' ms' })
+    target('tasks of more than 50 ms of it, adopted', tasks.filter(ms => ms > 50).length, { most: 0 })
   }
   target('frames later than 50 ms, adopted', adopted.late, { most: 0 })
   target('work, adopted', workOf(adopted, plain), { most: 2, unit: ' x' })

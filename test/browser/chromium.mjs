@@ -115,6 +115,23 @@ export async function chromium({ path = findBrowser('chromium'), patience = 90_0
         }
         return outcome(result.value)
       },
+      async trace(categories, work) {
+        const events = []
+        const collect = ({ method, params }) => { if (method === 'Tracing.dataCollected') events.push(...params.value) }
+        listeners.add(collect)
+        try {
+          await send('Tracing.start', {
+            transferMode: 'ReportEvents', traceConfig: { includedCategories: categories, recordMode: 'recordAsMuchAsPossible' }
+          })
+          const result = await work()
+          const complete = expect('Tracing.tracingComplete')
+          await send('Tracing.end')
+          await complete('the trace')
+          return { result, events }
+        } finally {
+          listeners.delete(collect)
+        }
+      },
       async press(key) {
         const { code = '', number = known(key).toUpperCase().charCodeAt(0), text = key } = keys[key] ?? {}
         const event = { key, code, windowsVirtualKeyCode: number }

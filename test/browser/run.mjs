@@ -19,6 +19,8 @@ import { serveTests } from './results.mjs'
  * @property {(url: string) => Promise<void>} open resolves when the page has loaded
  * @property {(script: string | Function, ...args: unknown[]) => Promise<any>} evaluate an expression, or a
  *   function called with `args`, in the page; waits for a promise
+ * @property {<T>(categories: string[], work: () => Promise<T>) => Promise<{ result: T, events: any[] }>} [trace] Chromium's, of what
+ *   happens meanwhile
  * @property {(key: string) => Promise<void>} press one character or a named key, as if typed by a user
  * @property {(selector: string) => Promise<void>} click the middle of an element, as if by a user
  * @property {(width: number, height: number) => Promise<void>} resize the page; 500 is Firefox's least width
