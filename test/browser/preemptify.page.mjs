@@ -2,7 +2,7 @@ import { same, show } from '../../examples/preemptify/values.mjs'
 import { budget, preemptify, rt } from '../../rt.mjs'
 import { corpus } from '../corpus/index.mjs'
 import { drive, driveAsync, preemptible } from '../support/drive.mjs'
-import { equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
+import { elapse, equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
 
 /** What is thrown, when `run` throws. */
 function thrown(run) {
@@ -355,7 +355,8 @@ test('an endless function lets others run, and can be cancelled', async () => {
   const spin = preemptify(function spin() { for (;;) rounds++ }, { evaluate: source => eval(source) })
   for (const work of [spin, preemptify(function spin() { for (;;); })]) {
     const job = rt.spawn(work)
-    await new Promise(resolve => setTimeout(resolve, 20))
+    do await elapse(20)
+    while (rounds === 0)
     equal(job.state, 'ready')
     job.cancel()
     equal((await rejection(job)).name, 'AbortError')

@@ -87,30 +87,34 @@ test('calls are driven at any depth, promises and other jobs are waited for', as
 
 test('a counted point hands over as a yield does', async () => {
   let stop = false
+  let rounds = 0
   const job = rt.spawn(function* () {
-    let rounds = 0
     while (!stop) {
       rounds++
       if (--budget.left <= 0) yield
     }
     return rounds
   })
-  await elapse(50)
+  while (rounds <= 1000) await elapse(5)
   stop = true
   ok(await job > 1000)
 })
 
 test('a cancelled job cleans up and is rejected', async () => {
   const events = []
+  let begun = false
   const job = rt.spawn(function* () {
     try {
-      for (;;) yield
+      for (;;) {
+        begun = true
+        yield
+      }
     } finally {
       yield elapse(1)
       events.push('cleaned up')
     }
   })
-  await elapse(5)
+  while (!begun) await elapse(5)
   job.cancel()
   const error = await rejection(job)
   equal(error.name, 'AbortError')
