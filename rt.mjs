@@ -8115,12 +8115,12 @@ const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|
 /** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
 const DEAREST = 300
 /** How much longer than its source a text may become. */
-const GROWTH = 3.8
+const GROWTH = 4
 /** By how many characters a call, a loop, a function and a variable grow in a twin: in a generator, and with a beginning. */
 const PRICES_OF_GENERATOR = [45, 60, 70, 4]
 const PRICES_OF_BEGINNING = [130, 180, 200, 16]
-/** Beginnings are left out where they have a function grow by more than this: by less and less, until the text is short enough. */
-const BEGINNINGS = [Infinity, 12, 10, 8, 7, 6.5, 6, 5.5, 5, 4.5, 4, 0]
+/** The longest twin that has a beginning: the shorter the fewer, until the text is short enough. Short functions are called most. */
+const BEGINNINGS = [Infinity, 10000, 5000, 3000, 2000, 1500, 1200, 1000, 800, 600, 500, 400, 0]
 /** What a function that drives its twin takes. */
 const TWIN = 60
 /** How many functions, each in another, may be dual. */
@@ -9654,7 +9654,7 @@ function chooseForms(plans) {
   }
 }
 
-/** Estimates how long the text will be. @param {Plan[]} plans @param {number} most times as long as a function may be with its beginning @returns {Plan} that of all */
+/** Estimates how long the text will be. @param {Plan[]} plans @param {number} most as long as a twin with a beginning may be @returns {Plan} that of all */
 function estimate(plans, most) {
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
@@ -9672,7 +9672,7 @@ function estimate(plans, most) {
     const grown = (/** @type {number[]} */ { 0: call, 1: loop, 2: fixed, 3: variable }) =>
       call * calls.length + loop * facts.loops.length + fixed + variable * variables
     const begun = 2 * own + grown(PRICES_OF_BEGINNING)
-    plan.begins = plan.mayBegin && own + begun <= most * own
+    plan.begins = plan.mayBegin && begun <= most
     const twin = (plan.begins ? begun : own + grown(PRICES_OF_GENERATOR)) + inner[0]
     const isAlwaysDual = facts.isAsync || facts.isGenerator || facts.isMethod && node.parent.type === 'MethodDefinition'
     // Each such around another would double it.
