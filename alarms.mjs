@@ -2405,13 +2405,16 @@ function rulesOf(rules = {}) {
   return { ...others, event: events }
 }
 
-/** Has a collection keep its methods, whatever a page makes of their prototype. @template {object} C @param {C} collection @returns {C} */
-function hardened(collection) {
-  const prototype = Object.getPrototypeOf(collection)
-  for (const name of ['get', 'set', 'has', 'add', 'delete', 'forEach']) {
-    if (name in prototype) Object.defineProperty(collection, name, { value: prototype[name] })
-  }
-  return collection
+/**
+ * Makes collections that have their methods as they are now, whatever a page makes of the prototype later.
+ *
+ * @template C @param {new () => C} Class @returns {() => C}
+ */
+function hardened(Class) {
+  const { prototype } = Class
+  const names = ['get', 'set', 'has', 'add', 'delete', 'forEach'].filter(name => name in /** @type {any} */ (prototype))
+  const methods = Object.fromEntries(names.map(name => [name, { value: /** @type {any} */ (prototype)[name] }]))
+  return () => Object.defineProperties(new Class(), methods)
 }
 
 /** A call that has not ended; as a waitable, its turn. */
@@ -2458,19 +2461,19 @@ class Call extends Waitable {
 class Calls {
   isReleased = false
   /** By their reservation; each in order of eligibility, equals as they came. @type {Map<any, any>} */
-  #queues = hardened(new Map())
+  #queues = hardened(Map)()
   /** @type {WeakMap<Job, Call>} */
-  #calls = hardened(new WeakMap())
+  #calls = hardened(WeakMap)()
   /** @type {Map<string, AdoptionRow>} */
-  #rows = hardened(new Map())
-  #rowsOf = hardened(new WeakMap())
+  #rows = hardened(Map)()
+  #rowsOf = hardened(WeakMap)()
   #order = 0
   /** The event for which others had to end, and until when. */
   #event = null
   #until = 0
-  #warned = hardened(new WeakSet())
+  #warned = hardened(WeakSet)()
   /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
-  #newest = hardened(new WeakMap())
+  #newest = hardened(WeakMap)()
   #apply = Reflect.apply
   #source = Function.prototype.toString
   #unwatch
@@ -2590,7 +2593,7 @@ class Calls {
     if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(listener ?? fn)) seam.run(scheduler, () => job, Infinity)
     if (end.enlist({ job: null, woken: () => this.#leave(queue, call, end) })) {
       this.#count(call)
-      if (end.isFulfilled) return call.value
+      if (end.isFulfilled) return end.outcome ?? call.value
       throw end.outcome
     }
     call.isWaiting = waits
@@ -2783,7 +2786,7 @@ export function adopt(target = globalThis, options = {}) {
   // Timers, frames, idle callbacks
 
   /** Calls that have not ended, by what set them. @type {Record<string, Map<any, Call>>} */
-  const pending = { timer: hardened(new Map()), frame: hardened(new Map()), idle: hardened(new Map()) }
+  const pending = { timer: hardened(Map)(), frame: hardened(Map)(), idle: hardened(Map)() }
   for (const [set, clear, kind] of TIMERS) {
     const own = pending[kind]
     replace(holderOf(target, set), set, {
@@ -2846,12 +2849,14 @@ export function adopt(target = globalThis, options = {}) {
   // Listeners
 
   /** What the platform is given, by what it stands for: as a listener, or in a property. */
-  const entries = [hardened(new WeakMap()), hardened(new WeakMap())]
-  const originals = hardened(new WeakMap())
+  const entries = [hardened(WeakMap)(), hardened(WeakMap)()]
+  const originals = hardened(WeakMap)()
   /** What gives the platform back what was registered, by target, kind of listener, and listener. @type {WeakMap<any, Map<string, Map<any, any>>>} */
-  const registered = hardened(new WeakMap())
+  const registered = hardened(WeakMap)()
+  const newMap = hardened(Map)
+  const newSet = hardened(Set)
   /** Targets that still are. @type {Set<WeakRef<any>>} */
-  const targets = hardened(new Set())
+  const targets = hardened(Set)()
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
 
   /** @param {any} event @param {any} at */
@@ -2883,7 +2888,7 @@ export function adopt(target = globalThis, options = {}) {
     /** A value would be prevented by it, or what it returns would prevent the default. */
     const answers = isHandler && /\breturn\b|=>(?!\s*\{)|native code/.test(calls.sourceOf(listener))
     /** @type {Set<Call>} */
-    const waiting = hardened(new Set())
+    const waiting = newSet()
     const pend = (/** @type {Call} */ call) => {
       waiting.add(call)
       call.left = () => waiting.delete(call)
@@ -2912,9 +2917,9 @@ export function adopt(target = globalThis, options = {}) {
       const ref = new WeakRef(at)
       targets.add(ref)
       gone.register(at, ref)
-      registered.set(at, keys = hardened(new Map()))
+      registered.set(at, keys = newMap())
     }
-    if (!keys.has(key)) keys.set(key, hardened(new Map()))
+    if (!keys.has(key)) keys.set(key, newMap())
     keys.get(key)?.set(listener, entry)
   }
   /** @param {any} at @param {string} key @param {any} listener @param {any} [entry] whose calls are not to be made */
@@ -2935,7 +2940,7 @@ export function adopt(target = globalThis, options = {}) {
   const captures = options => typeof options === 'object' || typeof options === 'function' ? !!options?.capture : !!options
   const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
 
-  for (const holder of new Set([holderOf(target, 'addEventListener'), target.EventTarget?.prototype])) {
+  for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
     const { addEventListener: add, removeEventListener: remove } = holder ?? {}
     replace(holder, 'addEventListener', {
       value(native, self, args, trap) {

@@ -2800,6 +2800,8 @@ class Dispatcher extends Accounts {
     this.running = null
     /** By which it was resumed. A section that it ends, or a lock that it gives back, changes its own. */
     this.standing = SPENT
+    /** Whether the next budget is one longer. */
+    this.begins = false
     /** Whether the present budget was cut short; it teaches nothing about the price of points. */
     this.cut = false
     /** Points of the present budget. */
@@ -3614,6 +3616,8 @@ class Dispatcher extends Accounts {
   #grant(a) {
     // A job that is cancelled but must be given what woke it gets as far as its next point.
     this.granted = budget.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.tuner === null ? 1 : a.tuner.points
+    if (this.begins) this.granted = ++budget.left
+    this.begins = false
     this.cut = false
   }
 
@@ -4298,9 +4302,12 @@ export const seam = /* @__PURE__ */ Object.freeze({
   /** @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] */
   run(scheduler, job, ms) {
     const dispatcher = dispatcherOf(scheduler)
+    const { budget } = dispatcher
     dispatcher.takeTurn(ms, Infinity, () => {
+      if (ms === undefined) dispatcher.roundEnds = dispatcher.time + (budget === AUTO ? dispatcher.slice : 0)
       const a = activationOf(job())
-      if (ms === undefined) dispatcher.roundEnds = dispatcher.time + (a.limit === AUTO ? dispatcher.slice : 0)
+      // That a function is entered is a point, too, at which it has not begun.
+      if (a.started === undefined && budget !== AUTO) dispatcher.begins = true
       return a
     })
   },

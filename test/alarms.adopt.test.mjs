@@ -1,8 +1,9 @@
 import { setMaxListeners } from 'node:events'
+import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, fp } from '../rt.mjs'
-import { adopt } from '../alarms.mjs'
+import { Scheduler, preemptify } from '../rt.mjs'
+import { Reservation, adopt } from '../alarms.mjs'
 import * as plain from './support/page-cases.mjs'
 import { play, randomPage } from './support/page-program.mjs'
 import { rewritten } from './support/rewritten.mjs'
@@ -69,3 +70,316 @@ cases('of random programs, where all standings are equal', async () => {
 })
 
 cases.run()
+
+// ------------------------------------------------------------------------------------------- what it does about time
+
+const jobs = suite('adopted callbacks as jobs')
+
+/** Callbacks that take some ms, with a point after each, of a module that nobody wrote for it. */
+const { working, lookTwice, preemptiveFalse } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
+  export const working = (host, log, name, ms) => function () {
+    for (let i = 0; i < ms; i++) {
+      log.push(host.time + ' ' + name)
+      host.advance(1)
+    }
+  }
+  export const lookTwice = look => event => { for (let i = 0; i < 2; i++) look(event) }
+  export const preemptiveFalse = work => () => {
+    work()
+    return false
+  }
+`, { type: 'module', runtime: new URL('../rt.mjs', import.meta.url).href }))}`)
+
+/** An adopted page, and callbacks of some ms. */
+function adopted({ rules, budget = 'auto', warn = false, ...options } = {}) {
+  const { host, window, scheduler, log } = pageOf({ budget, slice: 1, ...options })
+  const body = window.element('body', null)
+  const adoption = adopt(window, { scheduler, rules, warn })
+  const work = (name, ms = 1) => working(host, log, name, ms)
+  return { host, window, scheduler, log, adoption, body, work, button: window.element('button', body) }
+}
+
+jobs('input goes before a timer that takes long, and the timer on after it', () => {
+  const { host, window, log, work, button } = adopted({ round: 1 })
+  button.addEventListener('input', work('input', 2))
+  window.setTimeout(work('timer', 5), 50)
+  host.after(53, () => { window.fire(button, 'input') })
+  host.run()
+  assert.equal(log, ['50 timer', '51 timer', '52 timer', '53 timer', '54 input', '55 input', '56 timer'])
+})
+
+jobs('deadlines are 16 ms for input and frames, its delay for a timer, none for the rest; rules change them', () => {
+  const deadlines = rules => {
+    const { host, window, scheduler, adoption, button } = adopted({ rules })
+    const { port1, port2 } = new window.MessageChannel()
+    const note = name => () => { found[name] = scheduler.current.deadline }
+    const found = {}
+    button.addEventListener('input', note('input'))
+    button.addEventListener('other', note('other'))
+    port1.onmessage = note('message')
+    window.setTimeout(note('timer 5'), 5)
+    window.setTimeout(note('timer 50'), 50)
+    window.requestAnimationFrame(note('frame'))
+    for (const type of ['input', 'other']) window.fire(button, type)
+    port2.postMessage(1)
+    host.run()
+    adoption.release()
+    return found
+  }
+  assert.equal(deadlines(), { input: 16, other: Infinity, message: Infinity, 'timer 5': 16, 'timer 50': 50, frame: 16 })
+  assert.equal(deadlines({
+    timer: { deadline: 7 }, frame: { priority: 1 }, message: { deadline: 3 },
+    event: [{ type: ['x', 'other'], target: 'button', deadline: 9 }, { type: 'other', deadline: 1 }, { target: at => at.localName === 'body' }]
+  }), { input: 16, other: 9, message: 3, 'timer 5': 7, 'timer 50': 7, frame: 16 })
+})
+
+jobs('one after the other, as the platform calls them; what waits counts as work', async () => {
+  const { host, window, scheduler, log, work } = adopted()
+  let isIdle = false
+  for (const name of ['a', 'b', 'c']) window.setTimeout(work(name, 3), 10)
+  host.run({ until: 11 })
+  scheduler.idle().then(() => { isIdle = true })
+  await host.drain({ until: 13 })
+  assert.not(isIdle)
+  await host.drain()
+  assert.ok(isIdle)
+  assert.equal(log, ['10 a', '11 a', '12 a', '13 b', '14 b', '15 b', '16 c', '17 c', '18 c'])
+})
+
+jobs('latest: of what comes while one waits, the newest is called', () => {
+  const { host, window, log, work, button } = adopted({ round: 1, rules: { event: { type: 'input', latest: true } } })
+  window.setTimeout(work('timer', 4), 0)
+  button.addEventListener('input', ({ detail }) => log.push(`${host.time} input${detail}`))
+  for (const detail of [1, 2, 3, 9]) host.after(detail, () => { window.fire(button, 'input', { detail }) })
+  host.run()
+  assert.equal(log, ['0 timer', '1 timer', '2 timer', '3 timer', '4 input3', '9 input9'])
+})
+
+jobs('an event that can be cancelled is handled in its task: those before it go on there, for a round at most', () => {
+  const { host, window, log, work, button } = adopted({ round: 3 })
+  button.addEventListener('input', work('input', 9))
+  button.addEventListener('keydown', event => {
+    log.push(`${host.time} keydown`)
+    event.preventDefault()
+  })
+  window.fire(button, 'input')
+  host.after(1, () => { window.fire(button, 'keydown', { cancelable: true }) })
+  host.run()
+  assert.equal(log.slice(4), ['4 input', '5 input', '6 input', '7 keydown', '7 input', '8 input']) // after a round
+})
+
+jobs('what must answer runs to its end: submit, and handlers that may return something', () => {
+  const { host, window, log, work, button } = adopted()
+  button.addEventListener('submit', work('submit', 3))
+  button.onclick = preemptiveFalse(work('click', 2))
+  button.addEventListener('submit', () => log.push('after'))
+  window.fire(button, 'submit', { cancelable: true })
+  window.fire(button, 'click', { cancelable: true })
+  button.addEventListener('click', event => log.push(String(event.defaultPrevented)))
+  host.run()
+  assert.equal(log, ['0 submit', '1 submit', '2 submit', 'after', '3 click', '4 click', 'true'])
+})
+
+jobs('what a script waits for runs to its end: focus(), which the platform tells of, too', () => {
+  const { host, window, log, work, button } = adopted()
+  button.addEventListener('focus', work('focus', 3))
+  window.setTimeout(() => {
+    button.focus()
+    log.push('after')
+  })
+  host.post(() => {})
+  host.run()
+  assert.equal(log, ['0 focus', '1 focus', '2 focus', 'after'])
+})
+
+jobs('a timer that waits can be cleared, one that has begun goes on; an interval that is late is called once', () => {
+  const { host, window, log, work } = adopted({ round: 1 })
+  const a = window.setTimeout(work('a', 3), 0)
+  const b = window.setTimeout(work('b', 3), 0)
+  const ticks = window.setInterval(() => log.push(`${host.time} tick`), 2)
+  host.after(1, () => {
+    window.clearTimeout(String(a))
+    window.clearTimeout(b)
+  })
+  host.after(7, () => { window.clearInterval(ticks) })
+  host.run()
+  assert.equal(log, ['0 a', '1 a', '2 a', '3 tick', '4 tick', '6 tick'])
+})
+
+jobs('by reservation, which is that of the scheduler', () => {
+  const { host, window, scheduler } = pageOf({ budget: 'auto' })
+  const reservation = new Reservation({ capacity: 1, period: 10, depleted: 'wait', scheduler })
+  const log = []
+  const adoption = adopt(window, { scheduler, rules: { timer: { reservation } }, warn: false })
+  window.setTimeout(working(host, log, 'timer', 3), 5)
+  host.run({ until: 100 })
+  assert.equal(log, ['5 timer', '15 timer', '25 timer'])
+  adoption.release()
+})
+
+jobs('currentTarget and eventPhase are those of the listener, whenever it goes on, and of nobody else', () => {
+  const { host, window, log, body, button } = adopted({ budget: 2 })
+  const look = event => log.push(`${event.currentTarget?.localName} ${event.eventPhase}`)
+  button.addEventListener('click', lookTwice(look))
+  body.addEventListener('click', lookTwice(look))
+  window.fire(button, 'click', { bubbles: true })
+  /** @type {any} */
+  let kept
+  button.addEventListener('click', event => { kept = event }, { capture: true })
+  host.run()
+  look(kept)
+  assert.equal(log, ['button 2', 'button 2', 'body 3', 'body 3', 'undefined 0'])
+})
+
+jobs('the report and a warning name what kept the thread, and where it was registered', () => {
+  const { host, window, scheduler } = pageOf({ budget: 'auto' })
+  const warned = []
+  window.console = { warn: text => warned.push(text) }
+  const adoption = adopt(window, { scheduler })
+  function slow() { host.advance(7) }
+  const target = window.element('input', null)
+  target.addEventListener('input', slow)
+  for (let n = 0; n < 3; n++) window.fire(target, 'input')
+  for (let n = 0; n < 2000; n++) window.setTimeout(() => {}, 1)
+  host.run()
+  const [first, ...others] = adoption.report()
+  assert.match(first.where, /alarms\.adopt\.test\.mjs:\d+$/)
+  assert.equal({ ...first, where: '' }, { kind: 'input', name: 'slow', where: '', calls: 3, time: 21, longest: 7, stalls: 3, misses: 0 })
+  assert.equal(others.map(({ kind, name, calls }) => [kind, name, calls]), [['timer', 'anonymous', 2000]])
+  assert.equal(warned, [`input slow, registered at ${first.where}, kept the thread for 7 ms`])
+  for (let n = 0; n < 3000; n++) target.addEventListener(`type ${n}`, slow)
+  assert.is(adoption.report().length, 1001)
+})
+
+jobs('release: functions, properties and listeners are what they were, what waits is called, what is registered is reached', () => {
+  const window = pageOf().window
+  const holders = [window, window.EventTarget.prototype, window.HTMLElement.prototype, window.MessagePort.prototype, window.MutationObserver.prototype]
+  const before = holders.map(holder => Object.getOwnPropertyDescriptors(holder))
+  const made = pageOf({ budget: 2 })
+  const { host, log } = made
+  const button = made.window.element('button', null)
+  const early = () => log.push('early')
+  button.onclick = early
+  const adoption = adopt(made.window, { scheduler: made.scheduler, warn: false })
+  assert.is(button.onclick, early)
+  const work = name => working(host, log, name, 2)
+  const [removed, kept] = [work('removed'), work('kept')]
+  button.addEventListener('click', removed)
+  button.addEventListener('click', kept, { once: true })
+  made.window.setTimeout(work('a'))
+  made.window.setTimeout(work('b'))
+  const cleared = made.window.setTimeout(work('cleared'), 5)
+  host.run({ turns: 2 })
+  assert.equal(log, ['0 a'])
+  adoption.release()
+  adoption.release()
+  button.removeEventListener('click', removed)
+  made.window.clearTimeout(cleared)
+  made.window.fire(button, 'click')
+  made.window.fire(button, 'click')
+  host.run()
+  assert.equal(log, ['0 a', '1 a', 'early', '2 kept', '3 kept', 'early', '4 b', '5 b'])
+  assert.is(made.window.setTimeout.name, 'setTimeout')
+  for (const [index, holder] of holders.entries()) assert.equal(Object.getOwnPropertyDescriptors(holder), before[index])
+})
+
+jobs('it does not show', () => {
+  const { window } = pageOf()
+  const { setTimeout, MutationObserver } = window
+  const adoption = adopt(window, { warn: false })
+  assert.is.not(window.setTimeout, setTimeout)
+  assert.equal([window.setTimeout.name, window.setTimeout.length], [setTimeout.name, setTimeout.length])
+  assert.match(Function.prototype.toString.call(window.setTimeout), 'native code')
+  const observer = new window.MutationObserver(() => {})
+  assert.ok(observer instanceof MutationObserver && observer instanceof window.MutationObserver)
+  assert.is(observer.constructor, window.MutationObserver)
+  class Own extends window.MutationObserver {}
+  assert.ok(new Own(() => {}) instanceof Own)
+  adoption.release()
+})
+
+jobs('a page that replaces prototypes later does not break it', () => {
+  const { host, window, log, button, adoption } = adopted()
+  const replaced = [[Map.prototype, 'get'], [WeakMap.prototype, 'get'], [Set.prototype, 'forEach'], [Function.prototype, 'call'], [Function.prototype, 'apply']]
+    .map(([prototype, name]) => [prototype, name, prototype[name]])
+  for (const [prototype, name] of replaced) prototype[name] = () => { throw new Error(`${name} was called`) }
+  try {
+    const listener = () => log.push('listener')
+    button.addEventListener('click', listener)
+    window.setTimeout(() => log.push('timer'))
+    window.fire(button, 'click')
+    host.run()
+    button.removeEventListener('click', listener)
+    adoption.release()
+  } finally {
+    for (const [prototype, name, own] of replaced) prototype[name] = own
+  }
+  assert.equal(log.toSorted(), ['listener', 'timer'])
+})
+
+jobs('what is wrong is refused by name, and nothing is adopted then', () => {
+  const { window } = pageOf()
+  const { setTimeout } = window
+  const refused = [
+    [null, {}, 'target must be a global object, got null'],
+    [{}, {}, 'target must be a global object'],
+    [window, { rule: {} }, "'rules'"],
+    [window, { warn: 1 }, 'warn must be a boolean, got 1'],
+    [window, { rules: { timers: {} } }, "'timer'"],
+    [window, { rules: { timer: { deadline: -1 } } }, 'deadline must be a number > 0, got -1'],
+    [window, { rules: { frame: { latest: 1 } } }, 'latest must be a boolean, got 1'],
+    [window, { rules: { timer: { type: 'x' } } }, 'type'],
+    [window, { rules: { event: { type: 1 } } }, 'type must be a string, got 1'],
+    [window, { rules: { event: [{ target: 1 }] } }, 'target must be a selector, a function or an EventTarget, got 1'],
+    [window, { scheduler: {} }, 'scheduler must be a Scheduler']
+  ]
+  for (const [target, options, message] of refused) {
+    assert.throws(() => adopt(target, options), error => (error instanceof TypeError || error instanceof RangeError) && error.message.includes(message), message)
+  }
+  assert.is(window.setTimeout, setTimeout)
+  const adoption = adopt(window, { warn: false })
+  assert.throws(() => adopt(window), /adopted already/)
+  adoption.release()
+  adopt(window, { warn: false }).release()
+})
+
+jobs('Node has timers', async () => {
+  const adoption = adopt(globalThis, { scheduler: new Scheduler(), warn: false })
+  const log = []
+  await new Promise(resolve => {
+    setTimeout(name => log.push(name), 1, 'timer')
+    const immediate = setImmediate(() => log.push('never'))
+    clearImmediate(immediate)
+    setImmediate(() => log.push('immediate'))
+    const id = setInterval(() => {
+      clearInterval(id)
+      resolve(undefined)
+    }, 5)
+  })
+  adoption.release()
+  assert.equal(log.toSorted(), ['immediate', 'timer'])
+})
+
+jobs('a window of happy-dom', () => {
+  const host = virtualHost()
+  const window = /** @type {any} */ (new Window())
+  const log = []
+  const scheduler = new Scheduler({ host, budget: 2 })
+  const { document } = window
+  document.body.innerHTML = '<button>press</button>'
+  const button = document.querySelector('button')
+  const adoption = adopt(window, { scheduler, warn: false })
+  const listener = working(host, log, 'listener', 2)
+  button.addEventListener('click', listener)
+  document.addEventListener('click', () => log.push('document'), { once: true })
+  button.dispatchEvent(new window.Event('click', { bubbles: true }))
+  assert.equal(log, ['0 listener'])
+  host.run()
+  assert.equal(log, ['0 listener', '1 listener', 'document'])
+  adoption.release()
+  button.removeEventListener('click', listener)
+  button.dispatchEvent(new window.Event('click', { bubbles: true }))
+  assert.is(log.length, 3)
+})
+
+jobs.run()

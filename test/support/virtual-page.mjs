@@ -35,7 +35,8 @@ export function virtualPage(host) {
 
   class Event {
     #state
-    constructor(type, { bubbles = false, cancelable = false } = {}) {
+    constructor(type, { bubbles = false, cancelable = false, detail = null } = {}) {
+      this.detail = detail
       Object.defineProperty(this, 'isTrusted', { value: false, configurable: true, enumerable: true })
       this.#state = { type, bubbles, cancelable, target: null, currentTarget: null, eventPhase: 0, defaultPrevented: false }
     }
