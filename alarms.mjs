@@ -2408,7 +2408,7 @@ function rulesOf(rules = {}) {
 /**
  * Makes collections that have their methods as they are now, whatever a page makes of the prototype later.
  *
- * @template C @param {new () => C} Class @returns {() => C}
+ * @param {new () => any} Class @returns {() => any}
  */
 function hardened(Class) {
   const { prototype } = Class
