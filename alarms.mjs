@@ -2912,6 +2912,7 @@ export function adopt(target = globalThis, options = {}) {
 
   /** @param {any} at @param {string} key @param {any} listener @param {any} entry of which there is to be a record */
   const record = (at, key, listener, entry) => {
+    /** @type {any} */
     let keys = registered.get(at)
     if (keys === undefined) {
       const ref = new WeakRef(at)
@@ -2920,7 +2921,7 @@ export function adopt(target = globalThis, options = {}) {
       registered.set(at, keys = newMap())
     }
     if (!keys.has(key)) keys.set(key, newMap())
-    keys.get(key)?.set(listener, entry)
+    keys.get(key).set(listener, entry)
   }
   /** @param {any} at @param {string} key @param {any} listener @param {any} [entry] whose calls are not to be made */
   const forget = (at, key, listener, entry) => {
