@@ -2701,10 +2701,12 @@ function holderOf(object, name) {
 
 /** Where the caller of a function was called. @param {Function} fn @returns {string} file:line; '' where the engine does not tell */
 function placeOf(fn) {
-  const at = { stack: '' }
+  const at = new Error()
   const { captureStackTrace } = /** @type {any} */ (Error)
   captureStackTrace?.(at, fn)
-  return /([^\s()@]+:\d+):\d+\)?\s*$/m.exec(at.stack)?.[1] ?? ''
+  // Not all engines leave out what comes before.
+  const line = `${at.stack}`.split('\n').find(line => /:\d+:\d+/.test(line) && !line.includes(import.meta.url))
+  return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
 }
 
 /** @type {WeakSet<object>} */
