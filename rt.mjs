@@ -10794,7 +10794,8 @@ function isOwnModule(url) {
 
 /**
  * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it. Other imports of
- * the same address get the module as it is: that is another one.
+ * the same address get the module as it is: that is another one. In pages, what modules that import each other import beside is
+ * evaluated before all of them.
  *
  * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of Node's packages
  * @param {{ base?: string | URL }} [options] default: the address of the page, or the current directory; give `import.meta.url`
@@ -11304,18 +11305,27 @@ function cycle(urls) {
   let ready = 0
   for (let i = 0; i < urls.length; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
   const complete = () => {
-    for (let round = 0; round < urls.length; round++) { // a name may come through all of them
-      for (let i = 0; i < urls.length; i++) {
-        pick(turns[i].stars, star => pick(ownKeys(star), key => {
-          if (typeof key !== 'string' || key === 'default' || key in cells[i]) return
-          defineProperty(cells[i], key, { get: () => star[key], enumerable: true })
-        }))
-      }
-    }
+    addStars()
+    // The names of a module are in order.
+    pick(cells, cell => pick(sort(keysOf(cell)), name => {
+      const own = /** @type {any} */ (getOwnPropertyDescriptor(cell, name))
+      delete cell[name]
+      defineProperty(cell, name, own)
+    }))
     for (let i = 0; i < urls.length; i++) {
       pick(turns[i].wants, ({ 0: from, 1: names }) => pick(names, name => {
         if (!(name in cells[from])) throw new SyntaxError(`${urls[from]} does not export '${name}', which ${urls[i]} imports`)
       }))
+    }
+  }
+  const addStars = () => {
+    for (let round = 0; round < urls.length; round++) { // a name may come through all of them
+      for (let i = 0; i < urls.length; i++) {
+        pick(turns[i].stars, star => pick(ownKeys(star), key => {
+          if (typeof key !== 'string' || key === 'default' || key in cells[i]) return
+          defineProperty(cells[i], key, { get: () => star[key], enumerable: true, configurable: true })
+        }))
+      }
     }
   }
   return {
