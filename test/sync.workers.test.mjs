@@ -308,7 +308,7 @@ places('partition() says the same beforehand', () => {
   assert.throws(() => Workers.partition(tasks, { size: 1.5 }), /size must be an integer/)
 })
 
-places('every set that is admitted meets all deadlines, under both policies', () => forSeeds(200, random => {
+places('every set that is admitted meets all deadlines, under both policies', () => forSeeds(60, random => {
   for (const policy of [edf, fp, rm]) {
     const size = random.integer(1, 4)
     const periods = [4, 5, 8, 10, 20, 40]
@@ -450,7 +450,7 @@ ends('a job is started again as often as restart says', async () => {
 })
 
 for (const restart of [false, true]) {
-  ends(`killed at any message, no job is lost, none ends twice${restart ? ', and all are done' : ''}`, () => forSeeds(100, async random => {
+  ends(`killed at any message, no job is lost, none ends twice${restart ? ', and all are done' : ''}`, () => forSeeds(40, async random => {
     const kills = new Set(Array.from({ length: 3 }, () => random.integer(1, 90)))
     let messages = 0
     const heard = (message, site) => { if (kills.has(++messages)) site?.kill() }
