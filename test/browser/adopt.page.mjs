@@ -37,7 +37,7 @@ for (const [way, [load, options]] of Object.entries(ways)) {
       try {
         run({ window: globalThis, log: text => log.push(text), source })
         const words = () => log.join(' ').split(' ').length
-        for (let looks = 0; looks < 300 && (words() < expected.split(' ').length || thrown.join(', ') !== errors); looks++) await elapse(10)
+        for (let looks = 0; looks < 800 && (words() < expected.split(' ').length || thrown.join(', ') !== errors); looks++) await elapse(10)
         await elapse(0)
       } finally {
         adoption?.release()
