@@ -2462,8 +2462,10 @@ class Calls {
   isReleased = false
   /** By their reservation; each in order of eligibility, equals as they came. @type {Map<any, any>} */
   #queues = hardened(Map)()
-  /** @type {WeakMap<Job, Call>} */
+  /** Those that have not ended where they began. @type {WeakMap<Job, Call>} */
   #calls = hardened(WeakMap)()
+  /** That which begins. @type {Call | null} */
+  #begun = null
   /** @type {Map<string, AdoptionRow>} */
   #rows = hardened(Map)()
   #rowsOf = hardened(WeakMap)()
@@ -2483,7 +2485,7 @@ class Calls {
     this.scheduler = scheduler
     this.fail = fail
     this.#unwatch = seam.stalling(scheduler, (job, ms) => {
-      const row = this.#calls.get(job)?.row
+      const row = this.#callOf(job)?.row
       if (row === undefined) return
       row.stalls++
       if (warn === null || this.#warned.has(row)) return
@@ -2582,11 +2584,11 @@ class Calls {
     const spawn = () => {
       const job = call.made = scheduler.spawn(waits ? turn : start, options)
       end = Waitable.of(job) // its errors are the platform's to report
-      this.#calls.set(job, call)
       return job
     }
     /** @type {any} */
     let end
+    this.#begun = call
     if (waits || scheduler.paused) spawn()
     else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
@@ -2597,6 +2599,7 @@ class Calls {
       throw end.outcome
     }
     call.isWaiting = waits
+    this.#calls.set(job, call)
     queue.push(call)
     if (event !== null) this.#keepPlace(call)
     if (waits && latest) this.#replace(fn, call)
@@ -2608,6 +2611,11 @@ class Calls {
     const before = this.#newest.get(fn)
     if (before?.place?.currentTarget === call.place?.currentTarget) before?.drop()
     this.#newest.set(fn, call)
+  }
+
+  /** @param {Job} job */
+  #callOf(job) {
+    return this.#begun?.made === job ? this.#begun : this.#calls.get(job)
   }
 
   /** @param {any} reservation */
@@ -2685,7 +2693,7 @@ class Calls {
       const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
       const own = () => {
         const { current } = this.scheduler
-        const running = current === null ? undefined : this.#calls.get(current)
+        const running = current === null ? undefined : this.#callOf(current)
         return running?.event === event && running?.place ? running.place[name] : this.#apply(get, event, [])
       }
       Object.defineProperty(event, name, { configurable: true, get: own })
