@@ -1,5 +1,5 @@
 import { rt, Scheduler } from '../../rt.mjs'
-import { ChannelError, Latest, Ring, choice, connect } from '../../sync.mjs'
+import { ChannelError, Latest, Mutex, Ring, choice, connect } from '../../sync.mjs'
 import { serve } from '../fixtures/channels/serve.mjs'
 import { elapse, equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
 
@@ -251,3 +251,38 @@ test('values are shared with a worker, where the page is isolated', async () => 
   equal(latest.read().i, count)
   worker.terminate()
 })
+
+for (const way of ['Atomics.waitAsync', 'a worker that waits']) {
+  test(`threads ended inside a shared lock hold up nobody; waits are told by ${way}`, async () => {
+    if (!crossOriginIsolated || typeof SharedArrayBuffer === 'undefined') return
+    const { waitAsync } = Atomics
+    if (way !== 'Atomics.waitAsync') Atomics.waitAsync = undefined
+    try {
+      const mutex = new Mutex({ shared: true })
+      const notes = new Int32Array(new SharedArrayBuffer(16))
+      const threads = [0, 50, 100].map(count => {
+        const worker = open()
+        const channel = connect(worker, 'locks')
+        const inside = channel.send({ mutex: mutex.buffer, notes, count }).then(() => channel.receive())
+        return { worker, inside }
+      })
+      // Each stays inside when it has gone through, until it is terminated.
+      const left = new Set(threads)
+      for (let i = 0; i < threads.length; i++) {
+        const first = await Promise.race([...left].map(one => one.inside.then(() => one)))
+        left.delete(first)
+        ok(mutex.locked)
+        const next = left.size === 0 ? mutex.lock() : null
+        const waits = next?.then(key => key)
+        first.worker.terminate()
+        const key = await waits
+        if (next === null) continue
+        ok(mutex.abandoned)
+        mutex.unlock(key)
+      }
+      equal([notes[1], notes[2], mutex.locked], [0, 150, false])
+    } finally {
+      Atomics.waitAsync = waitAsync
+    }
+  })
+}
