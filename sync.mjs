@@ -2934,7 +2934,7 @@ class Session {
   /**
    * @param {(() => any) | null} source opens the next endpoint; null when the other side does
    * @param {any} options SessionOptions
-   * @param {(session: Session) => void} [joined] told when it is not one that there was
+   * @param {(session: any) => void} [joined] told when it is not one that there was
    */
   constructor(source, options, joined) {
     const { timeout = 60_000, heartbeat = Math.min(5000, timeout / 4), retry = 10_000 } = check.options(options, SESSION)
@@ -3096,10 +3096,24 @@ class Session {
     }
   }
 
+  /** @returns {Transport} what is no more its own */
+  #part() {
+    const transport = /** @type {Transport} */ (this.#transport)
+    transport.unlisten()
+    this.#transport = null
+    this.#end()
+    return transport
+  }
+  /** The other side keeps no session. */
+  #release() {
+    if (this.joined === undefined || this.peer !== 0) return this.fail('it keeps no session: its end is not one of `accept`')
+    this.joined(this.#part().endpoint)
+  }
+
   /** @param {any} message of an endpoint */
   receive(message) {
     const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
-    if (Array.isArray(message) && message[0] === PROTOCOL) return this.fail('its end is not one of `accept`')
+    if (Array.isArray(message) && message[0] === PROTOCOL) return this.#release()
     if (this.#isOver || !isText && !isBytes(message)) return
     /** @type {any[]} */
     let content
@@ -3108,7 +3122,7 @@ class Session {
       if (!startsFrame(bytes)) return
       const [version, isSession] = bytes.subarray(PREFIX.length - 2)
       if (version !== VERSION) return this.fail(`of version ${version} of the protocol, this is version ${VERSION}`)
-      if (isSession !== 1) return this.fail('its end is not one of `accept`')
+      if (isSession !== 1) return this.#release()
       const { values, buffers } = /** @type {any} */ (decoding(bytes.subarray(PREFIX.length)).next().value)
       content = values.map((/** @type {any} */ value) => unpacked(value, buffers))
     } catch {
@@ -3129,11 +3143,7 @@ class Session {
     if (!isNumber(from) || from === 0 || !isNumber(to)) return this.gone()
     const known = this.joined === undefined ? undefined : accepted.get(from)
     if (known !== undefined && known !== this) {
-      const transport = /** @type {Transport} */ (this.#transport)
-      transport.unlisten()
-      this.#transport = null
-      this.#end()
-      known.adopt(transport)
+      known.adopt(this.#part())
       return known.#join(received, [from, to, isAnswer])
     }
     if (this.peer !== 0 && from !== this.peer) return this.fail('started anew', 'restarted')
@@ -3224,7 +3234,8 @@ function sessionOf(source, options) {
  * Who knows the random number of a session, of 52 bits, can take it over: carry it over what others cannot read.
  *
  * @param {any} endpoint as those of `connect`; it is closed when another one takes its place, or the session ends
- * @param {(session: object) => void} work gets an endpoint for `connect`, which lasts as long as the session
+ * @param {(session: any) => void} work gets an endpoint for `connect`, which lasts as long as the session; of a side that
+ *   keeps none, `endpoint` itself
  * @param {SessionOptions} [options]
  * @throws {TypeError | RangeError} naming the parameter
  */

@@ -265,6 +265,18 @@ sessions('what is no endpoint, no option or no work is refused at the call', () 
   assert.throws(() => accept(endpoints('ws').a, 5), /work must be a function, got 5/)
 })
 
+sessions('a side that keeps no session is accepted as it is', async () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host })
+  for (const shape of ['WebSocket', 'postMessage, on']) {
+    const { a, b } = endpoints(shape, { clock: host })
+    const got = new Promise(resolve => accept(b, end => { connect(end, 'x').receive().then(resolve) }, { scheduler }))
+    connect(a, 'x').send('it').then(() => {})
+    await host.drain({ until: host.time + 20 })
+    assert.is(await got, 'it')
+  }
+})
+
 sessions('a side that keeps no session is told of at once', async () => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })

@@ -1,49 +1,20 @@
-import { sleep } from '../../alarms.mjs'
-import { ChannelError, choice, connect } from '../../sync.mjs'
+import { connect, par } from '../../sync.mjs'
 
 /**
- * One side of the chat, as a job: shows what is heard and says what is typed, and when the connection is lost
- * opens another one. What was typed and not received stays, and is said then.
+ * One side of the chat, as a job: shows what is heard and says what is typed. The channels outlive their sockets: what is
+ * typed while there is none is said once, in order, when there is.
  *
  * @param {object} setup
- * @param {() => any} setup.open a new endpoint, such as a WebSocket
+ * @param {() => any} setup.open the next endpoint, such as a WebSocket
  * @param {string} setup.name
  * @param {import('../../sync.mjs').Channel} setup.typed texts to say
  * @param {(entry: import('./hub.mjs').Entry) => void} setup.show
- * @param {(state: { isOnline: boolean, unsaid: number }) => void} setup.status called when it changes
- * @param {number} [setup.pause] ms before it tries again
- * @returns {Generator<any, void, any>}
+ * @param {import('../../sync.mjs').SessionOptions} [setup.options] of `connect`
+ * @returns {Generator<any, void, any>} fails when the room does not know it any more
  */
-export function* converse({ open, name, typed, show, status, pause = 1000 }) {
-  /** @type {string[]} */
-  const unsaid = []
-  /** The latest that was shown; after a new connection the hub begins with older ones. */
-  let latest = -Infinity
-  for (;;) {
-    try {
-      const endpoint = open()
-      const say = connect(endpoint, 'say')
-      const hear = connect(endpoint, 'hear')
-      yield say.send({ name })
-      for (;;) {
-        status({ isOnline: true, unsaid: unsaid.length })
-        yield choice([
-          {
-            receive: hear,
-            action(entry) {
-              if (entry.number <= latest) return
-              latest = entry.number
-              show(entry)
-            }
-          },
-          { receive: typed, action: text => unsaid.push(text) },
-          { send: say, value: { text: unsaid[0] }, when: unsaid.length > 0, action: () => unsaid.shift() }
-        ])
-      }
-    } catch (error) {
-      if (!(error instanceof ChannelError)) throw error
-    }
-    status({ isOnline: false, unsaid: unsaid.length })
-    yield sleep(pause)
-  }
+export function* converse({ open, name, typed, show, options }) {
+  const say = connect(open, 'say', options)
+  const hear = connect(open, 'hear', options)
+  yield say.send({ name })
+  yield par(() => hear.forEach(show), () => typed.forEach(text => say.send({ text })))
 }

@@ -43,7 +43,7 @@ export class Hub {
 
   get size() { return this.#members.size }
 
-  /** @param {any} endpoint such as a WebSocket; its end is the member's */
+  /** @param {any} endpoint such as a session; its end is the member's */
   join(endpoint) {
     const say = connect(endpoint, 'say')
     const hear = connect(endpoint, 'hear')

@@ -19,12 +19,16 @@ element('form').addEventListener('submit', event => {
 })
 element('cut').addEventListener('click', () => socket.close())
 
-rt.spawn(converse({ open, name, typed, show, status, pause: 3000 }), { name: 'chat' })
+rt.spawn(converse({ open, name, typed, show }), { name: 'chat' }).catch(() => {
+  element('status').textContent = 'the room has closed: load this page again'
+})
 
 function open() {
   const address = new URL('socket', location.href)
   address.protocol = address.protocol.replace('http', 'ws')
   socket = new WebSocket(address)
+  socket.addEventListener('open', () => status(true))
+  socket.addEventListener('close', () => status(false))
   return socket
 }
 
@@ -43,9 +47,8 @@ function show({ kind, name: who, text: said, here }) {
   if (isAtEnd) item.scrollIntoView({ block: 'end' })
 }
 
-/** @param {{ isOnline: boolean, unsaid: number }} state */
-function status({ isOnline, unsaid }) {
-  const waiting = unsaid ? `, ${unsaid} to say` : ''
-  element('status').textContent = (isOnline ? 'on the line' : 'cut off, trying again') + waiting
+/** @param {boolean} isOnline */
+function status(isOnline) {
+  element('status').textContent = isOnline ? 'on the line' : 'cut off, trying again'
   element('status').classList.toggle('online', isOnline)
 }

@@ -1,3 +1,4 @@
+import { accept } from '../../sync.mjs'
 import { Hub } from './hub.mjs'
 import { acceptWebSocket } from './web-socket.mjs'
 
@@ -26,7 +27,7 @@ export function openChat() {
       if (connection === undefined) return
       connections.add(connection)
       connection.on('close', () => connections.delete(connection))
-      hub.join(connection)
+      accept(connection, session => hub.join(session))
     },
     close() {
       for (const connection of connections) connection.terminate()

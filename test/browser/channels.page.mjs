@@ -191,6 +191,33 @@ test('a WebSocket, from before it is open to its end', async () => {
   ok(connect(socket, 'after').closed)
 })
 
+test('a channel outlives its WebSockets', async () => {
+  const address = new URL('/examples/chat/socket', location.href)
+  address.protocol = 'ws:'
+  const sockets = []
+  const open = () => sockets[sockets.push(new WebSocket(address)) - 1]
+  const [say, hear] = ['say', 'hear'].map(name => connect(open, name))
+  const name = `Laster ${inWorker}`
+  await say.send({ name })
+  const texts = ['one', 'two', 'three', 'four', 'five']
+  const heard = []
+  const hears = (async () => {
+    while (heard.length < texts.length) {
+      const entry = await hear.receive()
+      if (entry.kind === 'said' && entry.name === name) heard.push(entry.text)
+    }
+  })()
+  for (const text of texts) {
+    const sent = say.send({ text })
+    sockets.at(-1).close()
+    await sent
+  }
+  await hears
+  equal(heard, texts)
+  say.close()
+  hear.close()
+})
+
 test('an RTCDataChannel, with messages larger than it takes', async () => {
   if (typeof RTCPeerConnection === 'undefined') {
     equal(inWorker || inWebKit, true)
