@@ -10,6 +10,7 @@ const name = given || `Guest ${100 + Math.floor(Math.random() * 900)}`
 const typed = new Channel(Infinity)
 /** @type {WebSocket} */
 let socket
+let isCut = false
 
 element('name').textContent = name
 element('form').addEventListener('submit', event => {
@@ -17,13 +18,19 @@ element('form').addEventListener('submit', event => {
   if (text.value.trim()) typed.offer(text.value)
   text.value = ''
 })
-element('cut').addEventListener('click', () => socket.close())
+element('cut').addEventListener('click', () => {
+  // Long enough to say something meanwhile.
+  isCut = true
+  setTimeout(() => { isCut = false }, 3000)
+  socket.close()
+})
 
 rt.spawn(converse({ open, name, typed, show }), { name: 'chat' }).catch(() => {
   element('status').textContent = 'the room has closed: load this page again'
 })
 
 function open() {
+  if (isCut) return null
   const address = new URL('socket', location.href)
   address.protocol = address.protocol.replace('http', 'ws')
   socket = new WebSocket(address)

@@ -1,6 +1,7 @@
 import { rt } from '../../rt.mjs'
 import { farm } from './farm.mjs'
 import { whole, zoomed } from './mandelbrot.mjs'
+import { look, share } from './share.mjs'
 
 const element = id => document.getElementById(id)
 const form = /** @type {HTMLFormElement} */ (element('controls'))
@@ -18,8 +19,14 @@ for (let count = 1; count <= Math.min(16, Math.max(4, processors)); count++) {
   const isDefault = count === Math.min(4, processors)
   form.elements.workers.add(new Option(String(count), String(count), isDefault, isDefault))
 }
+/** ?broker=ws://...: this page is a member of a farm of pages and processes. */
+const broker = new URLSearchParams(location.search).get('broker')
+/** @type {import('./share.mjs').Bus | null} */
+let bus = null
+
 resize()
-start()
+if (broker === null) start()
+else join()
 
 form.addEventListener('submit', event => {
   event.preventDefault()
@@ -48,7 +55,34 @@ function resize() {
   picture.height = height
 }
 
+/** Draws what all members compute, and computes some of it. */
+async function join() {
+  const { default: mqtt } = await import('./broker/node_modules/mqtt/dist/mqtt.esm.js')
+  const { openBus } = await import('./broker/bus.mjs')
+  bus = openBus(mqtt, broker)
+  /** @type {Map<string, number>} */
+  const shares = new Map()
+  element('start').hidden = form.elements.workers.disabled = true
+  element('workers').replaceChildren()
+  rt.spawn(share(bus, {
+    begin(seen) {
+      view = seen
+      picture.width = view.width
+      picture.height = view.height
+      shares.clear()
+    },
+    harvest(row, pixels, member) {
+      context.putImageData(new ImageData(pixels, view.width), 0, row)
+      shares.set(member, (shares.get(member) ?? 0) + 1)
+      const done = [...shares.values()].reduce((sum, share) => sum + share)
+      element('progress').value = done / view.height
+      report(`${[...shares].map(([name, share]) => `${name}: ${share}`).join(', ')}; ${done} of ${view.height} rows`)
+    }
+  }), { name: 'member' })
+}
+
 async function restart() {
+  if (bus !== null) return look(bus, view)
   const before = running
   before?.cancel()
   await before?.catch(() => {})

@@ -12,8 +12,9 @@ const untilText = (browser, selector, pattern) => until(browser, async (selector
   }
 }, selector, pattern.source)
 
-const lines = browser => browser.evaluate(
-  "[...document.querySelectorAll('#entries .said')].map(item => item.textContent)")
+const lines = async browser => (await browser.evaluate(
+  "[...document.querySelectorAll('#entries .said')].map(item => item.textContent)"))
+  .filter(line => line.startsWith('Driver') && line.endsWith(browser.kind))
 
 export default {
   async 'the farm makes its picture, and another when it is looked at closer'({ browser, server }) {

@@ -166,19 +166,23 @@ test('a window is no endpoint', async () => {
   ok(error instanceof TypeError && error.message.includes('no window'), String(error))
 })
 
+/** The room remembers what others have said. */
+const guest = () => `Guest ${Math.random().toString(36).slice(2, 12)}`
+
 test('a WebSocket, from before it is open to its end', async () => {
   const address = new URL('/examples/chat/socket', location.href)
   address.protocol = 'ws:'
   const socket = new WebSocket(address)
   const say = connect(socket, 'say')
   const hear = connect(socket, 'hear')
-  await say.send({ name: `Tester ${inWorker}` })
+  const name = guest()
+  await say.send({ name })
   const texts = ['hello', '\u6587\u{1F600}', 'x'.repeat(400)]
   const heard = []
   for (const text of texts) await say.send({ text })
   while (heard.length < texts.length) {
     const entry = await hear.receive()
-    if (entry.kind === 'said' && entry.name === `Tester ${inWorker}`) heard.push(entry.text)
+    if (entry.kind === 'said' && entry.name === name) heard.push(entry.text)
   }
   equal(heard, texts)
   // It makes nothing of what it does not expect, whatever that is.
@@ -197,7 +201,7 @@ test('a channel outlives its WebSockets', async () => {
   const sockets = []
   const open = () => sockets[sockets.push(new WebSocket(address)) - 1]
   const [say, hear] = ['say', 'hear'].map(name => connect(open, name))
-  const name = `Laster ${inWorker}`
+  const name = guest()
   await say.send({ name })
   const texts = ['one', 'two', 'three', 'four', 'five']
   const heard = []

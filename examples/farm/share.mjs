@@ -1,0 +1,115 @@
+import { Channel, choice, race } from '../../sync.mjs'
+import { computeRow } from './mandelbrot.mjs'
+
+/** @typedef {import('./mandelbrot.mjs').View} View */
+
+/**
+ * What members have in common: a broker that keeps the last value of a topic, if it is told to, and tells it to who comes
+ * later; and that tells the last will of who has gone.
+ *
+ * @typedef {object} Bus
+ * @property {(topic: string, value: Uint8Array, keeps: boolean) => void} publish
+ * @property {Channel<{ topic: string, value: Uint8Array }>} messages
+ * @property {string} member a name that nobody else has; its will is the topic `gone/<member>`
+ */
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** @param {Bus} bus @param {View} view what all members are to compute from now on */
+export function look(bus, view) {
+  bus.publish('view', encoder.encode(JSON.stringify(view)), true)
+}
+
+/**
+ * A member, as a job: computes rows of the picture that is looked at, and gathers those of all. Rows are kept by the
+ * broker, so whoever is killed takes nothing along but the row at hand: the others see its will, and compute that again.
+ * A row that comes twice is taken once.
+ *
+ * @param {Bus} bus
+ * @param {{ begin?: (view: View) => void, harvest?: (row: number, pixels: Uint8ClampedArray, member: string) => void,
+ *   labours?: boolean }} [options] `begin`: another picture is looked at; `harvest` gets each of its rows once
+ * @returns {Generator<any, void, any>}
+ */
+export function* share(bus, { begin, harvest, labours = true } = {}) {
+  /** @type {View | null} */
+  let view = null
+  let picture = ''
+  /** Which rows are there. @type {Set<number>} */
+  const done = new Set()
+  /** Who computes what. @type {Map<number, string>} */
+  const claims = new Map()
+  /** Something of that has changed. */
+  const news = new Channel(1, { overflow: 'slide' })
+
+  /** @param {{ topic: string, value: Uint8Array }} message */
+  function hear({ topic, value }) {
+    const [kind, ...rest] = topic.split('/')
+    if (kind === 'view') {
+      const text = decoder.decode(value)
+      if (text === picture) return
+      if (view !== null && labours) forget()
+      picture = text
+      view = /** @type {View} */ (JSON.parse(text))
+      done.clear()
+      claims.clear()
+      begin?.(view)
+    } else if (kind === 'gone') {
+      for (const [row, member] of claims) if (member === rest[0]) claims.delete(row)
+    } else if (view !== null && value.length > 0 && rest[0] === idOf(view)) {
+      const row = Number(rest[1])
+      const end = value.indexOf(0)
+      const member = decoder.decode(value.subarray(0, end))
+      if (kind === 'claim') {
+        // Who came first has it; all hear them in one order.
+        if (!claims.has(row)) claims.set(row, member)
+      } else if (!done.has(row)) {
+        done.add(row)
+        harvest?.(row, Uint8ClampedArray.from(value.subarray(end + 1)), member)
+      }
+    }
+    news.offer(null)
+  }
+
+  /** Rows of a picture that nobody looks at any more need not be kept. */
+  function forget() {
+    for (const row of done) bus.publish(`row/${idOf(view)}/${row}`, new Uint8Array(), true)
+  }
+
+  /** @returns {number} a row that nobody computes; -1 when there is none */
+  function free() {
+    if (view === null) return -1
+    const { height } = view
+    const first = Math.floor(Math.random() * height)
+    for (let i = 0; i < height; i++) {
+      const row = (first + i) % height
+      if (!done.has(row) && !claims.has(row)) return row
+    }
+    return -1
+  }
+
+  function* labour() {
+    for (;;) {
+      const row = free()
+      if (row < 0) {
+        yield news.receive()
+        continue
+      }
+      const seen = /** @type {View} */ (view)
+      const topic = `${idOf(seen)}/${row}`
+      bus.publish(`claim/${topic}`, encoder.encode(`${bus.member}\0`), false)
+      // A claim that does not come back has been lost with the line: whatever comes, look again.
+      while (view === seen && !claims.has(row) && !done.has(row)) yield choice([{ receive: news }, { timeout: 1000 }])
+      if (view !== seen || claims.get(row) !== bus.member || done.has(row)) continue
+      const pixels = yield computeRow(seen, row)
+      if (view === seen) bus.publish(`row/${topic}`, Uint8Array.from([...encoder.encode(`${bus.member}\0`), ...pixels]), true)
+      while (view === seen && !done.has(row)) yield news.receive()
+    }
+  }
+
+  if (labours) yield race(() => bus.messages.forEach(hear), labour)
+  else yield bus.messages.forEach(hear)
+}
+
+/** What tells pictures apart in a topic. @param {View} view */
+const idOf = view => Object.values(view).join(',')
