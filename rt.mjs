@@ -8071,9 +8071,9 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
 
 // ------------------------------------------------------------------------------------------- 8d modules
 
-// A function that can run long is printed twice: as it is, and as its twin, a generator function over the same variables.
-// Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a twin whatever is called
-// is asked for its twin (8e). What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
+// A function that can run long is printed twice: as it is, and as its twin: a generator function, or plain code that makes a
+// generator only for its rest. Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a
+// twin whatever is called is asked for its twin (8e). What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
 // what can have no twin.
 
 /**
@@ -8537,7 +8537,8 @@ function findShort(plans) {
 //   beginning   end: { ...; r1 = enter(f)(a); if (r1 === budget) { k = 1; break end } ... } if (k) return run(rest(k, suspended(), a, b, r1, r2))
 //   rest        if (k === 1) { k = 0; r1 = yield c } if (!k) { r2 = ...; if (r2 === budget) { k = 2; c = suspended() } } if (k === 2) ...
 //
-// A loop without functions in it is begun in the beginning, and the rest goes on at its head; others begin in the rest.
+// A loop without functions in it is begun in the beginning, and the rest goes on at its head; others begin in the rest. What is in
+// patterns, in the tests of `case` and in classes is called as it is: no statement can come before it.
 
 const CALLS = 2
 const LOOPS = 1

@@ -127,6 +127,11 @@ forms('a call that is returned out of a try, a guard with what comes with its fu
   }
 })
 
+forms('recursion of a job is bounded by memory', async () => {
+  const { rewritten: { down } } = await modules('export function down(n) { return n === 0 ? 0 : 1 + down(n - 1) }')
+  for (const limit of [7, 2 ** 30]) assert.is(await driveAsync(preemptify(down)(50_000), { limit }), 50_000)
+})
+
 forms.run()
 
 const pieces = suite('pieces of programs')
@@ -149,6 +154,21 @@ const sources = {
     function main() {
       return [run(...[1, 2], ...[3]), new F(...[run(1), 2]).x, new G(5), new (run(1) && K)(6).k, new K().k, F.call({}, 1), new Map([[1, run(2)]]).get(1)]
     }`,
+  'values kept while something is called': `function main() {
+    const o = { n: 1 }, holder = { tag: (strings, ...values) => values }
+    let sum = run(0)
+    for (let i = 0; i < 3; i++) {
+      const x = run(i), y = { x, z: run(x) }
+      sum += x + y.x + y.z
+      o.n += run(1)
+      o[run('m')] ??= run(2)
+    }
+    for (var i = 5; i < 8; i++) sum += i
+    do { sum++; if (sum > 99) continue } while (run(sum) < 40)
+    try { run(1); throw run(2) } catch (error) { sum += run(error) } finally { sum++ }
+    switch (run(3)) { case run(1): sum = 0; default: sum += run(4); case 5: sum += run(5) }
+    return [sum, o, (0, holder.tag)\`\${o}\${run(1)}\`[0] === o, [...[1, 2], run(3)], { ...o, sum, [run('k')]: sum, t: run(4) }]
+  }`,
   'tagged templates': "function tag(s, ...v) { return s.raw.join('|') + v } function main() { return tag`a${run(1)}b\\n${run(2)}` }",
   'errors': `function main() {
     const out = []
