@@ -9292,9 +9292,11 @@ function layOut({ source, our, helper, style, stepStyle, written }, plan) {
         if (isLexical(init)) {
           const { 0: { init: first } } = init.declarations
           beginning = filled([first], [yield value(first)], init.start, init.end)
-        } else if (init.declarations) yield declare(init)
-        else emit([yield value(init), ';'])
-        depth = floor
+        } else {
+          if (init.declarations) yield declare(init)
+          else emit([yield value(init), ';'])
+          depth = floor
+        }
       }
       const isCounted = (update && isLong(update)) || (isDo && isLong(test))
       const updating = update && !isLong(update) ? asItIs(update) : ''
