@@ -98,12 +98,12 @@ const tests = {
       await browser.press('a')
       await elapse(40 + 7 * (i % 9))
       if (i % 5 < 4) continue // as above
-      const isBlamed = () => window.seen.some(({ tooltipText }) => /finished .*save ran for [23]\d/.test(tooltipText))
+      const isBlamed = () => window.seen.some(({ tooltipText }) => /^input.*finished .*save ran for [23]\d/.test(tooltipText))
       if (await browser.evaluate(isBlamed)) break
     }
     const { seen, now } = await browser.evaluate('({ seen, now: performance.now() })')
     const marker = seen.find(({ dataType, tooltipText }) =>
-      dataType === 'marker' && /finished .*save ran for/.test(tooltipText))
+      dataType === 'marker' && /^input.*finished .*save ran for/.test(tooltipText))
     const { tooltipText } = marker ?? { tooltipText: 'there is no marker' }
     match(tooltipText, /^input #\d+ missed its deadline, finished [\d.]+ ms late\. .*save ran for/)
     equal(marker.color, 'error')
