@@ -772,7 +772,7 @@ const AUTO = 0
  * The preemption points that the running job may still pass before the clock is read. Refilled before a job is
  * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
  */
-export const budget = { left: 0, room: 0 }
+export const budget = { left: 0 }
 
 /** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
 /** What becomes a job. @typedef {Function | Task<any, any> | Iterator<any, any, any>} Work */
@@ -2075,7 +2075,7 @@ function drive(a) {
   let spared = 0
   /** Calls that have ended one after the other. */
   let ended = 0
-  budget.room = ROOM
+  room = ROOM
   a.input = undefined
   a.throwing = a.kept = false
   if (a.leaf === UNSTARTED) {
@@ -6702,10 +6702,9 @@ function piecesOf(source, { edits, from, to }) {
   return pieces
 }
 
-/** How many calls may nest on the engine's own stack; `budget.room` more may. Those that begin as plain code give none back. */
-const ROOM = 1000
-/** What a generator takes of it. */
-const GENERATOR = 6
+/** How many delegated calls may nest on the engine's own stack, and how many more may. */
+const ROOM = 150
+let room = ROOM
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
@@ -6721,10 +6720,10 @@ const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
  * @returns {any} the result; `budget` where something is pending
  */
 function run(generator) {
-  if (budget.room > 0 && budget.left > 1) {
-    budget.room -= GENERATOR
+  if (room > 0 && budget.left > 1) {
+    room--
     const step = apply(next, generator, NO_ARGUMENTS)
-    budget.room += GENERATOR
+    room++
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
@@ -8071,9 +8070,9 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
 
 // ------------------------------------------------------------------------------------------- 8d modules
 
-// A function that can run long is printed twice: as it is, and as its twin: a generator function, or plain code that makes a
-// generator only for its rest. Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a
-// twin whatever is called is asked for its twin (8e). What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
+// A function that can run long is printed twice: as it is, and as its twin, a generator function over the same variables.
+// Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a twin whatever is called
+// is asked for its twin (8e). What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
 // what can have no twin.
 
 /**
@@ -8094,13 +8093,12 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
- * @property {boolean} mayBegin whether its twin can be a beginning
- * @property {boolean} begins whether its twin is a beginning, which makes a generator for the rest
+ * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
+ * @property {{ from: number, to: number } | null} guards statements that may end it before it needs to be one
+ * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
- * @property {Edit[]} begin edits of its beginning
- * @property {Edit[]} edits of its generator
- * @property {any} laid its twin's statements
+ * @property {Edit[]} edits of its twin
  */
 /** @typedef {{ node: Node, kind: string, target: Plan | null, isAwaited: boolean }} CallSite */
 
@@ -8122,13 +8120,10 @@ const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|
 /** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
 const DEAREST = 300
 /** How much longer than its source a text may become. */
-const GROWTH = 4
-/** By how many characters a call, a loop, a function and a variable grow in a twin: in a generator, and with a beginning. */
-const PRICES_OF_GENERATOR = [45, 60, 70, 4]
-const PRICES_OF_BEGINNING = [130, 180, 200, 16]
-/** The longest twin that has a beginning: the shorter the fewer, until the text is short enough. Short functions are called most. */
-const BEGINNINGS = [Infinity, 10000, 5000, 3000, 2000, 1500, 1200, 1000, 800, 600, 500, 400, 0]
-/** What a function that drives its twin takes. */
+const GROWTH = 3.6
+/** By how many characters a call, a loop and a function grow in a twin. */
+const CALL = 36
+const LOOP = 40
 const TWIN = 60
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
@@ -8151,8 +8146,7 @@ const HELPERS = {
   i: 'iterate',
   d: 'drive',
   z: 'prototypeOf',
-  m: 'named',
-  h: 'again'
+  m: 'named'
 }
 
 /** Without spaces, but between words. @param {string} text */
@@ -8240,26 +8234,13 @@ function planModule(tree, text) {
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
     if (!plan.isLong) continue
-    plan.calls = pick(plan.calls, call => isPreempted(call) || (call.node.call = undefined))
+    plan.calls = pick(plan.calls, isPreempted)
     const { node, facts } = plan
     plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
   }
-  for (let i = 0; i < plans.length; i++) if (plans[i].isLong) markLong(plans[i])
   chooseForms(plans)
+  for (let i = plans.length; i-- > 0;) plans[i].isTail = plans[i].isLong && isTail(plans[i])
   return plans
-}
-
-/** Marks what may be preempted in a function, and finds out how it begins. @param {Plan} plan */
-function markLong(plan) {
-  const { node, facts, calls } = plan
-  for (let i = 0; i < calls.length; i++) markAround(calls[i].node, node, CALLS)
-  pick(facts.awaits, wait => { if (wait.start >= node.body.start && !isAtomic(wait, node)) markAround(wait, node, CALLS) })
-  pick([facts.yields, facts.spreads, facts.calls], nodes => pick(nodes, part => {
-    const isPart = part.type === 'YieldExpression' ? part.delegate : part.type !== 'CallExpression' && !part.quasi && isCollected(part)
-    if (isPart && part.start >= node.body.start && !isAtomic(part, node)) markAround(part, node, CALLS)
-  }))
-  pick(facts.loops, loop => { if (loop.start >= node.body.start) markAround(loop, node, loop.await ? CALLS : LOOPS) })
-  plan.mayBegin = canBegin(plan)
 }
 
 /** @param {CallSite} call */
@@ -8270,7 +8251,8 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0,
     holdsDual: false, sizes: [], twin: '',
-    isDirect: false, mayBegin: false, begins: false, plain: [], inner: [], begin: [], edits: [], laid: null
+    isDirect: false, isTail: false, guards: null, entry: '',
+    plain: [], inner: [], edits: []
   }
   plan.reason = refusalOf(plan)
   return plan
@@ -8394,7 +8376,7 @@ function findCalls(plan) {
     const call = calls[i]
     if (call.start < node.body.start) continue // parameters are no place for a yield
     const kind = kindOf(call)
-    if (kind === '' || isAtomic(call, node)) continue
+    if (kind === '') continue
     const { callee = call.tag } = call
     append(plan.calls, call.call = /** @type {CallSite} */ ({
       node: call,
@@ -8525,863 +8507,6 @@ function findShort(plans) {
   }
 }
 
-// What jobs run of a function is laid out in statements, so that each call that may be preempted has one of its own, and
-// keeps its result in a temporary:
-//
-//   return f(a) + g(b)   ->   r1 = enter(f)(a); ...; r2 = enter(g)(b); ...; return r1 + r2
-//
-// A call that has not returned gives `budget` instead. A generator yields it: `if (r1 === budget) r1 = yield suspended()`. Where
-// no closure keeps the variables, there is a beginning, which is plain code, and a generator only for the rest, of the same
-// variables. Calls and loops are numbered; `k` is where the rest begins, and 0 once it has:
-//
-//   beginning   end: { ...; r1 = enter(f)(a); if (r1 === budget) { k = 1; break end } ... } if (k) return run(rest(k, suspended(), a, b, r1, r2))
-//   rest        if (k === 1) { k = 0; r1 = yield c } if (!k) { r2 = ...; if (r2 === budget) { k = 2; c = suspended() } } if (k === 2) ...
-//
-// A loop without functions in it is begun in the beginning, and the rest goes on at its head; others begin in the rest. What is in
-// patterns, in the tests of `case` and in classes is called as it is: no statement can come before it.
-
-const CALLS = 2
-const LOOPS = 1
-
-/** @param {Node} node @returns {boolean} whether something in it may be preempted, that is part of an expression */
-const isLong = node => node.mark === CALLS
-
-/** Whether statements cannot stand before the one that it is in, and be evaluated when it is. @param {Node} call @param {Node} own */
-function isAtomic(call, own) {
-  for (let node = call; node.parent !== own && !isLong(node); node = node.parent) {
-    const { type, parent, test, left, kind, declarations } = node.parent
-    if (matches(/^(?:(?:Array|Object)P|Class)/, type) || (type === 'SwitchCase' && test === node) ||
-      (matches(/^For(?:In|Of)/, type) && left === node) ||
-      (declarations?.length > 1 && kind !== 'var' && parent.type === 'ForStatement') ||
-      (type === 'ChainExpression' && (parent.operator === 'delete' || calledIn(parent) === node.parent))) return true
-  }
-  return false
-}
-
-/** Marks what holds a node that may be preempted. @param {Node} node @param {Node} own @param {number} mark */
-function markAround(node, own, mark) {
-  for (; node !== own && !(node.mark >= mark); node = node.parent) {
-    node.mark = mark
-    if (node.type !== 'ChainExpression') continue
-    // Its links are evaluated one by one, since each may cut it short.
-    for (let link = node.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) link.mark = mark
-  }
-}
-
-/** @param {Node} node */
-const isLoop = ({ type }) => LISTS[type] === 'loops'
-
-/** @param {Node} node */
-const isLexical = ({ type, kind }) => type === 'VariableDeclaration' && kind !== 'var'
-
-/** @param {Node} node @param {Facts} facts @returns {boolean} whether functions are in it */
-function hasFunctions({ start, end }, { functions }) {
-  let from = 0
-  for (let to = functions.length; from < to;) {
-    const middle = (from + to) >> 1
-    if (functions[middle].node.start < start) from = middle + 1
-    else to = middle
-  }
-  return from < functions.length && functions[from].node.start < end
-}
-
-/** Whether a loop may begin in a beginning. @param {Node} loop @param {Facts} facts */
-const isOpen = (loop, facts) => !loop.left && !hasFunctions(loop, facts)
-
-/** @param {Node} pattern @returns {Node[]} the identifiers that it declares */
-function declaredIn(pattern) {
-  /** @type {Node[]} */
-  const ids = []
-  some(pattern, node => { if (node.variable && find(node.variable.declarations, id => id === node)) append(ids, node) })
-  return ids
-}
-
-/**
- * Whether a function can have a beginning: the variables that it declares can be those of two functions then, as no closure keeps
- * one, and none is used before it is there.
- *
- * @param {Plan} plan
- */
-function canBegin(plan) {
-  const { node: { params, body }, facts } = plan
-  if (isPrivate(plan) || facts.isAsync || facts.isGenerator || facts.usesArguments || facts.usesSuper) return false
-  const { scope } = facts
-  for (let i = 0; i < params.length; i++) {
-    const { type, left, right, argument } = params[i]
-    const isGiven = type === 'Identifier' || (type === 'RestElement' && argument.type === 'Identifier') ||
-      (type === 'AssignmentPattern' && left.type === 'Identifier' && matches(/^(?:Literal|Unary|(?:Array|Object|Template)\w)/, right.type) &&
-        right.operator !== 'void')
-    if (!isGiven || (scope.node === body && scope.variables[(left ?? argument ?? params[i]).name])) return false
-  }
-  /** @type {Node[]} */
-  const closed = []
-  const isMoved = (/** @type {Node} */ declaration) => matches(/^(?:let|const)$/, declaration.kind) && !find(declaration.declarations, ({ id, end }) =>
-    find(declaredIn(id), ({ variable }) => variable.isDynamic || (variable.kind === 'const' && variable.isAssigned) ||
-      find(variable.references, (/** @type {Node} */ id) => id.start < end || (id.scope.facts !== facts && variable.scope !== scope))))
-  const stack = [body]
-  while (stack.length) {
-    const node = takeLast(stack)
-    if (!node || !node.mark) continue
-    const { type, consequent, alternate, cases, block, handler, finalizer, init } = node
-    if (type === 'BlockStatement') {
-      for (let i = 0; i < node.body.length; i++) {
-        const statement = node.body[i]
-        if ((isLexical(statement) && !isMoved(statement)) || statement.type === 'ClassDeclaration') return false
-        append(stack, statement)
-      }
-    } else if (isLoop(node)) {
-      if (!isOpen(node, facts)) append(closed, node)
-      else if (init && isLexical(init) && !isMoved(init)) return false
-      else append(stack, node.body)
-    } else if (type === 'IfStatement') {
-      append(stack, consequent)
-      append(stack, alternate)
-    } else if (type === 'LabeledStatement') {
-      append(stack, node.body)
-    } else if (type === 'SwitchStatement') {
-      for (let i = 0; i < cases.length; i++) {
-        for (let k = 0; k < cases[i].consequent.length; k++) {
-          const statement = cases[i].consequent[k]
-          if (isLexical(statement) || statement.type === 'ClassDeclaration') return false
-          append(stack, statement)
-        }
-      }
-    } else if (type === 'TryStatement') {
-      if (finalizer?.mark) return false
-      append(stack, block)
-      if (!handler?.body.mark) continue
-      if (handler.param && (handler.param.type !== 'Identifier' ||
-        find(handler.param.variable.references, (/** @type {Node} */ id) => id.scope.facts !== facts))) return false
-      append(stack, handler.body)
-    }
-  }
-  return !find(facts.functions, ({ node: { start, type } }) => (type === 'FunctionDeclaration' && !facts.isStrict) ||
-    !find(closed, loop => loop.start < start && start < loop.end))
-}
-
-/**
- * Lays out a function.
- *
- * @param {any} printer what is common to all functions of a text
- * @param {Plan} plan gets edits of its texts
- * @returns {{ begin: any[], rest: any[], point: string, given: string[], declared: string[], own: string[], variables: string[] }} the statements of its
- *   beginning, if it has one, and of its generator; its parameters, what it declares, what more both have, and the generator alone
- */
-function layOut({ source, our, helper, style, stepStyle, written }, plan) {
-  const { node: fn, facts, begins } = plan
-  const ways = facts.isGenerator ? stepStyle : style
-  const { left } = style
-  const k = `${our}K`
-  const child = `${our}C`
-  const end = `${our}l`
-  /** @type {any[]} */
-  const begin = []
-  /** @type {any[]} */
-  const rest = []
-  const variables = emptySet()
-  const draft = /** @type {any} */ ({ source, edits: plan.edits, our, variables, written, options: {}, style: ways })
-  /** Names of variables that are moved. @type {Map<Variable, string>} */
-  const moved = emptyMap()
-  const framed = emptySet()
-  /** In what only the generator has. */
-  let inside = begins ? 0 : 1
-  /** Whether nothing more comes in the beginning. */
-  let isOver = false
-  /** Whether a part of the rest is open that is not done again. */
-  let isGuarded = false
-  /** The number of the last call or loop. */
-  let last = 0
-  let depth = 0
-  let floor = 0
-  let deepest = 0
-  /** Where the optional links of a chain began. @type {any[]} */
-  let chain = []
-  const point = pointIn(draft, fn.body, fn)
-  /** @param {string} key */
-  const way = key => facts.isGenerator ? `${our}s.${key}` : helper(key)
-
-  // Texts are strings, places of the source, and lists of such.
-
-  /** @param {any} text @param {boolean} toBegin @param {boolean} toRest */
-  function add(text, toBegin, toRest) {
-    const stack = [text]
-    while (stack.length) {
-      const piece = takeLast(stack)
-      if (isArray(piece)) for (let i = piece.length; i-- > 0;) append(stack, piece[i])
-      else if (piece !== '') {
-        if (toBegin && !isOver) append(begin, piece.to === undefined ? piece : { edits: plan.begin, from: piece.from, to: piece.to })
-        if (toRest) append(rest, piece.to === undefined ? piece : { edits: plan.edits, from: piece.from, to: piece.to })
-      }
-    }
-  }
-
-  /** Adds what is done once. Before the first call and loop, the beginning has done it. @param {any} text */
-  function emit(text) {
-    if (!inside && last > 0 && !isGuarded) {
-      append(rest, `if(!${k}){`)
-      isGuarded = true
-    }
-    add(text, !inside, inside > 0 || last > 0)
-  }
-
-  function settle() {
-    if (isGuarded) append(rest, '}')
-    isGuarded = false
-  }
-
-  /** Adds what statements are in. @param {any} text @param {any} restText */
-  function frame(text, restText = text) {
-    settle()
-    add(text, !inside, false)
-    add(restText, false, true)
-  }
-
-  /** Leaves a place of the rest, to be filled when it is known. @returns {number} */
-  function reserve() {
-    append(rest, '')
-    return rest.length - 1
-  }
-
-  /** @param {any} test */
-  function openIf(test) {
-    frame(['if(', test, '){'], 'if(')
-    const slot = reserve()
-    const isAlive = inside > 0 || last > 0
-    add(isAlive ? ['(', test, ')){'] : '){', false, true)
-    return { slot, isAlive, isEntered: !inside }
-  }
-
-  /** @param {ReturnType<typeof openIf>} branch */
-  function closeIf({ slot, isAlive, isEntered }, text = '}') {
-    settle()
-    if (isEntered) rest[slot] = isAlive ? `${k}?${k}<=${last}:` : `${k}<=${last}`
-    frame(text)
-  }
-
-  /** @param {string} name what holds the result of a call that may not have returned */
-  function suspend(name) {
-    if (inside) return add(`if(${name}===${our}b)${name}=yield ${way('q')}();`, false, true)
-    const isAlive = last > 0
-    last++
-    add(`if(${name}===${our}b){${k}=${last};break ${end}}`, true, false)
-    if (isAlive) append(rest, `if(${name}===${our}b){${k}=${last};${child}=${helper('q')}()}`)
-    settle()
-    append(rest, `if(${k}===${last}){${k}=0;${name}=yield ${child}}`)
-  }
-
-  // Expressions
-
-  function temporary() {
-    if (++depth > deepest) deepest = depth
-    return `${our}r${depth}`
-  }
-
-  /** @param {any} text @param {number} base @returns {string} what holds the value */
-  function save(text, base) {
-    depth = base
-    const name = temporary()
-    if (text !== name) emit([name, '=', text, ';'])
-    return name
-  }
-
-  /** @param {Node} node @returns {any} */
-  const asItIs = ({ type, start, end }) => type === 'SequenceExpression' ? ['(', { from: start, to: end }, ')'] : { from: start, to: end }
-
-  /** The source between two places, with other texts for some nodes. @param {Node[]} nodes @param {any[]} texts @param {number} from @param {number} to */
-  function filled(nodes, texts, from, to) {
-    /** @type {any[]} */
-    const pieces = []
-    for (let i = 0; i < nodes.length; i++) {
-      const { start, end, parent } = nodes[i]
-      const isKept = texts[i].to !== undefined
-      append(pieces, { from, to: start })
-      if (!isKept && parent.shorthand) append(pieces, `${parent.key.name}:`)
-      if (!isKept && start > 0 && matches(NAME_PART, source[start - 1])) append(pieces, ' ')
-      append(pieces, texts[i])
-      if (!isKept && end < source.length && matches(NAME_PART, source[end])) append(pieces, ' ')
-      from = end
-    }
-    append(pieces, { from, to })
-    return pieces
-  }
-
-  /** Whether a value is the same later. @param {Node} node */
-  const isSteady = ({ type, variable }) => matches(/^(?:Literal|ThisExpression|Super|PrivateIdentifier|FunctionExpression|ArrowF)/, type) ||
-    (type === 'Identifier' && isFixed(variable) && matches(/^(?:function|parameter|name)$/, variable.kind) && !facts.usesArguments)
-
-  /** The texts of nodes in the order in which they are evaluated. What comes before a call is kept. @param {Node[]} nodes @returns {Generator<any, any, any>} */
-  function* operands(nodes) {
-    let base = depth
-    let final = nodes.length
-    while (final-- > 0 && !isLong(nodes[final]));
-    /** @type {any[]} */
-    const texts = []
-    for (let i = 0; i < nodes.length; i++) {
-      const node = nodes[i]
-      let text = isLong(node) ? yield value(node) : asItIs(node)
-      if (i < final && !isSteady(node)) {
-        const { type, shorthand } = node.parent
-        if (shorthand) text = moved.get(node.variable) ?? node.name
-        if (node.type === 'SpreadElement') text = ['...', save(type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], base)]
-        else text = save(type === 'TemplateLiteral' && node.parent.parent.quasi !== node.parent ? ['`${', text, '}`'] : text, base)
-        base = depth
-      }
-      append(texts, text)
-    }
-    return texts
-  }
-
-  /** What an expression evaluates, in the order of the source. @param {Node} node @returns {Node[]} */
-  function operandsOf(node) {
-    const { type, expressions, properties, quasi } = node
-    if (type === 'TemplateLiteral') return expressions
-    if (quasi) return [node.tag, ...quasi.expressions]
-    /** @type {Node[]} */
-    const list = []
-    if (type === 'ObjectExpression') {
-      pick(properties, property => {
-        const { computed, key, value, method, kind } = property
-        if (property.type === 'SpreadElement') return append(list, property)
-        if (computed) append(list, key)
-        if (!method && kind === 'init') append(list, value)
-      })
-      return list
-    }
-    const keys = partsOf(node)
-    for (let i = 0; i < keys.length; i++) {
-      const part = node[keys[i]]
-      if (isArray(part)) pick(part, item => item && append(list, item))
-      else if (part?.type && (keys[i] !== 'property' || node.computed)) append(list, part)
-    }
-    return list
-  }
-
-  /**
-   * Emits what an expression has to do before its value, which is the text.
-   *
-   * @param {Node} node that is long @returns {Generator<any, any, any>}
-   */
-  function* value(node) {
-    const { type, start, end: stop, left, right, operator, argument } = node
-    const base = depth
-    switch (type) {
-      case 'CallExpression': case 'NewExpression': case 'TaggedTemplateExpression':
-        return yield call(node)
-      case 'AwaitExpression': {
-        const text = isLong(argument) ? yield value(argument) : asItIs(argument)
-        return save([`yield ${helper('y')}(`, filled([argument], [text], start + 5, stop), ')'], base)
-      }
-      case 'YieldExpression': {
-        if (!node.delegate) break
-        const from = pastSpace(source, seek(source, '*', start + 5) + 1)
-        const text = isLong(argument) ? yield value(argument) : asItIs(argument)
-        return [{ from: start, to: from }, `${our}s.d(`, filled([argument], [text], from, stop), ')']
-      }
-      case 'SpreadElement':
-        if (!isCollected(node)) break
-        return ['...', yield collect(argument, '')]
-      case 'LogicalExpression':
-        if (isLong(right)) return yield either(node, isLong(left) ? yield value(left) : asItIs(left), base)
-        break
-      case 'ConditionalExpression': {
-        const { test, consequent, alternate } = node
-        if (!isLong(consequent) && !isLong(alternate)) break
-        const condition = isLong(test) ? yield value(test) : asItIs(test)
-        const branch = openIf(condition)
-        save(isLong(consequent) ? yield value(consequent) : asItIs(consequent), base)
-        closeIf(branch, '}else{')
-        const name = save(isLong(alternate) ? yield value(alternate) : asItIs(alternate), base)
-        frame('}')
-        return name
-      }
-      case 'SequenceExpression': {
-        const { expressions } = node
-        for (let i = 0; ; i++) {
-          const text = isLong(expressions[i]) ? yield value(expressions[i]) : asItIs(expressions[i])
-          if (i === expressions.length - 1) return text
-          emit(['(', text, ');'])
-          depth = base
-        }
-      }
-      case 'ChainExpression': {
-        const outer = chain
-        chain = []
-        const name = temporary()
-        const text = yield value(node.expression)
-        emit([name, '=', text, ';'])
-        for (let i = chain.length; i-- > 0;) {
-          closeIf(chain[i], '}else{')
-          emit([name, '=void 0;'])
-          frame('}')
-        }
-        chain = outer
-        depth = base + 1
-        return name
-      }
-      case 'MemberExpression': {
-        if (!node.optional) break
-        const { object, property, computed } = node
-        const name = save(isLong(object) ? yield value(object) : asItIs(object), base)
-        append(chain, openIf(`${name}!=null`))
-        const key = computed && isLong(property) ? yield value(property) : asItIs(property)
-        return computed ? [name, '[', key, ']'] : [name, '.', key]
-      }
-      case 'AssignmentExpression': {
-        if (operator === '=' || !isLong(right)) break
-        let target = asItIs(left)
-        if (isMember(left)) {
-          const { object, property, computed } = left
-          const kept = object.type === 'Super' ? asItIs(object) : save(isLong(object) ? yield value(object) : asItIs(object), depth)
-          const between = depth
-          const key = computed ? save(isLong(property) ? yield value(property) : asItIs(property), between) : asItIs(property)
-          target = filled([object, property], [kept, key], left.start, left.end)
-        }
-        if (matches(/^(?:&&|\|\||\?\?)/, operator)) return yield either(node, target, depth, target)
-        const old = save(target, depth)
-        return [target, '=', old, cut(operator, 0, -1), '(', yield value(right), ')']
-      }
-    }
-    const nodes = type === 'AssignmentExpression' ? isMember(left) ? [...operandsOf(left), right] : [right] : operandsOf(node)
-    return filled(nodes, yield operands(nodes), start, stop)
-  }
-
-  /** What iterates what may be a generator. @param {Node} node @param {string} more @returns {Generator<any, any, any>} */
-  function* collect(node, more) {
-    const base = depth
-    const name = save([`${way('k')}(`, isLong(node) ? yield value(node) : asItIs(node), `${more})`], base)
-    suspend(name)
-    return name
-  }
-
-  /** What does its right part, or not. @param {Node} node @param {any} text of its left part @param {number} base @param {any} [target] that is assigned to @returns {Generator<any, any, any>} */
-  function* either({ operator, right }, text, base, target) {
-    const name = save(text, base)
-    const branch = openIf(operator[0] === '&' ? name : operator[0] === '|' ? `!${name}` : `${name}==null`)
-    const other = yield value(right)
-    emit(target ? [name, '=', target, '=', other, ';'] : [name, '=', other, ';'])
-    closeIf(branch)
-    depth = base + 1
-    return name
-  }
-
-  /** @param {Node} node @returns {Generator<any, any, any>} */
-  function* call(node) {
-    const { type, callee = node.tag, optional, start, end: stop } = node
-    let { call: site } = node
-    /** A private method. */
-    let twinned = site?.target && isPrivate(site.target) && lastAfter(node).parent.type !== 'ChainExpression' ? site.target : null
-    // It runs as it is, as what is not part of a job does.
-    if (twinned && (facts.isGenerator || (twinned.facts.isAsync && !site.isAwaited))) site = twinned = null
-    const args = node.arguments ?? node.quasi.expressions
-    const isHot = find(args, isLong)
-    const isMethod = type === 'CallExpression' && isMember(callee)
-    if (type === 'NewExpression' && isCollected(node)) {
-      return filled(args, [yield collect(args[0], callee.name === 'Map' ? ',!0' : '')], start, stop)
-    }
-    if (!site && !optional && !(isMethod && isHot)) {
-      const nodes = operandsOf(node)
-      return filled(nodes, yield operands(nodes), start, stop)
-    }
-    const base = depth
-    if (twinned) {
-      const { object, property } = callee
-      let text = isLong(object) ? yield value(object) : asItIs(object)
-      if (isHot && !isSteady(object)) text = save(text, base)
-      const texts = yield operands(args)
-      const name = save([helper('g'), '(', filled([object, property], [text, `#${twinned.twin}`], callee.start, callee.end), '(',
-        filled(args, texts, gapAfter(source, callee.end) + 1, stop - 1), '))'], base)
-      suspend(name)
-      return name
-    }
-    const enter = !site || site.kind === 'new' ? '' : way(site.isAwaited ? 'w' : 'e')
-    const target = site?.kind === 'call' && !optional && !facts.isGenerator && site.target?.isLong && site.target.isDirect ? site.target : null
-    /** @type {any} */
-    let receiver = 'this'
-    /** @type {any} */
-    let fn
-    if (isMethod) {
-      const { object, property, computed } = callee
-      const isKept = isSteady(object) && !callee.optional
-      const text = isKept ? asItIs(object) : save(isLong(object) ? yield value(object) : asItIs(object), base)
-      if (object.type !== 'Super') receiver = text
-      if (callee.optional) append(chain, openIf(`${text}!=null`))
-      const between = depth
-      const key = computed && isLong(property) ? yield value(property) : asItIs(property)
-      depth = between
-      fn = callee.optional ? computed ? [text, '[', key, ']'] : [text, '.', key]
-        : filled([object, property], [text, key], callee.start, callee.end)
-    } else if (!target) fn = isLong(callee) ? yield value(callee) : asItIs(callee)
-    const kept = isMethod && receiver !== 'this' && typeof receiver === 'string' ? base + 1 : base
-    if (optional) {
-      fn = save(fn, kept)
-      append(chain, openIf(`${fn}!=null`))
-    } else if (isHot && !target && !isSteady(callee)) fn = save(fn, kept)
-    if (enter) fn = [enter, '(', fn, ')']
-    const texts = yield operands(args)
-    let open = gapAfter(source, callee.end)
-    if (optional) open = gapAfter(source, open + 2)
-    const isGiven = node.arguments && open < stop && source[open] === '('
-    const list = isGiven ? filled(args, texts, open + 1, stop - 1) : ''
-    const text = node.quasi ? [fn, filled(args, texts, node.quasi.start, stop)]
-      : site?.kind === 'new' ? [way('n'), '(', fn, ',[', list, '])']
-        : isMethod ? [helper('a'), '(', fn, ',', receiver, ',[', list, '])']
-          : target ? target.begins ? [target.twin, '(', list, ')'] : [helper('g'), '(', target.twin, '(', list, '))']
-            : [fn, '(', list, ')']
-    if (!site) return text
-    const name = save(text, base)
-    suspend(name)
-    return name
-  }
-
-  // Statements
-
-  /** @param {Node} node one that stays as it is, but for points in it */
-  function keep(node) {
-    emit([{ from: node.start, to: node.end }, source[node.end - 1] === ';' ? '' : ';'])
-  }
-
-  /** Another name for a variable in two functions. @param {Variable} variable */
-  function move(variable) {
-    const { name, references, declarations, scope } = variable
-    const other = scope === facts.scope ? name : `${our}v${moved.size}`
-    moved.set(variable, other)
-    if (other !== name) pick([references, declarations], ids => pick(ids, id => {
-      write(draft, id, other)
-      write(/** @type {any} */ ({ source, edits: plan.begin }), id, other)
-    }))
-    return other
-  }
-
-  /** @param {Node} declaration without what ends it @returns {Generator<any, any, any>} */
-  function* declare({ declarations, kind }) {
-    const isMoved = !inside && kind !== 'var'
-    for (let i = 0; i < declarations.length; i++) {
-      const { id, init, start, end } = declarations[i]
-      if (isMoved) pick(declaredIn(id), ({ variable }) => move(variable))
-      const text = init && isLong(init) ? filled([init], [yield value(init)], start, end) : { from: start, to: end }
-      emit(!isMoved ? [`${kind} `, text, ';'] : init ? ['(', text, ');'] : [text, '=void 0;'])
-      depth = floor
-    }
-  }
-
-  /** @param {Node[]} body @returns {Generator<any, any, any>} */
-  function* statements(body) {
-    const wasOver = isOver
-    for (let i = 0; i < body.length; i++) {
-      const node = body[i]
-      if (node.mark || (!inside && isLexical(node))) yield statement(node)
-      else keep(node)
-      depth = floor
-    }
-    isOver = wasOver
-  }
-
-  /** What is in braces already. @param {Node} node @returns {Generator<any, any, any>} */
-  const nested = node => statements(node.type === 'BlockStatement' && !find(node.body, ({ type }) => type === 'FunctionDeclaration') ? node.body : [node])
-
-  /** @param {Node} node @returns {Generator<any, any, any>} */
-  function* statement(node) {
-    const { type, start, end: stop, argument = node.expression } = node
-    const around = node.parent?.type === 'LabeledStatement' ? labelsOf(draft, node) : { start, text: '' }
-    if (inside && !isLong(node)) return keep(node)
-    switch (type) {
-      case 'ExpressionStatement': case 'ReturnStatement': case 'ThrowStatement': {
-        const text = yield value(argument)
-        if (type === 'ExpressionStatement' && typeof text === 'string') return
-        emit([filled([argument], [text], start, stop), ';'])
-        return
-      }
-      case 'VariableDeclaration':
-        return yield declare(node)
-      case 'BlockStatement':
-        frame({ from: start, to: start + 1 })
-        yield statements(node.body)
-        return frame('}')
-      case 'IfStatement': {
-        const { test, consequent, alternate } = node
-        const branch = openIf(isLong(test) ? yield value(test) : asItIs(test))
-        yield nested(consequent)
-        closeIf(branch, alternate ? '}else{' : '}')
-        if (!alternate) return
-        yield nested(alternate)
-        return frame('}')
-      }
-      case 'LabeledStatement': {
-        if (find([node.body], ({ type }) => type === 'LabeledStatement') || isLoop(node.body)) return yield statement(node.body)
-        frame([`${labelOf(draft, node.label)}:{`])
-        yield nested(node.body)
-        return frame('}')
-      }
-      case 'SwitchStatement':
-        return yield choose(node)
-      case 'TryStatement':
-        return yield attempt(node)
-    }
-    if (inside) return yield loopInside(node, around.text, '')
-    if (isOpen(node, facts)) return yield loopBegun(node, around)
-    // What only the rest has.
-    const { right } = node
-    const list = right && isLong(right) ? save(yield value(right), depth) : ''
-    floor = depth
-    frame(`${k}=${++last};break ${end};`, `if(${k}<=${last}){${k}=0;`)
-    inside++
-    if (isLong(node)) yield loopInside(node, around.text, list)
-    else emit([{ from: around.start, to: stop }, ';'])
-    inside--
-    append(rest, '}')
-    isOver = true
-    floor = 0
-  }
-
-  /** @param {Node} node @returns {Generator<any, any, any>} */
-  function* choose({ start, end: stop, discriminant, cases }) {
-    const text = isLong(discriminant) ? yield value(discriminant) : asItIs(discriminant)
-    const isAlive = inside > 0 || last > 0
-    frame(['switch(', text, '){'], inside ? ['switch(', text, '){'] : isAlive ? [`switch(${k}?1:`, text, '){'] : 'switch(1){')
-    for (let i = 0; i < cases.length; i++) {
-      const { test, consequent } = cases[i]
-      const before = last
-      const isEntered = test && !inside
-      frame(test ? ['case ', asItIs(test), ':'] : 'default:', isEntered ? 'case ' : test ? ['case ', asItIs(test), ':'] : 'default:')
-      const slot = reserve()
-      if (isEntered) add(isAlive ? ['(', asItIs(test), '):'] : ':', false, true)
-      yield statements(consequent)
-      settle()
-      if (isEntered) rest[slot] = isAlive ? `${k}?${k}>${before}&&${k}<=${last}?1:0:` : `${k}>${before}&&${k}<=${last}?1:0`
-    }
-    frame('}')
-  }
-
-  /** @param {Node} node @returns {Generator<any, any, any>} */
-  function* attempt({ block, handler, finalizer }) {
-    const isEntered = !inside
-    frame('try{', isEntered ? 'if(' : 'try{')
-    const slot = isEntered ? reserve() : 0
-    let throwing = 0
-    if (isEntered) {
-      append(rest, '){try{')
-      throwing = reserve()
-    }
-    yield statements(block.body)
-    settle()
-    const inBlock = last
-    if (handler) {
-      const { param, body } = handler
-      if (!body.mark) frame(['}', { from: handler.start, to: handler.end }])
-      else if (!isEntered) {
-        frame(['}', { from: handler.start, to: body.start }, '{'])
-        yield nested(body)
-        frame('}')
-      } else {
-        const kept = param ? move(param.variable) : '0'
-        frame(param ? `}catch(${our}x){${kept}=${our}x;` : '}catch{', param ? `}catch(${our}x){if(!${k})${kept}=${our}x;` : '}catch{')
-        yield nested(body)
-        frame('}')
-        if (last > inBlock) rest[throwing] = `if(${k}>${inBlock})throw ${kept};`
-      }
-    } else frame('}')
-    if (finalizer) {
-      if (isLong(finalizer) || (inside && finalizer.mark)) {
-        frame('finally{')
-        yield nested(finalizer)
-        frame('}')
-      } else {
-        const text = { from: finalizer.start, to: finalizer.end }
-        frame([`finally{if(!${k})`, text, '}'], ['finally', text])
-      }
-    }
-    if (!isEntered) return
-    rest[slot] = `${k}<=${last}`
-    append(rest, '}')
-  }
-
-  /** A loop that the beginning begins. @param {Node} loop @param {{ start: number, text: string }} labels @returns {Generator<any, any, any>} */
-  function* loopBegun(loop, labels) {
-    const { type, init, test, update, body } = loop
-    const isDo = type === 'DoWhileStatement'
-    const outer = floor
-    if (init && init.type === 'VariableDeclaration') yield declare(init)
-    else if (init) emit([isLong(init) ? yield value(init) : asItIs(init), ';'])
-    const isCounted = update && isLong(update) || isDo && isLong(test)
-    let flag = ''
-    if (isCounted) {
-      depth = floor
-      flag = temporary()
-      floor = depth
-      emit(`${flag}=0;`)
-    }
-    depth = floor
-    settle()
-    const head = ++last
-    append(rest, 'if(')
-    const slot = reserve()
-    append(rest, `){if(${k}===${head})${k}=0;`)
-    const updating = update && !isLong(update) ? asItIs(update) : ''
-    const passing = `if(--${left}<=0){${k}=${head};break ${end}}`
-    if (isCounted || (test && isLong(test))) {
-      framed.add(loop)
-      frame([labels.text, 'for(;;', updating, `){${passing}`], [labels.text, 'for(;;', updating, `){if(!${k}&&--${left}<=0)yield;`])
-      yield complexHead(loop, flag)
-      yield nested(body)
-      frame('}')
-    } else {
-      const isPlain = !body.mark
-      const testing = test ? ['&&(', asItIs(test), ')'] : ''
-      add(isDo ? [labels.text, `do{${passing}`] : [labels.text, `for(;(--${left}>0||!(${k}=${head}))`, testing, ';', updating, '){'], true, false)
-      const ending = isDo ? ['}while(', test && asItIs(test), ');'] : `}if(${k})break ${end};`
-      if (isPlain) {
-        add([{ from: body.start, to: body.end }, ending], true, false)
-        add([init ? [{ from: labels.start, to: init.start }, { from: init.end, to: loop.end }] : { from: labels.start, to: loop.end }, ';'], false, true)
-      } else {
-        framed.add(loop)
-        add(isDo ? [labels.text, `do{if(!${k}&&--${left}<=0)yield;`]
-          : [labels.text, 'for(;', test ? [`${k}||(`, asItIs(test), ')'] : '', ';', updating, `){if(!${k}&&--${left}<=0)yield;`], false, true)
-        yield nested(body)
-        frame(ending, isDo ? ending : '}')
-      }
-    }
-    rest[slot] = `${k}<=${last}`
-    append(rest, '}')
-    floor = outer
-  }
-
-  /** What is done before each round: the update, but for the first, and the test. @param {Node} loop @param {string} flag @returns {Generator<any, any, any>} */
-  function* complexHead({ type, test, update }, flag) {
-    const isDo = type === 'DoWhileStatement'
-    if (flag) {
-      const branch = openIf(flag)
-      if (isDo) emit(['if(!(', yield value(test), '))break;'])
-      else emit([yield value(update), ';'])
-      closeIf(branch)
-      emit(`${flag}=1;`)
-      depth = floor
-    }
-    if (isDo || !test) return
-    emit(['if(!(', isLong(test) ? yield value(test) : asItIs(test), '))break;'])
-    depth = floor
-  }
-
-  /** A loop in a generator. @param {Node} loop @param {string} labels @param {string} list what it iterates, if that is kept @returns {Generator<any, any, any>} */
-  function* loopInside(loop, labels, list) {
-    const { type, start, end: stop, init, test, update, body, left: target, right } = loop
-    const isDo = type === 'DoWhileStatement'
-    const outer = floor
-    framed.add(loop)
-    if (right) {
-      const text = list || (isLong(right) ? yield value(right) : asItIs(right))
-      depth = floor
-      if (loop.await) return yield loopAwaiting(loop, labels, text)
-      const close = pastParentheses(source, right.end)
-      if (type === 'ForOfStatement' && !isOfEngine(right)) {
-        const name = target.declarations?.[0].id.name
-        const isNamed = name && matches(/^(?:let|const)$/, target.kind) && !body.scope?.variables[name]
-        const item = isNamed ? name : `${our}x`
-        const each = [/** @type {any} */ (ways).each(), text, ')']
-        emit([labels, isNamed ? filled([right], [each], start, close) : [`for(const ${item} of `, each, ')'], `{if(${item}===${our}b){yield ${way('q')}();continue}`,
-          isNamed ? '' : [target.type === 'VariableDeclaration' ? '' : '0,', asItIs(target), `=${item};`], `${point}{`])
-        yield nested(body)
-        emit('}}')
-        floor = outer
-        return
-      }
-      emit([labels, filled([right], [text], start, close), `{${point}`])
-    } else {
-      let beginning = init ? asItIs(init) : ''
-      if (init && isLong(init)) {
-        beginning = ''
-        if (isLexical(init)) {
-          const { 0: { init: first } } = init.declarations
-          beginning = filled([first], [yield value(first)], init.start, init.end)
-        } else {
-          if (init.declarations) yield declare(init)
-          else emit([yield value(init), ';'])
-          depth = floor
-        }
-      }
-      const isCounted = (update && isLong(update)) || (isDo && isLong(test))
-      const updating = update && !isLong(update) ? asItIs(update) : ''
-      let flag = ''
-      if (isCounted) {
-        flag = temporary()
-        floor = depth
-        emit(`${flag}=0;`)
-      }
-      const isComplex = isCounted || (test && isLong(test))
-      emit(isComplex ? [labels, 'for(', beginning, ';;', updating, `){${point}`]
-        : [labels, isDo ? 'do' : ['for(', beginning, ';', test ? asItIs(test) : '', ';', updating, ')'], `{${point}`])
-      if (isComplex) yield complexHead(loop, flag)
-      else if (isDo) {
-        yield nested(body)
-        return emit(['}', { from: body.end, to: stop }, ';'])
-      }
-    }
-    yield nested(body)
-    emit('}')
-    floor = outer
-  }
-
-  /** Each step is a yielded promise, and there is one as long as the body runs. @param {Node} loop @param {string} labels @param {any} list @returns {Generator<any, any, any>} */
-  function* loopAwaiting({ left: target, body }, labels, list) {
-    const iterator = `${our}o`
-    const step = `${our}s`
-    const error = `${our}x`
-    emit([`{const ${iterator}=${helper('i')}(`, list, `);let ${step};try{`, labels, `for(;${step}=(yield ${iterator}.next()).value;${step}=null){`,
-      target.type === 'VariableDeclaration' ? '' : '0,', asItIs(target), `=${step}.value;{${point}`])
-    yield nested(body)
-    emit(`}}}catch(${error}){if(${step})yield ${iterator}.throw(${error});throw ${error}}finally{if(${step})yield ${iterator}.return()}}`)
-  }
-
-  const { body, params } = fn
-  perform(body.type === 'BlockStatement' ? statements(pick(body.body, isNoDirective)) : returned())
-  settle()
-  pick(facts.loops, loop => { if (loop.mark && !framed.has(loop)) planLoop(draft, loop, fn) })
-  pick(facts.yields, ({ start, end, mark, delegate }) => {
-    if (delegate && !mark) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${our}s.d(`, ')')
-  })
-  pick(facts.awaits, ({ start, end, mark }) => {
-    if (mark || start < body.start) return
-    insert(draft, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
-    insert(draft, end, -EXPRESSION_EDGE, start, '))')
-  })
-  const given = emptySet()
-  pick(params, param => given.add((param.left ?? param.argument ?? param).name))
-  /** @type {string[]} */
-  const declared = []
-  pick(keysOf(facts.scope.variables), name => {
-    const { kind } = facts.scope.variables[name]
-    if (kind === 'var' && !given.has(name)) append(declared, name)
-  })
-  /** @type {string[]} */
-  const own = []
-  moved.forEach(name => append(own, name))
-  for (let i = 1; i <= deepest; i++) append(own, `${our}r${i}`)
-  return { begin, rest, point, given: listOf(given), declared, own, variables: listOf(variables) }
-
-  /** @returns {Generator<any, any, any>} */
-  function* returned() {
-    emit(['return ', isLong(body) ? yield value(body) : asItIs(body), ';'])
-  }
-}
-
-/** Runs a generator that yields generators. @param {any} generator */
-function perform(generator) {
-  const stack = [generator]
-  /** @type {any} */
-  let result
-  while (stack.length) {
-    const step = resume(stack[stack.length - 1], result)
-    if (step.done) stack.length--
-    else append(stack, step.value)
-    result = step.done ? step.value : undefined
-  }
-}
-
-/** After what may stand between a callee and its arguments, or an object and its member. @param {string} source @param {number} at */
-const gapAfter = (source, at) => pastSpace(source, pastParentheses(source, at))
-
-/** @param {string[]} names */
-const declaring = names => names.length ? `let ${join(names, ',')};` : ''
-
 /**
  * Prints a module whose functions are planned.
  *
@@ -9401,6 +8526,7 @@ function printModule(source, tree, plans, runtime, kept) {
     return our + key
   }
   const left = `${our}b.left`
+  const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
   /** @type {Style} */
   const style = {
     left,
@@ -9421,20 +8547,18 @@ function printModule(source, tree, plans, runtime, kept) {
     suspended: () => `${steps}.q()`
   }
 
-  const written = { has: (/** @type {Node} */ node) => node.call || isCollected(node) }
-  const budgetOfScript = isScript ? `const ${our}b=${our}p.budget;` : ''
-  for (let i = 0; i < plans.length; i++) plans[i].twin = `${our}${i}`
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    plan.twin = `${our}${i}`
+    if (plan.isLong && !plan.isTail && canGuard(plan)) plan.guards = guard(/** @type {any} */ ({ source, edits: plan.edits, written }), plan.node)
+    if (plan.isTail || plan.guards) plan.entry = `${plan.twin}e`
+  }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
     plan.plain = inOrder(childEdits(plan, false))
     if (i === 0) continue
     plan.inner = inOrder(childEdits(plan, true))
-    if (!plan.isLong) continue
-    childEdits(plan, true, plan.edits)
-    if (plan.begins) childEdits(plan, true, plan.begin)
-    plan.laid = layOut({ source, our, helper, style, stepStyle, written }, plan)
-    inOrder(plan.edits)
-    inOrder(plan.begin)
+    if (plan.isLong) inOrder(twinEdits(plan, childEdits(plan, true, plan.edits)))
   }
   const head = prologue()
   const { plain } = plans[0]
@@ -9452,13 +8576,18 @@ function printModule(source, tree, plans, runtime, kept) {
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidzcj]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[ath]/, key) ? 5 : 7)
+      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidzcj]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
     return used.size ? result : ''
   }
 
   // ------------------------------------------------------------------------------------------------ edits
+
+  /** After what may stand between a callee and its arguments, or an object and its member. @param {number} at */
+  function gap(at) {
+    return pastSpace(source, pastParentheses(source, at))
+  }
 
   /** Behind the directives of a list of statements. @param {Node[]} body @param {number} start */
   function afterDirectives(body, start) {
@@ -9470,7 +8599,7 @@ function printModule(source, tree, plans, runtime, kept) {
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
   function childEdits(plan, isInner, edits = /** @type {Edit[]} */ ([])) {
-    if (edits !== plan.edits && edits !== plan.begin) {
+    if (edits !== plan.edits) {
       pick(plan.facts.calls, ({ callee, optional }) => {
         if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
         const { start, end } = callee.object
@@ -9483,7 +8612,7 @@ function printModule(source, tree, plans, runtime, kept) {
 
   /** @param {Edit[]} edits @param {Plan} plan @param {boolean} isInner */
   function printChild(edits, plan, isInner) {
-    const { node, facts, isLong, twin, begins } = plan
+    const { node, facts, isLong, twin } = plan
     const { parent } = node
     const own = isInner ? plan.inner : plan.plain
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
@@ -9494,8 +8623,8 @@ function printModule(source, tree, plans, runtime, kept) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       return
     }
-    const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && plan.duals > 0)
-    const isArrow = facts.isArrow && facts.usesThis && !begins
+    const isDual = facts.isAsync || facts.isGenerator || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
+    const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
     const register = helper(isArrow ? 'u' : 't')
     const { key: { start: from = 0, end: to = 0, type: keyType = '' } = {}, computed } = isObjectMethod || isInClass || parent.computed ? parent : {}
     const key = computed ? `[${cut(source, from, to)}]` : cut(source, from, to)
@@ -9509,13 +8638,18 @@ function printModule(source, tree, plans, runtime, kept) {
         inOrder(own)
         replace({ edits }, parent.start, start, `export{${name} as default};`)
       }
-      replace({ edits }, start, end, list(isDual ? [asItIs] : stub(plan, `function ${name}`), declared(plan)))
+      const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
+      const made = plan.isTail ? [] : list(['function*', twin], twinOf(plan))
+      replace({ edits }, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], entryOf(plan)) : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? afterDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
+      const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
+      // In a block it stands before what a guard, which is printed elsewhere, begins with.
       insert({ edits }, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
-        `${register}(${name},${begins ? `void 0,${twin}` : twin}${facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : ''});`)
+        `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
       return
     }
+    const entry = facts.isGenerator ? ['!0'] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
     if (isInClass) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       const { static: isStatic } = parent
@@ -9527,9 +8661,11 @@ function printModule(source, tree, plans, runtime, kept) {
       for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return
       const holder = `this${isStatic ? '' : '.prototype'}`
       const fn = holder + member
-      const text = facts.usesSuper ? list([`{__proto__:${helper('z')}(${holder}),*m`], twinOf(plan), ['}.m']) : [twin]
-      insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity,
-        list(['static{'], facts.usesSuper ? [] : declared(plan), registering([fn], text, facts.isAsync ? fn : facts.isGenerator ? '!0' : ''), ['}']))
+      const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
+      const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], twinOf(plan))) : list(['function*'], twinOf(plan))
+      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], entryOf(plan))) : entry
+      const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
+      insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
     }
     const name = isObjectMethod || id || computed ? '' : /** @type {string} */ (inferredName(node))
@@ -9542,27 +8678,54 @@ function printModule(source, tree, plans, runtime, kept) {
       return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
         : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
     }
+    const made = plan.isTail ? ['void 0'] : list(['function*'], twinOf(plan))
     const self = isArrow ? 'this' : ''
     const head = isObjectMethod ? key : facts.isArrow ? '' : 'function'
-    const text = made(plan)
     let result
     if (ownName) {
-      result = isDual ? list([`(${ownName}=>`], registering([ownName], text, facts.isAsync ? ownName : facts.isGenerator ? '!0' : ''), [')(', asItIs, ')'])
-        : list(['(()=>{'], stub(plan, `function ${ownName}`), declared(plan), ['return '], registering([ownName], [twin], ''), ['})()'])
+      const more = facts.isAsync ? [`,${ownName}`] : entry.length ? list([','], entry) : []
+      result = isDual ? list([`(${ownName}=>`], registering([ownName], made, more), [')(', asItIs, ')'])
+        : list(['(()=>{'], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan),
+          [`return ${register}(${ownName},${twin}`], more, [')})()'])
     } else if (facts.isAsync) {
-      result = list([`(${our}f=>`], registering([`${our}f`], text, `${our}f${self && ','}${self}`), [')('], named([asItIs]), [')'])
+      result = list([`(${our}f=>`], registering([`${our}f`], made, [`,${our}f${self && ','}${self}`]), [')('], named([asItIs]), [')'])
     } else {
-      const more = facts.isGenerator ? '!0' : self && `null,${self}`
-      result = isDual ? registering(named([asItIs]), text, more)
-        : list([`(${twin}=>`], registering(named(stub(plan, head)), [twin], more), [')('], text, [')'])
+      const more = entry.length || self ? list([','], entry.length ? entry : ['null'], [self && ','], [self]) : []
+      result = registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
     }
     if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
     replace({ edits }, start, end, result)
 
-    /** @param {any[]} fn @param {any[]} text @param {string} more */
-    function registering(fn, text, more) {
-      return list([`${register}(`], fn, [begins ? ',void 0,' : ','], text, [`${more && ','}${more})`])
+    /** @param {any[]} fn @param {any[]} made @param {any[]} more */
+    function registering(fn, made, more) {
+      return !isDual || plan.guards ? list([`(${twin}=>${register}(`], fn, [`,${twin}`], more, ['))('], made, [')'])
+        : list([`${register}(`], fn, [','], made, more, [')'])
     }
+  }
+
+  /** What begins a call of a twin. @param {Plan} plan @returns {any[]} */
+  function entryOf({ node, facts, twin, edits, guards, isTail }) {
+    const { params, body } = node
+    const list = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+    if (isTail) {
+      const text = { edits, from: body.start, to: body.end }
+      const isBlock = body.type === 'BlockStatement'
+      append(list, isBlock ? facts.isArrow ? '=>' : '' : '=>{')
+      append(list, text)
+      if (!isBlock) append(list, '}')
+      return list
+    }
+    const names = join(namesOf(source, params), ',')
+    const call = (/** @type {string} */ more) => {
+      const given = names && more ? `${names},${more}` : names + more
+      return `${helper('g')}(${facts.usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`})`
+    }
+    const budget = isScript ? `${our}p.budget` : `${our}b`
+    const strict = isStrictBody(body.body) ? '"use strict";' : ''
+    append(list, `{${strict}if(${budget}.left>1){${budget}.left--;`)
+    append(list, { edits, ...guards })
+    append(list, `;return ${call(budget)}}return ${call('')}}`)
+    return list
   }
 
   /** @param {any[][]} lists @returns {any[]} */
@@ -9573,51 +8736,20 @@ function printModule(source, tree, plans, runtime, kept) {
     return all
   }
 
-  /** Declares what jobs call: a beginning and its rest, or a generator function. @param {Plan} plan @returns {any[]} */
-  function declared(plan) {
-    const { begins, twin } = plan
-    return begins ? list([`function ${twin}`], twinOf(plan, [`${twin}r`]), [`function*${twin}r`], restOf(plan))
-      : list([`function*${twin}`], twinOf(plan))
-  }
-
-  /** The same as an expression. An engine takes a us to make a generator function that is called, so that is made when it is needed. @param {Plan} plan @returns {any[]} */
-  function made(plan) {
-    const { facts: { isArrow, usesThis }, begins, twin } = plan
-    if (!begins) return list(['function*'], twinOf(plan))
-    const isOwn = isArrow && usesThis
-    return list([isOwn ? `((${twin},${twin}r)=>${twin}=` : `(${twin}r=>function ${twin}`],
-      twinOf(plan, list([`(${twin}r??=function*`], restOf(plan), [')'])), [')()'])
-  }
-
-  /** Its parameters and body. @param {Plan} plan @param {any[]} [rest] what makes the rest of a beginning @returns {any[]} */
-  function twinOf({ node, facts, begins, begin, edits, laid, twin }, rest = []) {
+  /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
+  function twinOf({ node, facts, edits, guards }) {
     const { params, body } = node
-    const { given, declared, own, variables } = laid
-    const text = begins ? begin : edits
-    const isBlock = body.type === 'BlockStatement'
-    const at = isBlock ? afterDirectives(body.body, body.start + 1) : 0
-    const first = facts.isGenerator ? `${our}s${params.length ? ',' : ''}` : ''
-    const head = list([`(${first}`, params.length ? { edits: text, from: params[0].start, to: params[params.length - 1].end } : '',
-      begins && facts.isArrow && facts.usesThis ? ')=>' : ')', isBlock ? { edits: text, from: body.start, to: at } : '{',
-      at > body.start + 1 ? ';' : ''])
-    if (!begins) return list(head, [declaring(list(variables, own)), budgetOfScript, laid.point], laid.rest, ['}'])
-    const { usesThis } = facts
-    const values = list(given)
-    if (params.length && params[params.length - 1].type === 'RestElement') values[params.length - 1] = `...${given[params.length - 1]}`
-    const variablesOfRest = join(list([`${our}K`, `${helper('q')}()`], given, declared, own), ',')
-    return list(head, [declaring(list([`${our}K=0`], own)), declared.length ? `var ${join(declared, ',')};` : '', budgetOfScript,
-      `if(--${left}<=0||--${our}b.room<0)return ${helper('g')}(${helper('h')}(${twin},${usesThis ? 'this' : 'void 0'},[${join(values, ',')}]));${our}l:{`],
-    laid.begin, [`}if(${our}K)return ${helper('g')}(${usesThis ? `${helper('a')}(` : ''}`], rest,
-    [usesThis ? `,this,[${variablesOfRest}]))}` : `(${variablesOfRest}))}`])
-  }
-
-  /** The parameters and the body of a rest. @param {Plan} plan @returns {any[]} */
-  function restOf({ laid: { rest, given, declared, own, variables } }) {
-    return list([`(${join(list([`${our}K`, `${our}C`], given, declared, own), ',')}){${budgetOfScript}${declaring(variables)}`], rest, ['}'])
+    const more = guards ? `${our}s` : ''
+    const first = facts.isGenerator ? `${steps}${params.length ? ',' : ''}` : ''
+    const pieces = params.length || first
+      ? [`(${first}`, params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : '', more && ',', more, ')'] : [`(${more})`]
+    if (guards) return list(pieces, [{ edits, from: body.start, to: guards.to }, '}', { edits, from: guards.to, to: body.end }])
+    if (body.type === 'BlockStatement') return list(pieces, [{ edits, from: body.start, to: body.end }])
+    return list(pieces, ['{', { edits, from: body.start, to: body.end }, '}'])
   }
 
   /** A function that drives its twin. @param {Plan} plan @param {string} head @returns {string[]} */
-  function stub({ node, facts, twin, begins }, head) {
+  function stub({ node, facts, twin }, head) {
     const { params, body } = node
     const { isArrow, usesThis, usesArguments } = facts
     /** @type {string[]} */
@@ -9628,12 +8760,221 @@ function printModule(source, tree, plans, runtime, kept) {
     }
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
-    const call = isSimple && !begins && !usesThis ? `${twin}(${given})`
-      : `${helper(begins ? 'h' : 'a')}(${twin},${usesThis ? 'this' : 'void 0'},${isSimple ? `[${given}]` : isArrow ? `[${rest}]` : 'arguments'})`
+    const call = isSimple ? usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`
+      : `${helper('a')}(${twin},${usesThis ? 'this' : 'void 0'},${isArrow ? `[${rest}]` : 'arguments'})`
     const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
     const list = isArrow && !isSimple ? rest : given
     return [`${head}(${list})${isArrow ? '=>' : ''}{${directive}return ${helper('d')}(${call})}`]
   }
+
+  // ------------------------------------------------------------------------------------------------- twins
+
+  /** @param {Plan} plan @param {Edit[]} edits of the functions in it */
+  function twinEdits(plan, edits) {
+    const { node, facts, calls, isTail } = plan
+    const ways = facts.isGenerator ? stepStyle : style
+    /** @param {string} key */
+    const way = key => facts.isGenerator ? `${steps}.${key}` : helper(key)
+    const { body } = node
+    /** Variables of its own. */
+    const variables = emptySet()
+    /** @type {Draft} */
+    const draft = /** @type {any} */ ({ source, edits, our, variables, written, options: {}, style: ways })
+    /** Chains that are rewritten already. */
+    const chains = emptySet()
+    const suffix = () => isTail ? '' : `)===${our}b?yield ${ways.suspended?.()}:${variable(draft, 'r')})`
+    const prefix = () => isTail ? '' : `((${variable(draft, 'r')}=`
+    for (let i = 0; i < calls.length; i++) printCall(calls[i])
+    for (let i = 0; i < facts.awaits.length; i++) {
+      const { start, end } = facts.awaits[i]
+      if (start < body.start) continue
+      insert(draft, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
+      insert(draft, end, -EXPRESSION_EDGE, start, '))')
+      guardStatement(facts.awaits[i])
+    }
+    for (let i = 0; i < facts.loops.length; i++) {
+      if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
+    }
+    for (let i = 0; i < facts.yields.length; i++) {
+      const { start, end, delegate } = facts.yields[i]
+      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${steps}.d(`, ')')
+    }
+    const collect = (/** @type {number} */ start, /** @type {number} */ end, more = '') =>
+      enclose(draft, start, end, STATEMENT_EDGE, `${prefix()}${way('k')}(`, `${more})${suffix()}`)
+    pick(isTail ? [] : list(facts.spreads, facts.calls), node => {
+      if (node.start < body.start || !isCollected(node)) return
+      if (node.type === 'SpreadElement') collect(pastSpace(source, node.start + 3), node.end)
+      else collect(node.arguments[0].start, node.arguments[0].end, node.callee.name === 'Map' ? ',!0' : '')
+    })
+    const isBlock = body.type === 'BlockStatement'
+    const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
+    const own = listOf(variables)
+    if (isTail) {
+      const declared = own.length ? `let ${join(own, ',')};` : ''
+      insert(draft, begin, BODY_EDGE, Infinity, isBlock ? (declared && begin > body.start + 1 ? ';' : '') + declared : `${declared}return `)
+      return edits
+    }
+    const begins = pointIn(draft, body, node)
+    const entering = plan.guards ? `if(${our}s!==${our}b){${begins}` : begins
+    insert(draft, begin, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
+      (own.length ? `let ${join(own, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
+      entering + (isBlock ? '' : 'return '))
+    return edits
+
+    /** @param {CallSite} call */
+    function printCall({ node, kind, target, isAwaited }) {
+      const { callee = node.tag, start, end } = node
+      const enter = way(isAwaited ? 'w' : 'e')
+      if (target && kind === 'call' && !facts.isGenerator && target.isDirect && target.isLong && !node.optional && callee.start === start && source[callee.end] === '(') {
+        const begins = target.isTail || target.guards !== null
+        guardStatement(node)
+        insert(draft, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
+        insert(draft, end, -EXPRESSION_EDGE, start, (begins ? '' : ')') + suffix())
+        return
+      }
+      const isChain = lastAfter(node).parent.type === 'ChainExpression'
+      if (target && isPrivate(target) && !isChain) {
+        if (facts.isGenerator || (target.facts.isAsync && !isAwaited)) return // it runs as it is, as what is not part of a job does
+        guardStatement(node)
+        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${helper('g')}(`)
+        replace(draft, callee.property.start, callee.property.end, `#${target.twin}`)
+        insert(draft, end, -EXPRESSION_EDGE, start, `)${suffix()}`)
+        return
+      }
+      guardStatement(node)
+      if (kind === 'new') {
+        const open = gap(callee.end)
+        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${way('n')}(`, start + 3)
+        if (open < end && source[open] === '(') {
+          replace(draft, open, open + 1, ',[')
+          replace(draft, end - 1, end, '])')
+        } else insert(draft, end, -REPLACES, start, ',[])')
+        insert(draft, end, -EXPRESSION_EDGE, start, suffix())
+        return
+      }
+      if (kind === 'tag') {
+        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, ')')
+        insert(draft, end, -EXPRESSION_EDGE, start, suffix())
+        return
+      }
+      const chain = lastAfter(node).parent
+      if (chain.type !== 'ChainExpression') printLink(node.call, -1)
+      else if (!chains.has(chain)) printChain(chain)
+    }
+
+    /** @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
+    function printLink({ node, kind, isAwaited }, begin) {
+      const { callee, start, end } = node
+      const enter = way(isAwaited ? 'w' : 'e')
+      const open = gap(callee.end)
+      const from = begin < 0 ? start : begin
+      if (kind === 'call') {
+        insert(draft, from, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
+        replace(draft, open, open + 1, ')(')
+      } else {
+        const receiver = printReceiver(callee, begin)
+        insert(draft, from, EXPRESSION_EDGE, end, `${prefix()}${helper('a')}(${enter}(`)
+        replace(draft, open, open + 1, `),${receiver},[`)
+        replace(draft, end - 1, end, '])')
+      }
+      insert(draft, end, -EXPRESSION_EDGE, from, suffix())
+    }
+
+    /** @param {Node} member @param {number} begin @returns {string} what is `this` */
+    function printReceiver(member, begin) {
+      const { object, property, computed } = member
+      if (object.type === 'Super' || object.type === 'ThisExpression') return 'this'
+      const isSteady = object.type === 'Identifier' && isFixed(object.variable) &&
+        !(object.variable.kind === 'parameter' && facts.usesArguments)
+      if (isSteady && begin < 0) return object.name
+      const receiver = objectOf(member)
+      const dot = gap(object.end)
+      if (begin === dot) return receiver // an optional link has put it there
+      insert(draft, begin < 0 ? member.start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
+      insert(draft, dot, -STATEMENT_EDGE, member.start, ')')
+      return receiver
+    }
+
+    /** What holds the object of a member, until that is called: another call in its brackets may need one, too. @param {Node} member */
+    function objectOf({ property, computed, start }) {
+      return variable(draft, !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
+    }
+
+    /** @param {Node} chain */
+    function printChain(chain) {
+      chains.add(chain)
+      /** @type {Node[]} */
+      const links = []
+      for (let link = chain.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) append(links, link)
+      let begin = -1
+      const { start, end } = chain
+      while (links.length) {
+        const link = takeLast(links)
+        const inner = link.object ?? link.callee
+        const call = link.call
+        if (!link.optional) {
+          if (call) printLink(call, begin)
+          continue
+        }
+        const at = gap(inner.end)
+        const from = begin < 0 ? start : begin
+        if (isMember(link)) {
+          const object = objectOf(link)
+          insert(draft, from, EXPRESSION_EDGE, end, `((${object}=`)
+          insert(draft, at, STATEMENT_EDGE, end, `)==null?void 0:`)
+          replace(draft, at, at + 2, source[gap(at + 2)] === '[' ? object : `${object}.`)
+        } else {
+          const open = gap(at + 2)
+          const isMethod = isMember(inner)
+          const callee = variable(draft, 'f')
+          insert(draft, from, EXPRESSION_EDGE, end, `((${callee}=`)
+          const receiver = isMethod ? printReceiver(inner, begin) : ''
+          const enter = way(call?.isAwaited ? 'w' : 'e')
+          insert(draft, at, STATEMENT_EDGE, end, ')==null?void 0:')
+          insert(draft, at, EXPRESSION_EDGE, link.end, `${prefix()}${isMethod ? `${helper('a')}(${enter}(${callee}),${receiver},[` : `${enter}(${callee})(`}`)
+          replace(draft, at, open + 1, '')
+          if (isMethod) replace(draft, link.end - 1, link.end, '])')
+          insert(draft, link.end, -EXPRESSION_EDGE, at, suffix())
+        }
+        insert(draft, end, -STATEMENT_EDGE, from, ')')
+        begin = at
+      }
+    }
+
+    /** A statement that now begins with a parenthesis would go on with the line before it. @param {Node} node */
+    function guardStatement(node) {
+      let top = node
+      while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
+      const statement = top.parent
+      if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.isGuarded === edits) return
+      statement.isGuarded = edits
+      const { type } = statement.parent
+      if (type === 'BlockStatement' || type === 'SwitchCase') insert(draft, statement.start, STATEMENT_EDGE, Infinity, ';')
+    }
+  }
+}
+
+/** Whether statements of it may be done before its twin is made. @param {Plan} plan */
+function canGuard(plan) {
+  const { facts, node } = plan
+  return !isPrivate(plan) && node.body.type === 'BlockStatement' && !facts.isAsync && !facts.isGenerator && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
+    !find(node.params, ({ type }) => type !== 'Identifier')
+}
+
+/** Whether all calls that may be preempted are what is returned. @param {Plan} plan */
+function isTail(plan) {
+  const { facts, node, calls, children } = plan
+  return !facts.isAsync && !facts.isGenerator && !isPrivate(plan) && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
+    let top = call
+    for (; top.parent !== node; top = top.parent) {
+      const { type, argument, consequent, alternate, right } = top.parent
+      if (type === 'ReturnStatement' && argument === top) break
+      const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
+      if (!isLast) return true
+    }
+    for (; top !== node; top = top.parent) if (top.type === 'TryStatement') return true
+  })
 }
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
@@ -9652,20 +8993,6 @@ function isInside({ parent }) {
  * @param {Plan[]} plans
  */
 function chooseForms(plans) {
-  const { start, end } = plans[0].node
-  let most = 0
-  for (let i = 0; most === 0 && i < BEGINNINGS.length; i++) {
-    const { sizes } = estimate(plans, BEGINNINGS[i])
-    for (most = MOST_DUALS; most > 0 && sizes[most] > GROWTH * (end - start); most--);
-  }
-  for (let i = 0; i < plans.length; i++) {
-    const { parent } = plans[i]
-    plans[i].duals = parent ? Math.max(parent.duals - (parent.isLong ? 1 : 0), 0) : most
-  }
-}
-
-/** Estimates how long the text will be. @param {Plan[]} plans @param {number} most as long as a twin with a beginning may be @returns {Plan} that of all */
-function estimate(plans, most) {
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
     const { node, facts, children, calls, sizes } = plan
@@ -9678,12 +9005,7 @@ function estimate(plans, most) {
       own -= child.node.end - child.node.start
       for (let d = 0; d <= MOST_DUALS; d++) inner[d] += child.sizes[d]
     }
-    const variables = keysOf(facts.scope.variables).length
-    const grown = (/** @type {number[]} */ { 0: call, 1: loop, 2: fixed, 3: variable }) =>
-      call * calls.length + loop * facts.loops.length + fixed + variable * variables
-    const begun = 2 * own + grown(PRICES_OF_BEGINNING)
-    plan.begins = plan.mayBegin && begun <= most
-    const twin = (plan.begins ? begun : own + grown(PRICES_OF_GENERATOR)) + inner[0]
+    const twin = own + CALL * calls.length + LOOP * facts.loops.length + TWIN + inner[0]
     const isAlwaysDual = facts.isAsync || facts.isGenerator || facts.isMethod && node.parent.type === 'MethodDefinition'
     // Each such around another would double it.
     if (isAlwaysDual && isInside(plan) && find(children, ({ holdsDual }) => holdsDual)) {
@@ -9695,7 +9017,13 @@ function estimate(plans, most) {
       sizes[d] = !plan.isLong ? own + inner[d] : d > 0 || isAlwaysDual ? own + inner[Math.max(d - 1, 0)] + twin : twin + TWIN
     }
   }
-  return plans[0]
+  const { node, sizes } = plans[0]
+  let most = MOST_DUALS
+  while (most > 0 && sizes[most] > GROWTH * (node.end - node.start)) most--
+  for (let i = 0; i < plans.length; i++) {
+    const { parent } = plans[i]
+    plans[i].duals = parent ? Math.max(parent.duals - (parent.isLong ? 1 : 0), 0) : most
+  }
 }
 
 // --------------------------------------------------------------------------------------------- 8e running
@@ -9781,31 +9109,48 @@ function generatorOf(twin, fn) {
   return twin.generator
 }
 
-/**
- * A call of a beginning as a generator, which is resumed where the engine's stack is shallow.
- *
- * @param {any} entry @param {any} self @param {any} args @returns {any}
- */
-function* again(entry, self, args) {
-  if (budget.left <= 0) yield
-  budget.left++ // the beginning counts the point anew
-  budget.room = ROOM
-  const result = apply(entry, self, args)
+/** The twin of a function that needs no generator, since what it calls is what it returns. @param {any} entry */
+const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+  const result = apply(entry, this, args)
   return result === budget ? yield suspended() : result
-}
-
-/** The generator function of a function that has a beginning. @param {any} entry */
-const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} */ function (...args) {
-  return again(entry, this, args)
 }
 
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? stepping(twin, fn) : wayInto(generatorOf(twin, fn))
 
+// The last four functions that were looked up: with many kinds of functions, a look-up takes longer than a call.
+/** @type {any} */
+let fn0
+/** @type {any} */
+let fn1
+/** @type {any} */
+let fn2
+/** @type {any} */
+let fn3
+/** @type {any} */
+let entry0
+/** @type {any} */
+let entry1
+/** @type {any} */
+let entry2
+/** @type {any} */
+let entry3
+
 /** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
 function entryOf(fn) {
+  if (fn === fn0) return entry0
+  if (fn === fn1) return entry1
+  if (fn === fn2) return entry2
+  if (fn === fn3) return entry3
   const twin = stamps.get(fn)
-  return twin === undefined ? fn : typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
+  fn3 = fn2
+  entry3 = entry2
+  fn2 = fn1
+  entry2 = entry1
+  fn1 = fn0
+  entry1 = entry0
+  fn0 = fn
+  return entry0 = twin === undefined ? fn : typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
 /** The same for a call that is awaited: an async function is part of its caller then. @param {any} fn @returns {any} */
@@ -9878,7 +9223,8 @@ const MANY_POINTS = 2 ** 30 - 1
  * @param {any} generator @returns {any}
  */
 function driveToEnd(generator) {
-  const { left, room: free } = budget
+  const free = room
+  const { left } = budget
   budget.left = MANY_POINTS
   driving++
   try {
@@ -9886,7 +9232,7 @@ function driveToEnd(generator) {
     return step.done ? step.value : driveOn(generator, step.value, free)
   } finally {
     driving--
-    budget.room = free
+    room = free
     const rest = left - MANY_POINTS + budget.left
     budget.left = rest > 0 ? rest : 0
   }
@@ -9923,7 +9269,7 @@ function driveOn(leaf, value, free) {
         isThrowing = true
       }
     }
-    budget.room = free
+    room = free
     try {
       const step = apply(isThrowing ? throwInNext : next, leaf, [value])
       value = step.value
@@ -10694,7 +10040,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `twin(f,generator,entry=null,...self){set(f,{generator,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
-  `run(g){return this.drive(g)},over(){return true},each:own,collect:own,suspended(){},*again(f,self,args){return apply(f,self,args)},binding:own,` +
+  `run(g){return this.drive(g)},over(){return true},each:own,collect:own,binding:own,` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`
@@ -10745,7 +10091,6 @@ const runtime = {
   apply,
   construct,
   run,
-  again,
   suspended,
   over,
   wait,
