@@ -43,8 +43,8 @@ const tests = {
   async 'a late input says which job was to blame: one in a critical section'({ browser, server }) {
     const verdict = await typedLate(browser, server, 'section')
     match(verdict, /^\d+ ms late\. In the 32\.0 ms before its deadline: .*save ran for/)
-    const told = await browser.evaluate(readout)
-    match(told, /^input: released at .* late; .* before its deadline: .*save ran for [\d.]+ ms/)
+    // The next late input may have replaced what is told, and may have been late for another reason.
+    match(await browser.evaluate(readout), /^input: released at .* late; .* before its deadline: .* ran for [\d.]+ ms/)
     match(await until(browser, 'document.querySelector("#schedule canvas").getAttribute("aria-label")'), /missed deadline/)
     await elapse(200)
     await shoot(browser, 'schedule-late')
