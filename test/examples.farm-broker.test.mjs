@@ -78,7 +78,7 @@ farming('members come and are killed at any moment: all that look have the whole
     const come = name => {
       const rows = []
       const bus = broker.join(name)
-      const job = new Scheduler({ host }).spawn(share(bus, harvestOf(view, rows)))
+      const job = new Scheduler({ host }).spawn(share(bus, { ...harvestOf(view, rows), random: () => random.integer(0, 999) / 1000 }))
       job.catch(() => {})
       return { rows, bus, job }
     }

@@ -28,10 +28,11 @@ export function look(bus, view) {
  *
  * @param {Bus} bus
  * @param {{ begin?: (view: View) => void, harvest?: (row: number, pixels: Uint8ClampedArray, member: string) => void,
- *   labours?: boolean }} [options] `begin`: another picture is looked at; `harvest` gets each of its rows once
+ *   labours?: boolean, random?: () => number }} [options] `begin`: another picture is looked at; `harvest` gets each of its
+ *   rows once; `random`: where to look for a row first
  * @returns {Generator<any, void, any>}
  */
-export function* share(bus, { begin, harvest, labours = true } = {}) {
+export function* share(bus, { begin, harvest, labours = true, random = Math.random } = {}) {
   /** @type {View | null} */
   let view = null
   let picture = ''
@@ -76,14 +77,17 @@ export function* share(bus, { begin, harvest, labours = true } = {}) {
     for (const row of done) bus.publish(`row/${idOf(view)}/${row}`, new Uint8Array(), true)
   }
 
-  /** @returns {number} a row that nobody computes; -1 when there is none */
+  /**
+   * @returns {number} a row that nobody computes; -1 when there is none. One of our own is free, too: another's claim came
+   *   first, then the other was gone, then ours was heard.
+   */
   function free() {
     if (view === null) return -1
     const { height } = view
-    const first = Math.floor(Math.random() * height)
+    const first = Math.floor(random() * height)
     for (let i = 0; i < height; i++) {
       const row = (first + i) % height
-      if (!done.has(row) && !claims.has(row)) return row
+      if (!done.has(row) && (claims.get(row) ?? bus.member) === bus.member) return row
     }
     return -1
   }
@@ -97,7 +101,7 @@ export function* share(bus, { begin, harvest, labours = true } = {}) {
       }
       const seen = /** @type {View} */ (view)
       const topic = `${idOf(seen)}/${row}`
-      bus.publish(`claim/${topic}`, encoder.encode(`${bus.member}\0`), false)
+      if (!claims.has(row)) bus.publish(`claim/${topic}`, encoder.encode(`${bus.member}\0`), false)
       // A claim that does not come back has been lost with the line: whatever comes, look again.
       while (view === seen && !claims.has(row) && !done.has(row)) yield choice([{ receive: news }, { timeout: 1000 }])
       if (view !== seen || claims.get(row) !== bus.member || done.has(row)) continue
