@@ -425,8 +425,8 @@ function* inTurn(turn, section, end) {
  * thread of its owner ends.
  *
  * Shared, it excludes jobs of all threads that have its buffer. Waiting is told by Atomics.waitAsync, else by a worker
- * that waits. A thread that unlocks it lets others have it first. Standings are lent, and cycles found, within a
- * thread. That a thread has ended is known where there are Web Locks, and in Node from 20.19 on.
+ * that waits. A thread that unlocks it has no better claim to it than others that wait. Standings are lent, and cycles
+ * found, within a thread. That a thread has ended is known where there are Web Locks, and in Node from 20.19 on.
  */
 export class Mutex {
   #name
@@ -438,7 +438,7 @@ export class Mutex {
   #abandoned = false
   /** Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag. @type {Queue | null} */
   #waiters = null
-  /** Null unless it is shared. @type {SharedLock | null} */
+  /** Null unless it is shared. @type {Permits | null} */
   #between = null
 
   /**
@@ -450,12 +450,8 @@ export class Mutex {
     const { shared, buffer } = options
     if (shared !== true && buffer === undefined) return
     // A job that ends without unlocking it is to be noticed in all threads.
-    const waiters = this.#waiters = new Queue(null, () => this.#abandon())
-    this.#between = new SharedLock(new Store(MUTEX, 0, 8, buffer), waiters, () => {
-      const isOurs = this.#take()
-      if (isOurs) this.#pass(true)
-      return isOurs
-    })
+    const waiters = this.#waiters = new Queue(null, () => this.#pass(true))
+    this.#between = new Permits(MUTEX, 1, buffer, waiters, turn => this.#grant(turn, turn.job))
   }
 
   /** The one of another thread. @param {SharedArrayBuffer} buffer @param {{ name?: string }} [options] */
@@ -467,14 +463,14 @@ export class Mutex {
   /** What another thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
   get buffer() { return this.#between?.buffer }
   /** Whether somebody holds it. */
-  get locked() { return this.#noticed().#isHeld || this.#between?.isTaken === true }
+  get locked() { return this.#noticed().#isHeld || this.#between?.available === 0 }
   /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
   get owner() { return this.#noticed().#owner }
   /**
    * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
    * `unlock`.
    */
-  get abandoned() { return this.#noticed().#abandoned || this.#between?.isAbandoned === true }
+  get abandoned() { return this.#noticed().#between?.isAbandoned ?? this.#abandoned }
 
   /**
    * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
@@ -504,8 +500,7 @@ export class Mutex {
       const who = current === null ? 'code outside jobs' : current.name
       throw new OwnershipError(`${this.#name} is held by ${holder}, not by ${who}`)
     }
-    this.#abandoned = false
-    this.#pass()
+    this.#pass(false)
   }
 
   /**
@@ -521,7 +516,7 @@ export class Mutex {
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, job =>
       inTurn(this.#turn(true), section, isUnused => {
-        if (isUnused) this.#pass() // the next owner still finds it abandoned, if this one would have
+        if (isUnused) this.#pass(this.abandoned) // the next owner finds it so if this one would have
         else if (this.#owner === job) this.unlock()
       }))
   }
@@ -529,18 +524,11 @@ export class Mutex {
 
   /** @param {Turn} turn @param {Job | null} job */
   #request = (turn, job) => {
-    if (!this.locked && this.#take()) return this.#grant(turn, job)
-    this.#waiters ??= new Queue(null, () => this.#abandon())
+    if (!this.locked && this.#between?.take() !== false) return this.#grant(turn, job)
+    this.#waiters ??= new Queue(null, () => this.#pass(true))
     this.#waiters.owner = this.#owner
     this.#waiters.push(turn, job)
     this.#between?.listen()
-  }
-
-  /** Whether no other thread has it. */
-  #take() {
-    const isOurs = !this.#isHeld && (this.#between === null || this.#between.take())
-    if (isOurs && this.#between?.wasAbandoned) this.#abandoned = true
-    return isOurs
   }
 
   /** @param {Waitable} turn @param {Job | null} job */
@@ -552,30 +540,23 @@ export class Mutex {
     turn.wake(this.#key ?? undefined)
   }
 
-  /** To the next who waits, unless other threads come first. */
-  #pass(isOurs = this.#between === null) {
+  /** To the next who waits, in whichever thread. @param {boolean} isAbandoned */
+  #pass(isAbandoned) {
     const waiters = this.#waiters
-    if (isOurs || this.#between?.pass(this.#abandoned) === true) {
+    if (this.#between === null) {
+      this.#abandoned = isAbandoned
       const next = waiters === null ? null : waiters.shift()
       if (next !== null) return this.#grant(next, next.job)
     }
     this.#isHeld = false
     this.#owner = this.#key = null
     if (waiters !== null) waiters.owner = null
-    if (this.#between === null) return
-    this.#abandoned = false
-    this.#between.listen()
-  }
-
-  /** The owner has ended. */
-  #abandon() {
-    this.#abandoned = true
-    this.#pass()
+    this.#between?.release(isAbandoned)
   }
 
   /** An owner whose lock nobody else wanted may have ended unnoticed. */
   #noticed() {
-    if (this.#owner !== null && this.#owner.finished !== undefined) this.#abandon()
+    if (this.#owner !== null && this.#owner.finished !== undefined) this.#pass(true)
     return this
   }
 }
@@ -588,14 +569,15 @@ const jobOf = ({ waiter }) => waiter === null ? null : waiter.job
  * Waiters are served by eligibility, equals in order of arrival; a permit goes to them before anybody who
  * comes later.
  *
- * Shared, it counts permits of all threads that have its buffer, told as with Mutex. A thread that ends keeps those that
- * it has acquired, since nobody owns them; a Mutex would notice.
+ * Shared, it counts permits of all threads that have its buffer, told as with Mutex; at most 1024, or as many as there
+ * were at first. What is released is one that its own thread has acquired, else one of another thread, else a new one.
+ * Those that a thread has when it ends come back, and `abandoned` is set.
  */
 export class Semaphore {
   #name
   #available
   #waiters = new Queue()
-  /** Null unless it is shared. @type {Watch | null} */
+  /** Null unless it is shared. @type {Permits | null} */
   #between = null
 
   /**
@@ -608,16 +590,7 @@ export class Semaphore {
     const { name = 'semaphore', shared = false, buffer } = check.options(options, LOCK)
     this.#name = name
     if (!shared && buffer === undefined) return
-    const store = new Store(SEMAPHORE, 0, 8, buffer)
-    if (buffer === undefined) store.words[COUNT] = permits
-    this.#between = new Watch(store, COUNT, this.#waiters, () => {
-      for (let count = 0; (count = this.available) > 0;) {
-        if (Atomics.compareExchange(store.words, COUNT, count, count - 1) !== count) continue
-        this.#waiters.shift()?.wake()
-        return true
-      }
-      return false
-    })
+    this.#between = new Permits(SEMAPHORE, permits, buffer, this.#waiters, turn => turn.wake())
   }
 
   /** The one of another thread. @param {SharedArrayBuffer} buffer @param {{ name?: string }} [options] */
@@ -629,9 +602,11 @@ export class Semaphore {
   /** What another thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
   get buffer() { return this.#between?.buffer }
   /** How many may be acquired without waiting. */
-  get available() {
-    return this.#between === null ? this.#available : Atomics.load(this.#between.words, COUNT)
-  }
+  get available() { return this.#between?.available ?? this.#available }
+  /**
+   * Whether a thread ended with a permit, which nobody has acquired and released since: what it protects may be half done.
+   */
+  get abandoned() { return this.#between?.isAbandoned ?? false }
 
   /** @returns {Awaitable<void>} */
   acquire() {
@@ -641,14 +616,13 @@ export class Semaphore {
     return new (this.#between === null ? Turn : OutsideTurn)(this, '.acquire()', this.#request, isForSection)
   }
 
-  /** Gives a permit back, or adds one, at once. */
+  /**
+   * Gives a permit back, or adds one, at once.
+   *
+   * @throws {RangeError} when there would be too many, shared
+   */
   release() {
-    if (this.#between !== null) {
-      Atomics.add(this.#between.words, COUNT, 1)
-      // What this thread's have waited for they get at once, unless others wait.
-      if (!this.#between.tell()) while (this.#waiters.size > 0 && this.#between.settle());
-      return
-    }
+    if (this.#between !== null) return this.#between.release(false)
     const next = this.#waiters.shift()
     if (next === null) this.#available++
     else next.wake()
@@ -1847,6 +1821,30 @@ class Store {
   }
 }
 
+/** The same within a thread: values as they are. */
+class Local {
+  buffer = undefined
+  words = new Int32Array(HEADER)
+  /** @type {any[]} */
+  #values = []
+  /** @type {number[]} */
+  #numbers = []
+
+  /** @param {number} count of values that are kept */
+  constructor(count) {
+    this.count = count
+  }
+  /** @param {number} index @param {any} value @param {number} [number] */
+  put(index, value, number = 0) {
+    this.#values[index % this.count] = value
+    this.#numbers[index % this.count] = number
+  }
+  /** @param {number} index */
+  numberOf(index) { return this.#numbers[index % this.count] }
+  /** @param {number} index */
+  get(index) { return this.#values[index % this.count] }
+}
+
 /** @param {number} bytes @returns {SharedArrayBuffer} */
 function sharedMemory(bytes) {
   if (globalThis.crossOriginIsolated === false) {
@@ -1888,14 +1886,15 @@ const LOCK = { ...NAMED, shared: check.flag, buffer: sharedBuffer }
 /**
  * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
  *   the buffer
- * @returns {{ store: Store | null, isMade: boolean }} null unless it is shared; whether it is made here, and not joined
+ * @returns {{ store: Store | Local, isMade: boolean }} whether it is made here, and not joined
  */
 function storeOf(layout, count, options, first) {
   const { shared = false, bytes = 1024, buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } =
     check.options(options, SHARED)
   const isMade = buffer === undefined
   if (isMade) valueCount('n', count)
-  return { store: shared || !isMade ? new Store(layout, count, bytes, buffer) : null, isMade }
+  const store = shared || !isMade ? new Store(layout, count, bytes, buffer) : new Local(layout === LATEST ? 1 : count)
+  return { store, isMade }
 }
 
 /** Waits for something that other threads do, which nothing in this one shows. */
@@ -1928,46 +1927,58 @@ class OutsideTurn extends Turn {
   }
 }
 
-/** Those of this thread who wait until a word of shared memory changes. */
-class Watch {
-  #isListening = false
+/** Those that will be told. @type {Set<Watch>} */
+const listening = new Set()
 
+/** Those of this thread who wait until a word of memory changes. */
+class Watch {
   /**
-   * @param {Store} store @param {number} word @param {Queue} queue
-   * @param {() => boolean} settle the first of the queue, if it can be
+   * @param {Store | Local} store @param {number} word @param {() => boolean} settle the first of the queue, if it can be
+   * @param {Queue} [queue]
    */
-  constructor(store, word, queue, settle) {
-    this.buffer = store.buffer
+  constructor(store, word, settle, queue = new Queue()) {
+    this.store = store
     this.words = store.words
     this.word = word
-    this.queue = queue
     this.settle = settle
+    this.queue = queue
+  }
+  get buffer() { return this.store.buffer }
+
+  /** @param {string} name @returns {any} what waits for the next value */
+  turn(name) {
+    return new (this.buffer === undefined ? Turn : OutsideTurn)({ name }, '.receive()', (turn, job) => {
+      this.queue.push(turn, job)
+      this.listen()
+    })
   }
 
-  /** How long to wait, ms; 0 when it is not to be waited for. @param {number} seen */
-  patience(seen) { return Infinity }
-
   listen() {
-    while (!this.#isListening && this.queue.size > 0) {
+    while (!listening.has(this) && this.queue.size > 0) {
       const seen = Atomics.load(this.words, this.word)
       if (this.settle()) continue
-      const patience = this.patience(seen)
-      if (patience === 0) return
-      const { async, value } = changeOf(this.words, this.word, seen, patience)
+      if (this.buffer === undefined) return
+      this.prepare()
+      const { async, value } = changeOf(this.words, this.word, seen)
       if (!async) continue
-      this.#isListening = true
+      listening.add(this)
       Atomics.store(this.words, WAITING, 1)
       // Who changed it before that has told nobody.
       if (Atomics.load(this.words, this.word) !== seen) Atomics.notify(this.words, this.word)
       value.then(() => {
-        this.#isListening = false
+        listening.delete(this)
         seam.event(() => this.listen())
       })
     }
   }
+  /** It will be waited for. */
+  prepare() {}
+  /** A thread has ended. @param {number} owner */
+  takeBack(owner) {}
 
   /** Tells all threads, if any has waited since: to tell nobody costs 0.3 us. */
   changed() {
+    if (this.buffer === undefined) return this.listen()
     if (Atomics.load(this.words, WAITING) === 0) return
     Atomics.store(this.words, WAITING, 0)
     this.tell()
@@ -1975,14 +1986,14 @@ class Watch {
 
   /** Tells all threads. @returns {boolean} whether any other one waited */
   tell() {
-    return Atomics.notify(this.words, this.word) > (this.#isListening ? 1 : 0)
+    return Atomics.notify(this.words, this.word) > Number(listening.has(this))
   }
 }
 
-/** @param {Int32Array} words @param {number} word @param {number} seen @param {number} patience @returns {{ async: boolean, value: any }} */
-function changeOf(words, word, seen, patience) {
+/** @param {...any} wait words, which of them, and what it is @returns {{ async: boolean, value: any }} over when it has changed */
+function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
-  if (waitAsync !== undefined) return waitAsync(words, word, seen, patience)
+  if (waitAsync !== undefined) return waitAsync(...wait)
   const source = 'onmessage = ({ data }) => postMessage(Atomics.wait(...data))'
   const url = URL.createObjectURL(new Blob([source]))
   const worker = new Worker(url)
@@ -1990,135 +2001,135 @@ function changeOf(words, word, seen, patience) {
     worker.terminate()
     URL.revokeObjectURL(url)
   })
-  worker.postMessage([words, word, seen, patience])
+  worker.postMessage(wait)
   return { async: true, value }
 }
 
-// The words of control of a mutex and of a semaphore. A mutex is free, free after its owner's thread has ended, or that of
-// the thread whose number it has.
-const OWNER = 3
-const FREE = 0
-const ABANDONED = -1
-const COUNT = 3
-/** How long a thread that has unlocked a mutex waits for others to take it, ms. */
-const POLITE = 50
-
-/** The number of this thread, from 1; 0 as long as that is not known. */
+/** The number of this thread, from 2; 0 as long as that is not known. */
 let thread = 0
 /** Ends of ports that close with this thread. @type {any[]} */
 const vitals = []
-const threadsOfNode = () => /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')
 
 /** @returns {Promise<void>} over when the number of this thread is known, and others can see its end */
 async function identified() {
-  const threads = threadsOfNode()
+  const { threadId = 0, postMessageToThread } = threads() ?? {}
   if (globalThis.navigator?.locks !== undefined) {
     const life = await lifeOfThread()
     thread ||= life === '' ? randomThread() : Number(life.slice(PROTOCOL.length))
-  } else if (threads?.postMessageToThread !== undefined) {
+  } else if (postMessageToThread !== undefined) {
     if (thread === 0) /** @type {any} */ (globalThis).process.on('workerMessage', (/** @type {any} */ message) => {
       if (message?.[PROTOCOL] !== undefined) vitals.push(message[PROTOCOL])
     })
-    thread = threads.threadId + 1
+    thread = threadId + 2
   } else thread ||= randomThread()
 }
-const randomThread = () => randomId() % 0x7FFFFFFF + 1
+const randomThread = () => randomId() % 0x3FFFFFFE + 2
 
-/** Who wants to know of the end of a thread, by its number. @type {Map<number, Set<() => void>>} */
-const deaths = new Map()
+/** Threads whose end is watched for. @type {Set<number>} */
+const watched = new Set()
 
-/** @param {number} number of a thread, which is watched from now on @returns {Set<() => void>} whom to tell of its end */
-function deathOf(number) {
-  const known = deaths.get(number)
-  if (known !== undefined) return known
-  /** @type {Set<() => void>} */
-  const told = new Set()
-  deaths.set(number, told)
+/** @param {number} owner a thread, whose permits are taken back from now on when it ends */
+function watchFor(owner) {
+  if (owner <= FREE || owner === thread || watched.has(owner)) return
+  watched.add(owner)
   const ended = () => {
-    deaths.delete(number)
-    for (const tell of told) tell()
+    watched.delete(owner)
+    for (const watch of listening) watch.takeBack(owner)
   }
   const locks = globalThis.navigator?.locks
-  const threads = threadsOfNode()
-  if (locks !== undefined) locks.request(`${PROTOCOL} ${number}`, { mode: 'shared' }, ended).catch(() => {})
-  else if (threads?.postMessageToThread !== undefined) {
-    const { port1, port2 } = new threads.MessageChannel()
+  const { MessageChannel, postMessageToThread } = threads() ?? {}
+  if (locks !== undefined) locks.request(`${PROTOCOL} ${owner}`, { mode: 'shared' }, ended).catch(() => {})
+  else if (postMessageToThread !== undefined) {
+    const { port1, port2 } = new MessageChannel()
     port1.on('close', ended).unref()
-    threads.postMessageToThread(number - 1, { [PROTOCOL]: port2 }, [port2]).catch(() => port1.close())
+    postMessageToThread(owner - 2, { [PROTOCOL]: port2 }, [port2]).catch(() => port1.close())
   }
-  return told
 }
 
-/** A mutex, as threads have it. */
-class SharedLock extends Watch {
-  #isOurs = false
-  #isPolite = false
-  /** Whose end is watched for. */
-  #watched = 0
-  /** Whether it was, when it was taken. */
-  wasAbandoned = false
+// What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a thread.
+const FREE = 1
+/** Changes when a permit has become free. */
+const RELEASES = 3
+const MOST_PERMITS = 1024
 
-  /** @param {Store} store @param {Queue} queue @param {() => boolean} settle */
-  constructor(store, queue, settle) {
-    super(store, OWNER, queue, settle)
-    identified()
-  }
-  get isTaken() { return Atomics.load(this.words, OWNER) > 0 }
-  get isAbandoned() { return Atomics.load(this.words, OWNER) === ABANDONED }
-
-  take() {
-    if (thread === 0 || this.#isPolite) return false
-    const found = Atomics.load(this.words, OWNER)
-    this.#isOurs = found <= 0 && Atomics.compareExchange(this.words, OWNER, found, thread) === found
-    this.wasAbandoned = this.#isOurs && found === ABANDONED
-    if (this.#isOurs) this.#watch(0)
-    return this.#isOurs
-  }
-
-  /** @param {boolean} isAbandoned @returns {boolean} whether it stays here, where somebody waits and nobody does elsewhere */
-  pass(isAbandoned) {
-    this.#isOurs = false
-    Atomics.store(this.words, OWNER, isAbandoned ? ABANDONED : FREE)
-    const isWanted = this.tell()
-    if (this.queue.size === 0) return false
-    this.#isPolite = isWanted
-    return this.take()
+/**
+ * Permits that threads take from each other, a word for each. No step changes more than one, so a thread may end after any.
+ */
+class Permits extends Watch {
+  /**
+   * @param {number} layout @param {number} count how many there are at first @param {SharedArrayBuffer | undefined} buffer
+   * @param {Queue} queue @param {(turn: Waitable) => void} give it to who comes first
+   */
+  constructor(layout, count, buffer, queue, give) {
+    const most = layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS)
+    super(new Store(layout, most, 0, buffer), RELEASES, () => {
+      const isOurs = this.take()
+      if (isOurs) give(/** @type {Waitable} */ (queue.shift()))
+      return isOurs
+    }, queue)
+    for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1
+    identified().then(() => { if (listening.has(this)) this.tell() })
   }
 
-  /** @param {number} seen */
-  patience(seen) {
-    if (this.#isOurs) return 0
-    if (thread === 0) {
-      identified().then(() => this.listen())
-      return 0
+  /** What each permit is that there is. @returns {number[]} */
+  get #all() {
+    const all = []
+    for (let at = HEADER; at < this.words.length; at += KIND) {
+      const permit = Atomics.load(this.words, at)
+      if (permit === 0) break
+      all.push(permit)
     }
-    if (seen > 0 && seen !== thread) this.#watch(seen)
-    const isPolite = this.#isPolite
-    this.#isPolite = false
-    return isPolite ? POLITE : Infinity
+    return all
+  }
+  get available() { return this.#all.filter(permit => permit >> 1 === FREE).length }
+  get isAbandoned() { return this.#all.some(permit => (permit & 1) === 1) }
+
+  /**
+   * Changes the first that it can.
+   *
+   * @param {(owner: number) => boolean} mayChange @param {number} owner @param {number} [isAbandoned] default: as it was
+   */
+  #change(mayChange, owner, isAbandoned) {
+    for (let at = HEADER; at < this.words.length; at += KIND) {
+      const permit = Atomics.load(this.words, at)
+      const next = owner << 1 | (isAbandoned ?? permit & 1)
+      if (mayChange(permit >> 1) && Atomics.compareExchange(this.words, at, permit, next) === permit) return true
+      if (permit === 0) return false
+    }
+    return false
   }
 
-  /** @param {number} owner a thread; 0 for none */
-  #watch(owner) {
-    if (owner === this.#watched) return
-    deaths.get(this.#watched)?.delete(this.#ended)
-    this.#watched = owner
-    if (owner !== 0) deathOf(owner).add(this.#ended)
+  /** @returns {boolean} whether this thread has got one */
+  take() {
+    return thread !== 0 && this.#change(owner => owner === FREE, thread)
   }
-  #ended = () => {
-    const owner = this.#watched
-    this.#watched = 0
-    if (Atomics.compareExchange(this.words, OWNER, owner, ABANDONED) === owner) this.tell()
+
+  /** @param {boolean} isAbandoned @throws {RangeError} */
+  release(isAbandoned) {
+    const isFree = [isOurs, isTaken, isNone].some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
+    if (!isFree) throw new RangeError(`permits must be at most ${this.store.count}`)
+    // What this thread's have waited for they get at once, unless others wait.
+    if (!this.tell()) while (this.queue.size > 0 && this.settle());
+  }
+
+  /** A thread has ended; even if it has nothing now, it may not have told so. @param {number} ended */
+  takeBack(ended) {
+    while (this.#change(owner => owner === ended, FREE, 1));
+    this.tell()
+  }
+
+  tell() {
+    Atomics.add(this.words, RELEASES, 1)
+    return super.tell()
+  }
+  prepare() {
+    for (const permit of this.#all) watchFor(permit >> 1)
   }
 }
 
-/** @param {Watch | null} watch null within a thread @param {string} name @param {Queue} queue @param {() => unknown} serve */
-const turnOfReader = (watch, name, queue, serve) =>
-  new (watch === null ? Turn : OutsideTurn)({ name }, '.receive()', (turn, job) => {
-    queue.push(turn, job)
-    if (watch === null) serve()
-    else watch.listen()
-  })
+const isOurs = (/** @type {number} */ owner) => owner === thread
+const isTaken = (/** @type {number} */ owner) => owner > FREE
+const isNone = (/** @type {number} */ owner) => owner === 0
 
 // The words of control of the four slots.
 const NEWEST = 3
@@ -2144,15 +2155,11 @@ const WRITES = 7
  * @template [T=unknown]
  */
 export class Latest {
-  /** @type {T | undefined} */
-  #value
   #store
   /** How often was written, here or in all, and up to where that was read. */
   #writes = 0
   #seen = 0
-  #receivers = new Queue()
-  /** @type {Watch | null} */
-  #watch = null
+  #watch
 
   /**
    * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
@@ -2164,7 +2171,7 @@ export class Latest {
   constructor(initial, options = {}) {
     const { store, isMade } = storeOf(LATEST, 4, options, initial)
     this.#store = store
-    if (store !== null) this.#watch = new Watch(store, WRITES, this.#receivers, () => this.#serve())
+    this.#watch = new Watch(store, WRITES, () => this.#serve())
     if (isMade) this.#put(/** @type {T} */ (initial), 0)
   }
 
@@ -2174,7 +2181,7 @@ export class Latest {
   }
 
   /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
-  get buffer() { return this.#store?.buffer }
+  get buffer() { return this.#store.buffer }
 
   /**
    * Replaces the value.
@@ -2185,16 +2192,10 @@ export class Latest {
    */
   write(value) {
     this.#put(value, this.#writes + 1 | 0)
-    if (this.#watch !== null) this.#watch.changed()
-    else while (this.#receivers.size > 0) this.#serve()
+    this.#watch.changed()
   }
   /** @param {T} value @param {number} number */
   #put(value, number) {
-    if (this.#store === null) {
-      this.#value = value
-      this.#writes = number
-      return
-    }
     const { words } = this.#store
     // Not the pair that is being read, and in it not the slot that was read last.
     const pair = 1 - Atomics.load(words, READING)
@@ -2207,10 +2208,6 @@ export class Latest {
 
   /** @returns {T} */
   read() {
-    if (this.#store === null) {
-      this.#seen = this.#writes
-      return /** @type {T} */ (this.#value)
-    }
     const { words } = this.#store
     const pair = Atomics.load(words, NEWEST)
     Atomics.store(words, READING, pair)
@@ -2221,12 +2218,11 @@ export class Latest {
 
   /** @returns {Awaitable<T>} what has been written and not read here; else what will be written next */
   receive() {
-    return turnOfReader(this.#watch, 'latest', this.#receivers, () => this.#serve())
+    return this.#watch.turn('latest')
   }
   #serve() {
-    const writes = this.#store === null ? this.#writes : Atomics.load(this.#store.words, WRITES)
-    const isNew = (writes - this.#seen | 0) > 0
-    if (isNew) this.#receivers.shift()?.wake(this.read())
+    const isNew = (Atomics.load(this.#store.words, WRITES) - this.#seen | 0) > 0
+    if (isNew) this.#watch.queue.shift()?.wake(this.read())
     return isNew
   }
 }
@@ -2242,14 +2238,9 @@ const READ = 4
  * @template [T=unknown]
  */
 export class Ring {
-  #size
-  /** @type {(T | undefined)[]} */
-  #values = []
   #store
   #words
-  #receivers = new Queue()
-  /** @type {Watch | null} */
-  #watch = null
+  #watch
 
   /**
    * @param {number | SharedArrayBuffer} n how many values it holds, an integer >= 1
@@ -2261,9 +2252,8 @@ export class Ring {
   constructor(n, options = {}) {
     const { store } = storeOf(RING, n, options, n)
     this.#store = store
-    this.#size = store?.count ?? /** @type {number} */ (n)
-    this.#words = store?.words ?? new Int32Array(HEADER)
-    if (store !== null) this.#watch = new Watch(store, WRITTEN, this.#receivers, () => this.#serve())
+    this.#words = store.words
+    this.#watch = new Watch(store, WRITTEN, () => this.#serve())
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
@@ -2272,18 +2262,18 @@ export class Ring {
   }
 
   /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
-  get buffer() { return this.#store?.buffer }
+  get buffer() { return this.#store.buffer }
   /** How many values it holds. */
-  get size() { return this.#size }
+  get size() { return this.#store.count }
   /** How many are to be read. */
   get length() {
     const ahead = Atomics.load(this.#words, WRITTEN) - Atomics.load(this.#words, READ)
-    return ahead < 0 ? ahead + 2 * this.#size : ahead
+    return ahead < 0 ? ahead + 2 * this.size : ahead
   }
 
   /** @param {number} word */
   #advance(word) {
-    Atomics.store(this.#words, word, (this.#words[word] + 1) % (2 * this.#size))
+    Atomics.store(this.#words, word, (this.#words[word] + 1) % (2 * this.size))
   }
 
   /**
@@ -2294,33 +2284,30 @@ export class Ring {
    */
   write(value) {
     if (value === undefined) throw new TypeError('value must not be undefined, which says that it is empty')
-    if (this.length === this.#size) return false
-    const place = this.#words[WRITTEN] % this.#size
-    if (this.#store !== null) this.#store.put(place, value)
-    else this.#values[place] = value
+    if (this.length === this.size) return false
+    this.#store.put(this.#words[WRITTEN] % this.size, value)
     this.#advance(WRITTEN)
-    if (this.#watch !== null) this.#watch.changed()
-    else if (this.#receivers.size > 0) this.#serve()
+    this.#watch.changed()
     return true
   }
 
   /** @returns {T | undefined} the oldest value; undefined when there is none */
   read() {
     if (this.length === 0) return undefined
-    const place = this.#words[READ] % this.#size
-    const value = this.#store !== null ? this.#store.get(place) : this.#values[place]
-    if (this.#store === null) this.#values[place] = undefined
+    const place = this.#words[READ] % this.size
+    const value = this.#store.get(place)
+    this.#store.put(place, undefined)
     this.#advance(READ)
     return value
   }
 
   /** @returns {Awaitable<T>} the oldest value, once there is one */
   receive() {
-    return turnOfReader(this.#watch, 'ring', this.#receivers, () => this.#serve())
+    return this.#watch.turn('ring')
   }
   #serve() {
     const isThere = this.length > 0
-    if (isThere) this.#receivers.shift()?.wake(this.read())
+    if (isThere) this.#watch.queue.shift()?.wake(this.read())
     return isThere
   }
 }
