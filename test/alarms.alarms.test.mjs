@@ -285,6 +285,21 @@ once('a paused scheduler fires nothing; what has become due fires when it resume
   assert.equal(log, [['first', 20], ['second', 30]])
 })
 
+once('without a reference let the process end', () => {
+  const { host, scheduler } = world()
+  const quiet = every(10, () => {}, { scheduler, ref: false })
+  assert.equal(host.timers, [{ time: 10, ref: false }])
+  const loud = after(30, () => {}, { scheduler })
+  assert.equal(host.timers, [{ time: 10, ref: true }])
+  assert.is(host.run(), 30)
+  assert.equal(host.timers, [{ time: 40, ref: false }])
+  assert.is(loud.cancel(), false)
+  after(100, () => {}, { scheduler }).cancel()
+  assert.equal(host.timers, [{ time: 40, ref: false }])
+  quiet.cancel()
+  assert.equal(host.timers, [])
+})
+
 once('inside a job, alarms belong to its scheduler', () => {
   const { host, scheduler, log, note } = world()
   scheduler.spawn(function* () {
@@ -417,6 +432,38 @@ acting('one may spawn, cancel and finish the work of jobs', () => {
     6 alarm due=6
     6 cancel endless error=AbortError
   `)
+})
+
+acting('run outside jobs, between the budgets of whoever runs', () => {
+  const { host, scheduler, log } = world({ budget: 2 })
+  scheduler.spawn(execute(host, 6), { name: 'job' })
+  every(3, () => log.push(`${host.time} ${scheduler.current}`), { scheduler, ref: false })
+  host.run()
+  assert.equal(log, ['4 null', '6 null'])
+})
+
+acting('may pause the scheduler: then nothing runs before it is resumed', () => {
+  const { host, scheduler, log } = world()
+  after(5, () => scheduler.pause(), { scheduler })
+  scheduler.spawn(function* () {
+    log.push(host.time)
+    yield
+    log.push(host.time)
+  }, { release: 5 })
+  after(5, () => log.push('alarm'), { scheduler })
+  host.run({ until: 10 })
+  assert.equal(log, [])
+  scheduler.resume()
+  host.run()
+  assert.equal(log, ['alarm', 10, 10])
+})
+
+acting('may pause the scheduler between two rounds: the job that ran then runs no more', () => {
+  const { host, scheduler } = world({ host: { turn: 1 }, round: 2 })
+  const job = scheduler.spawn(execute(host, 10))
+  after(3.5, () => scheduler.pause(), { scheduler }) // falls into the turn of the event loop
+  host.run({ until: 20 })
+  assert.is(job.cost, 2)
 })
 
 acting.run()

@@ -7,7 +7,7 @@ import { platformHost, PLATFORMS } from './support/platform-host.mjs'
 import { CASES, isPossible, ourLog } from './support/scheduler-cases.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
-import { world as plainWorld, exactWorld as world } from './support/world.mjs'
+import { world as plainWorld, exactWorld as world, rejection } from './support/world.mjs'
 
 const { DeadlineError, Task, TaskController, edf, fp } = rt
 
@@ -26,8 +26,6 @@ function deferred() {
   const promise = new Promise((...both) => { [resolve, reject] = both })
   return { promise, resolve, reject }
 }
-
-const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
 
 /** A module of its own, which finds an AsyncContext when it begins its first async job. */
 async function contextual() {

@@ -7,12 +7,10 @@ import { Channel, ChannelError, choice, nonPreemptive } from '../sync.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { microtasks, virtualHost } from './support/virtual-host.mjs'
-import { exactWorld } from './support/world.mjs'
+import { exactWorld, rejection } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'release'], ...options })
-
-const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
 
 // ------------------------------------------------------------------------------------------------ rendezvous
 

@@ -4,9 +4,7 @@ import * as assert from 'uvu/assert'
 import { after, sleep, timeout } from '../alarms.mjs'
 import { Channel, ChannelError, Mutex, Semaphore, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { exactWorld as world } from './support/world.mjs'
-
-const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
+import { exactWorld as world, rejection } from './support/world.mjs'
 
 // ---------------------------------------------------------------------------------------------------- guards
 

@@ -8,16 +8,9 @@ import {
   Mutex as AnyMutex, OwnershipError, Ring, Semaphore as AnySemaphore, choice, nonPreemptive, par, race
 } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
-import { assertTrace } from './support/trace.mjs'
-import { exactWorld as world } from './support/world.mjs'
-
-/** Steps of work with a point before each: what happens in a step is seen before the next one. */
-function* work(host, ms) {
-  for (; ms > 0; ms--) {
-    yield
-    host.advance(1)
-  }
-}
+import { assertTrace, executions } from './support/trace.mjs'
+import { exactWorld as world, rejection } from './support/world.mjs'
+import { work } from './support/virtual-host.mjs'
 
 /** What is true of locks within a thread is true, within one, of those between threads. */
 let shared = false
@@ -37,26 +30,52 @@ function bothKinds(title) {
   return Object.assign(register, { run: tests.run })
 }
 
-const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
+/** The first of several things to wait for. */
+const either = (...ways) => choice(ways.map(wait => ({ wait })))
 
 // ---------------------------------------------------------------------------------------------- inheritance
 
 const inheritance = bothKinds('mutexes: priority inheritance')
 
-inheritance('Mars Pathfinder: the high job waits for one critical section, not for the middle one', () => {
+/** The bus of the Mars Pathfinder: a short user of low priority, one of high, a long job between. */
+function pathfinder(bus) {
   const { host, scheduler, trace } = world()
-  const bus = new Mutex({ name: 'bus' })
   scheduler.spawn(function* () {
     yield bus.use(() => work(host, 3))
     yield* work(host, 1)
   }, { name: 'weather', priority: 1 })
-  const manager = scheduler.spawn(function* () {
+  scheduler.spawn(function* () {
     yield* work(host, 1)
     yield bus.use(() => work(host, 1))
   }, { name: 'manager', priority: 3, release: 1, deadline: 5 })
   scheduler.spawn(() => work(host, 5), { name: 'radio', priority: 2, release: 2 })
   host.run()
-  assertTrace(trace, `
+  return trace
+}
+
+inheritance('priority inversion without it: the middle job keeps the high one waiting, which misses', () => {
+  assertTrace(pathfinder(new Semaphore(1, { name: 'bus' })), `
+    0 release weather
+    0 start weather
+    1 release manager
+    1 preempt weather by=manager
+    1 start manager
+    2 release radio
+    2 block manager on=bus.acquire()
+    2 start radio
+    7 finish radio
+    7 miss manager
+    7 resume weather
+    9 wake manager
+    9 preempt weather by=manager
+    9 resume manager
+    10 finish manager
+    10 resume weather
+    11 finish weather`)
+})
+
+inheritance('no priority inversion with it: the holder runs on the standing of its waiter', () => {
+  assertTrace(pathfinder(new Mutex({ name: 'bus' })), `
     0 release weather
     0 start weather
     1 release manager
@@ -73,27 +92,35 @@ inheritance('Mars Pathfinder: the high job waits for one critical section, not f
     10 finish radio
     10 resume weather
     11 finish weather`)
-  assert.is(manager.missed, false)
 })
 
-inheritance('is transitive, and undone at each release', () => {
-  const { host, scheduler, trace } = world()
-  const [inner, outer] = [new Mutex({ name: 'inner' }), new Mutex({ name: 'outer' })]
-  scheduler.spawn(function* () {
-    yield inner.use(() => work(host, 6))
-    yield* work(host, 1)
-  }, { name: 'c', priority: 1 })
-  scheduler.spawn(function* () {
-    yield outer.use(function* () {
+/** c holds inner and never waits; b holds outer and waits for inner; a waits for outer. */
+function chain({ host, scheduler }, more = () => {}) {
+  const inner = new Mutex({ name: 'inner' })
+  const outer = new Mutex({ name: 'outer' })
+  const jobs = {
+    c: scheduler.spawn(function* () {
+      yield inner.use(() => work(host, 6))
       yield* work(host, 1)
-      yield inner.use(() => work(host, 1))
-    })
-    yield* work(host, 1)
-  }, { name: 'b', priority: 2, release: 1 })
-  scheduler.spawn(() => outer.use(() => work(host, 1)), { name: 'a', priority: 4, release: 3 })
+    }, { name: 'c', priority: 1 }),
+    b: scheduler.spawn(function* () {
+      yield outer.use(function* () {
+        yield* work(host, 1)
+        yield inner.use(() => work(host, 1))
+      })
+      yield* work(host, 1)
+    }, { name: 'b', priority: 2, release: 1 }),
+    a: scheduler.spawn(() => outer.use(() => work(host, 1)), { name: 'a', priority: 4, release: 3 })
+  }
   scheduler.spawn(() => work(host, 2), { name: 'between', priority: 3, release: 4 })
+  more(jobs)
   host.run()
-  assertTrace(trace, `
+}
+
+inheritance('is transitive', () => {
+  const run = world()
+  chain(run)
+  assertTrace(run.trace, `
     0 release c
     0 start c
     1 release b
@@ -122,6 +149,94 @@ inheritance('is transitive, and undone at each release', () => {
     13 finish c`)
 })
 
+inheritance('is undone along the chain when the waiter at its end is cancelled', () => {
+  const run = world()
+  chain(run, ({ a }) => {
+    run.scheduler.spawn(() => { a.cancel('no more') }, { name: 'canceller', priority: 5, release: 5 })
+  })
+  assertTrace(run.trace, `
+    0 release c
+    0 start c
+    1 release b
+    1 preempt c by=b
+    1 start b
+    2 block b on=inner
+    2 resume c
+    3 release a
+    3 preempt c by=a
+    3 start a
+    3 block a on=outer
+    3 resume c
+    4 release between
+    5 release canceller
+    5 preempt c by=canceller
+    5 start canceller
+    5 wake a
+    5 finish canceller
+    5 resume a
+    5 cancel a error=no more
+    5 start between
+    7 finish between
+    7 resume c
+    9 wake b
+    9 preempt c by=b
+    9 resume b
+    11 finish b
+    11 resume c
+    12 finish c`)
+})
+
+inheritance('follows a waiter whose priority is changed, up and down, along the chain', () => {
+  const run = world()
+  const { host, scheduler } = run
+  chain(run, ({ a }) => {
+    after(4.5, () => { a.priority = 2.5 }, { scheduler }) // below between
+    after(5.5, () => { a.priority = 3.5 }, { scheduler }) // above it again
+  })
+  const ran = executions(run.trace.records)
+  const intervals = Object.fromEntries([...ran].map(([job, list]) => [job.name, list]))
+  assert.equal(intervals, {
+    c: [[0, 1], [2, 5], [6, 8], [12, 13]],
+    b: [[1, 2], [8, 9], [11, 12]],
+    a: [[9, 10]],
+    between: [[5, 6], [10, 11]]
+  })
+  assert.is(host.time, 13)
+})
+
+inheritance('follows a waiter whose deadline is changed; under edf the holder runs by it', () => {
+  const { host, scheduler, trace } = world({ policy: edf })
+  const mutex = new Mutex({ name: 'mutex' })
+  scheduler.spawn(() => mutex.use(() => work(host, 4)), { name: 'holder', deadline: 100 })
+  const use = () => mutex.use(() => work(host, 1))
+  const waiter = scheduler.spawn(use, { name: 'waiter', deadline: 60, release: 1 })
+  scheduler.spawn(() => work(host, 3), { name: 'rival', deadline: 40, release: 2 })
+  scheduler.spawn(() => { waiter.deadline = 20 }, { name: 'setter', deadline: 10, release: 3 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release waiter
+    1 preempt holder by=waiter
+    1 start waiter
+    1 block waiter on=mutex
+    1 resume holder
+    2 release rival
+    2 preempt holder by=rival
+    2 start rival
+    3 release setter
+    3 preempt rival by=setter
+    3 start setter
+    3 finish setter
+    3 resume holder
+    5 wake waiter
+    5 finish holder
+    5 resume waiter
+    6 finish waiter
+    6 resume rival
+    8 finish rival`)
+})
+
 inheritance('under edf the owner runs by the deadline of its waiter; its own misses stay its own', () => {
   const { host, scheduler, trace } = world({ policy: edf })
   const mutex = new Mutex({ name: 'm' })
@@ -147,24 +262,6 @@ inheritance('under edf the owner runs by the deadline of its waiter; its own mis
     8 finish between`)
 })
 
-inheritance('ends with the waiter: one that is cancelled takes back what it lent', () => {
-  const { host, scheduler, log } = world()
-  const mutex = new Mutex()
-  scheduler.spawn(function* () {
-    yield mutex.use(() => work(host, 6))
-    log.push(['low', host.time])
-  }, { priority: 1 })
-  const high = scheduler.spawn(() => mutex.lock(), { priority: 3, release: 1 })
-  high.catch(() => {})
-  scheduler.spawn(function* () {
-    yield* work(host, 2)
-    log.push(['middle', host.time])
-  }, { priority: 2, release: 2 })
-  after(3, () => high.cancel(), { scheduler })
-  host.run()
-  assert.equal(log, [['middle', 5], ['low', 8]])
-})
-
 inheritance('a lock taken outside jobs inherits nothing; those who wait outside lend nothing', async () => {
   const { host, scheduler, log } = world()
   const mutex = new Mutex()
@@ -182,22 +279,184 @@ inheritance('a lock taken outside jobs inherits nothing; those who wait outside 
   assert.equal([log, mutex.locked], [['job', 'outsider'], false])
 })
 
+inheritance('ends with the wait: a waiter that times out takes back what it lent', () => {
+  const { host, scheduler, log, trace } = world()
+  const mutex = new Mutex({ name: 'mutex' })
+  scheduler.spawn(() => mutex.use(() => work(host, 6)), { name: 'owner', priority: 1 })
+  scheduler.spawn(function* () {
+    try {
+      yield timeout(2, mutex.lock())
+    } catch (error) {
+      log.push(error.name)
+    }
+  }, { name: 'patient', priority: 3, release: 1 })
+  scheduler.spawn(() => work(host, 1), { name: 'rival', priority: 2, release: 2 })
+  host.run()
+  assert.equal(log, ['TimeoutError'])
+  assert.is(mutex.locked, false)
+  assertTrace(trace, `
+    0 release owner
+    0 start owner
+    1 release patient
+    1 preempt owner by=patient
+    1 start patient
+    1 block patient on=Timeout
+    1 resume owner
+    2 release rival
+    3 alarm due=3
+    3 wake patient
+    3 preempt owner by=patient
+    3 resume patient
+    3 finish patient
+    3 start rival
+    4 finish rival
+    4 resume owner
+    7 finish owner`)
+})
+
+inheritance('a holder raised by the running job, through its waiter, goes on at the next point', () => {
+  const { host, scheduler, log } = world({ budget: 100 })
+  const mutex = new Mutex({ name: 'mutex' })
+  scheduler.spawn(() => mutex.use(function* () {
+    yield sleep(1)
+    log.push('holder')
+  }), { priority: 0 })
+  const waiter = scheduler.spawn(() => mutex.use(() => {}), { priority: 0 })
+  scheduler.spawn(function* () {
+    yield sleep(0.5)
+    host.advance(1)
+    for (let i = 0; i < 100; i++) yield // meanwhile the holder wakes, and is ready
+    waiter.priority = 5
+    log.push('running')
+    yield
+    log.push('running')
+  }, { priority: 1 })
+  host.run()
+  assert.equal(log, ['running', 'holder', 'running'])
+})
+
+inheritance('hands the lock over by eligibility, among equals in order of arrival; re-keying counts', () => {
+  const { host, scheduler, log } = world()
+  const mutex = new Mutex({ name: 'mutex' })
+  const user = (name, priority, release) => scheduler.spawn(() => mutex.use(function* () {
+    log.push(name)
+    yield* work(host, 1)
+  }), { name, priority, release })
+  user('holder', 9)
+  user('low', 1, 0.1)
+  user('equal 1', 2, 0.2)
+  const raised = user('raised', 0, 0.3)
+  user('equal 2', 2, 0.4)
+  user('high', 3, 0.5)
+  // Each of them is released, and blocks, while the holder's section lasts.
+  scheduler.spawn(() => { raised.priority = 2.5 }, { priority: 10, release: 1 })
+  host.run()
+  assert.equal(log, ['holder', 'high', 'raised', 'equal 1', 'equal 2', 'low'])
+})
+
+inheritance('under edf waiters of equal deadlines are served by priority', () => {
+  const { host, scheduler, log } = world({ policy: edf })
+  const mutex = new Mutex({ name: 'mutex' })
+  scheduler.spawn(() => mutex.use(() => sleep(1)), { deadline: 5 })
+  for (const priority of [1, 3, 2]) {
+    const job = scheduler.spawn(() => mutex.use(() => { log.push(priority) }), { deadline: 20 })
+    after(0.5, () => { job.priority = priority }, { scheduler })
+  }
+  host.run()
+  assert.equal(log, [3, 2, 1])
+})
+
+inheritance('every owner inherits from a job that waits for one of several locks', () => {
+  const { host, scheduler, log } = world()
+  const first = new Mutex({ name: 'first' })
+  const second = new Mutex({ name: 'second' })
+  const holder = (name, mutex) => scheduler.spawn(() => mutex.use(function* () {
+    yield sleep(1)
+    yield* work(host, 1)
+    log.push(`${name} at ${host.time}`)
+  }), { name, priority: 1 })
+  holder('a', first)
+  holder('b', second)
+  const waiter = scheduler.spawn(function* () {
+    const { index } = yield either(first.lock(), second.lock())
+    log.push(`waiter has ${index} at ${host.time}`)
+    ;[first, second][index].unlock()
+  }, { name: 'waiter', priority: 3, release: 0.5 })
+  scheduler.spawn(() => work(host, 4), { name: 'rival', priority: 2, release: 0.5 })
+  host.run()
+  // b loses what it inherited when the choice has committed.
+  assert.equal(log, ['a at 2.5', 'waiter has 0 at 2.5', 'b at 6.5'])
+  assert.equal([first.locked, second.locked], [false, false])
+  assert.is(waiter.state, 'done')
+})
+
+inheritance('raising a job that waits for one of several locks raises all of their owners', () => {
+  const { host, scheduler, log } = world()
+  const one = new Mutex({ name: 'one' })
+  const other = new Mutex({ name: 'other' })
+  scheduler.spawn(() => one.use(function* () {
+    yield sleep(3)
+    log.push('owner of one')
+    yield sleep(20)
+  }), { priority: 1 })
+  scheduler.spawn(() => other.use(function* () {
+    yield sleep(2)
+    log.push('owner of the other')
+  }), { priority: 1 })
+  const waiter = scheduler.spawn(function* () { yield either(other.lock(), one.lock()) }, { priority: 0.5 })
+  for (const priority of [5, 4, 3, 2]) {
+    scheduler.spawn(function* () {
+      yield sleep(2.5)
+      log.push(priority)
+    }, { priority })
+  }
+  scheduler.spawn(function* () {
+    yield sleep(1)
+    waiter.priority = 1.8
+    yield* work(host, 4)
+    waiter.priority = 10
+  }, { priority: 20 })
+  host.run({ until: 10 })
+  assert.equal(log, ['owner of one', 'owner of the other', 5, 4, 3, 2])
+})
+
+inheritance('goes on through jobs that wait for jobs', () => {
+  const { host, scheduler, trace } = world()
+  const mutex = new Mutex({ name: 'mutex' })
+  const use = ms => mutex.use(() => work(host, ms))
+  scheduler.spawn(use, { name: 'holder', priority: 1 }, 2)
+  const child = scheduler.spawn(use, { name: 'child', priority: 2, release: 0.5 }, 1)
+  scheduler.spawn(function* () { yield child }, { name: 'parent', priority: 4, release: 0.5 })
+  scheduler.spawn(() => work(host, 1), { name: 'rival', priority: 3, release: 0.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release child
+    1 release parent
+    1 release rival
+    1 preempt holder by=parent
+    1 start parent
+    1 block parent on=child
+    1 start child
+    1 block child on=mutex
+    1 resume holder
+    2 wake child
+    2 finish holder
+    2 resume child
+    3 finish child
+    3 wake parent
+    3 resume parent
+    3 finish parent
+    3 start rival
+    4 finish rival`)
+})
+
 inheritance.run()
 
 // ------------------------------------------------------------------------------------------------ ownership
 
 const ownership = bothKinds('mutexes: ownership')
-
-ownership('one job at a time holds it; waiters get it by eligibility, equals in order of arrival', () => {
-  const { host, scheduler, log } = world()
-  const mutex = new Mutex()
-  scheduler.spawn(() => mutex.use(() => work(host, 9)), { priority: 9 })
-  for (const [i, priority] of [1, 3, 2, 3].entries()) {
-    scheduler.spawn(() => mutex.use(() => log.push(i)), { priority, release: i + 1 })
-  }
-  host.run()
-  assert.equal(log, [1, 3, 2, 0])
-})
 
 ownership('unlocking by a stranger is an OwnershipError, and changes nothing', async () => {
   const { host, scheduler, log } = world()
@@ -373,8 +632,100 @@ ownership('cycles are found when they close, and named', async () => {
   await host.drain()
   assert.instance(await right, DeadlockError)
   assert.is((await right).message, 'deadlock: right waits for left waits for right')
+  assert.is((await right).jobs.map(({ name }) => name).join(), 'left,right')
   assert.equal([left.state, a.locked, b.locked], ['done', false, false])
   assert.is((await again).message, 'deadlock: again waits for again')
+})
+
+/** Jobs that lock `first`, wait, lock `second`. */
+function crossing({ host, scheduler }, pairs) {
+  return pairs.map(([name, first, second], i) => scheduler.spawn(() => first.use(function* () {
+    yield sleep(1)
+    yield second.use(() => work(host, 1))
+  }), { name, priority: i }))
+}
+
+ownership('a cycle of three locks is found when it closes', async () => {
+  const run = world()
+  const [a, b, c] = ['a', 'b', 'c'].map(name => new Mutex({ name }))
+  const [one, two, three] = crossing(run, [['one', a, b], ['two', b, c], ['three', c, a]])
+  // Three waits for one, which inherits and so waits for two, which inherits and closes the circle.
+  const error = rejection(two)
+  run.host.run()
+  assert.is((await error).message, 'deadlock: two waits for three waits for one waits for two')
+  assert.equal([one.state, three.state], ['done', 'done'])
+})
+
+ownership('a cycle of a lock and a job that waits for a job is found', async () => {
+  const { host, scheduler } = world()
+  const mutex = new Mutex({ name: 'mutex' })
+  const owner = scheduler.spawn(() => mutex.use(function* () {
+    yield scheduler.spawn(() => mutex.use(() => work(host, 1)), { name: 'child' })
+  }), { name: 'owner' })
+  const error = rejection(owner)
+  host.run()
+  assert.is((await error).message, 'deadlock: child waits for owner waits for child')
+})
+
+ownership('who catches the DeadlockError may go on', async () => {
+  const { host, scheduler, log } = world()
+  const a = new Mutex({ name: 'a' })
+  const b = new Mutex({ name: 'b' })
+  const careful = function* () {
+    yield a.lock()
+    yield sleep(1)
+    try {
+      yield b.lock()
+    } catch (error) {
+      log.push(error.name)
+      a.unlock()
+      yield b.lock()
+    }
+    b.unlock()
+  }
+  const job = scheduler.spawn(careful)
+  const other = scheduler.spawn(() => b.use(function* () {
+    yield sleep(1)
+    yield a.use(() => work(host, 1))
+  }), { priority: 1 })
+  host.run()
+  assert.equal([job.state, other.state, log], ['done', 'done', ['DeadlockError']])
+  assert.equal([a.owner, b.owner], [null, null])
+})
+
+ownership('a waiter cancelled twice over, and its owner too, leave no trace in the queue', () => {
+  const { host, scheduler } = world()
+  const mutex = new Mutex({ name: 'mutex' })
+  const use = () => mutex.use(() => work(host, 5))
+  const owner = scheduler.spawn(use, { priority: 4 })
+  const waiters = [1, 2, 3].map(priority => scheduler.spawn(use, { priority }))
+  after(2, () => {
+    for (const job of [...waiters, owner, ...waiters]) job.cancel('all')
+  }, { scheduler })
+  host.run()
+  assert.equal([owner, ...waiters].map(({ state }) => state), Array(4).fill('cancelled'))
+  assert.is(mutex.locked, false)
+})
+
+ownership('cycles of inheritance that a choice leaves open do not loop', () => {
+  const { host, scheduler, log } = world()
+  const a = new Mutex({ name: 'a' })
+  const b = new Mutex({ name: 'b' })
+  const crossed = (name, first, second, ms) => scheduler.spawn(() => first.use(function* () {
+    yield sleep(1)
+    const { index } = yield either(second.lock(), sleep(ms))
+    if (index === 0) second.unlock()
+    log.push(`${name} ${index === 0 ? 'has both' : 'gives up'} at ${host.time}`)
+  }), { name })
+  const left = crossed('left', a, b, 5)
+  const right = crossed('right', b, a, 10)
+  after(3, () => {
+    left.priority = 5
+    right.priority = 6
+    left.priority = 7
+  }, { scheduler })
+  host.run()
+  assert.equal([log, host.errors], [['left gives up at 6', 'right has both at 6'], []])
 })
 
 // A wait that has an alternative may end although the lock never comes.

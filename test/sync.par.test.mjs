@@ -284,6 +284,34 @@ parallel('what its children hold inherits from who waits for the caller', () => 
   assert.equal(log, [['child', 4], ['high', 4], ['middle', 9]])
 })
 
+parallel('raising a job that waits for several jobs raises all of them', () => {
+  for (const count of [2, 3, 7]) {
+    const { host, scheduler, log } = world()
+    const parent = scheduler.spawn(function* () {
+      const children = Array.from({ length: count }, (_, i) => scheduler.spawn(function* () {
+        yield sleep(count - i)
+        log.push('child')
+        yield sleep(1)
+      }, { priority: i % 2 }))
+      yield par(...children)
+      log.push('parent')
+    }, { priority: 1.5 })
+    for (const priority of [5, 4, 3, 2]) {
+      scheduler.spawn(function* () {
+        yield sleep(count / 2)
+        log.push(priority)
+      }, { priority })
+    }
+    scheduler.spawn(function* () {
+      yield sleep(0.5)
+      yield* execute(host, 10) // meanwhile all the others wake, but none can run
+      parent.priority = 10
+    }, { priority: 20 })
+    host.run()
+    assert.equal(log, [...Array(count).fill('child'), 5, 4, 3, 2, 'parent'])
+  }
+})
+
 parallel('awaited outside jobs it runs in a job of its own', async () => {
   const run = world()
   const job = run.scheduler.spawn(async () => await par(() => 1, () => 2))

@@ -6,7 +6,7 @@ import { after, sleep, timeout } from '../alarms.mjs'
 import { Mutex, OwnershipError, Resource, nonPreemptive } from '../sync.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
-import { exactWorld as world } from './support/world.mjs'
+import { exactWorld as world, rejection } from './support/world.mjs'
 
 /** Work before, in a section of each resource in turn, and after: with a point before each ms. */
 function* visits(host, ...parts) {
@@ -19,7 +19,6 @@ function* visits(host, ...parts) {
   }
 }
 
-const rejection = promise => promise.then(() => assert.unreachable('it was fulfilled'), error => error)
 const named = name => new Resource({ name })
 
 // ------------------------------------------------------------------------------------------------ schedules
@@ -139,16 +138,99 @@ schedules('under edf levels are relative deadlines: a job may be urgent and yet 
     7 finish long`)
 })
 
+schedules('a job declared while the resource is held raises the ceiling at once', () => {
+  const { host, scheduler, trace } = world()
+  const r = new Resource({ name: 'r' })
+  scheduler.spawn(() => visits(host, [r, 4]), { name: 'low', priority: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'middle', priority: 2, release: 3 })
+  after(2, () => {
+    scheduler.spawn(() => visits(host, [r, 1]), { name: 'late', priority: 3, uses: [r] })
+  }, { scheduler })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    2 alarm due=2
+    2 release late
+    3 release middle
+    4 preempt low by=late
+    4 start late
+    5 finish late
+    5 start middle
+    6 finish middle
+    6 resume low
+    6 finish low`)
+})
+
 schedules('the test applies to a job that wakes, too', () => {
-  const { host, scheduler, log } = world()
-  const r = named('r')
+  const { host, scheduler, trace } = world()
+  const r = new Resource({ name: 'r' })
   scheduler.spawn(function* () {
     yield sleep(2)
-    log.push(host.time)
-  }, { priority: 2, uses: [r] })
-  scheduler.spawn(() => visits(host, 1, [r, 3], 1), { priority: 1, uses: [r] })
+    yield r.use(() => visits(host, 1))
+  }, { name: 'high', priority: 2, uses: [r] })
+  scheduler.spawn(() => visits(host, 1, [r, 3], 1), { name: 'low', priority: 1, uses: [r] })
   host.run()
-  assert.equal(log, [4])
+  assertTrace(trace, `
+    0 release high
+    0 release low
+    0 start high
+    0 block high on=Sleep
+    0 start low
+    2 alarm due=2
+    2 wake high
+    4 preempt low by=high
+    4 resume high
+    5 finish high
+    5 resume low
+    6 finish low`)
+})
+
+schedules('only the holder of the top ceiling runs while the most eligible may not, never a third job', () => {
+  const { host, scheduler, trace } = world()
+  const r = new Resource({ name: 'r' })
+  scheduler.spawn(() => visits(host, [r, 3]), { name: 'low', priority: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, [r, 1]), { name: 'high', priority: 5, release: 1, uses: [r] })
+  scheduler.spawn(() => visits(host, 1), { name: 'third', priority: 3, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release low
+    0 start low
+    1 release high
+    1 release third
+    3 preempt low by=high
+    3 start high
+    4 finish high
+    4 start third
+    5 finish third
+    5 resume low
+    5 finish low`)
+})
+
+schedules('levels are fixed at the release: who becomes urgent later does not pass a ceiling', () => {
+  for (const policy of [edf, fp]) {
+    const { host, scheduler, trace } = world({ policy })
+    const r = new Resource({ name: 'r' })
+    scheduler.spawn(() => visits(host, [r, 4]), { name: 'low', deadline: 50, uses: [r] })
+    scheduler.spawn(() => {}, { name: 'user', deadline: 40, priority: 1, release: 100, uses: [r] })
+    const options = { name: 'late', deadline: 60, priority: -1, release: 1 }
+    const late = scheduler.spawn(() => visits(host, 1), options)
+    after(2, () => {
+      late.deadline = 5
+      late.priority = 9
+    }, { scheduler })
+    host.run({ until: 50 })
+    assertTrace(trace, `
+      0 release low
+      0 start low
+      1 release late
+      2 alarm due=2
+      4 preempt low by=late
+      4 start late
+      5 finish late
+      5 resume low
+      5 finish low`)
+  }
 })
 
 schedules('in 300 random sets: exclusion, no deadlock, one section blocks', () => forSeeds(300, random => {
@@ -246,6 +328,20 @@ ceilings('of a task count for each of its jobs, and move with a level changed be
   log.push(r.ceiling)
   host.run()
   assert.equal([...log, ...jobs.map(({ state }) => state)], [7, 'done', 'done'])
+})
+
+ceilings('a level changed before the release raises the ceilings of what the job declares', () => {
+  for (const policy of [edf, fp]) {
+    const { host, scheduler, log } = world({ policy, onError: error => log.push(error.message) })
+    const r = new Resource({ name: 'r' })
+    scheduler.spawn(() => visits(host, [r, 3]), { name: 'low', deadline: 100, uses: [r] })
+    const options = { name: 'user', deadline: 200, release: 1, uses: [r] }
+    const user = scheduler.spawn(() => visits(host, [r, 1]), options)
+    user.deadline = 10
+    user.priority = 1
+    host.run()
+    assert.equal([log, user.state, user.started], [[], 'done', 3])
+  }
 })
 
 ceilings('may be given: who is above cannot declare it, who is not need not', async () => {
@@ -410,6 +506,15 @@ use('jobs of another scheduler cannot declare it meanwhile', () => {
   one.host.run()
   other.scheduler.spawn(() => {}, { uses: [r] })
   other.host.run()
+})
+
+use('what uses names must be resources', () => {
+  const { scheduler } = world()
+  const refused = (options, pattern) => assert.throws(() => scheduler.spawn(() => {}, options), pattern)
+  refused({ uses: [{}] }, /uses must be an array of Resources, got an object/)
+  refused({ uses: new Resource() }, /uses must be an array of Resources/)
+  refused({ reservation: {} }, /reservation must be a Reservation/)
+  assert.is(scheduler.stats().jobs, 0)
 })
 
 use('wrong arguments are refused at the call', () => {

@@ -1,48 +1,63 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, fp } from '../rt.mjs'
-import { nonPreemptive } from '../sync.mjs'
-import { after } from '../alarms.mjs'
-import { virtualHost } from './support/virtual-host.mjs'
-import { assertTrace, format, record } from './support/trace.mjs'
+import { DeadlineError } from '../rt.mjs'
+import { after, sleep } from '../alarms.mjs'
+import { Mutex, nonPreemptive } from '../sync.mjs'
+import { assertTrace } from './support/trace.mjs'
+import { exactWorld as world } from './support/world.mjs'
+import { work } from './support/virtual-host.mjs'
 
 const nonPreemptiveSections = suite('nonPreemptive')
 
-/** A job that works in whole ms, with a point after each. */
-function* work(host, ms) {
-  for (let done = 0; done < ms; done++) {
-    host.advance(1)
-    yield
-  }
-}
-
-function setUp(options) {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, policy: fp, budget: 1, slice: Infinity, round: Infinity, ...options })
-  return { host, scheduler, trace: record(scheduler, { except: ['round', 'release', 'alarm'] }) }
-}
-
-nonPreemptiveSections('a more urgent arrival waits for the end of the section, and no longer', () => {
-  const { host, scheduler, trace } = setUp()
+nonPreemptiveSections('nobody preempts; who came meanwhile runs at the first point after it', () => {
+  const { host, scheduler, trace } = world()
   scheduler.spawn(function* () {
-    yield work(host, 1)
+    yield* work(host, 1)
     yield nonPreemptive(() => work(host, 3))
-    yield work(host, 2)
-  }, { name: 'low', priority: 1 })
-  scheduler.spawn(() => work(host, 1), { name: 'high', priority: 2, release: 2 })
+    yield* work(host, 2)
+  }, { name: 'holder' })
+  scheduler.spawn(() => work(host, 1), { name: 'before', priority: 1, release: 1 })
+  scheduler.spawn(() => work(host, 1), { name: 'inside', priority: 2, release: 3 })
   host.run()
-  assertTrace(format(trace.records), `
-0 start low
-4 preempt low by=high
-4 start high
-5 finish high
-5 resume low
-7 finish low
-`.trim())
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 release before
+    1 preempt holder by=before
+    1 start before
+    2 finish before
+    2 resume holder
+    3 release inside
+    5 preempt holder by=inside
+    5 start inside
+    6 finish inside
+    6 resume holder
+    8 finish holder`)
+})
+
+nonPreemptiveSections('equals do not rotate inside; a woken equal waits for the end', () => {
+  const { host, scheduler, trace } = world({ slice: 1 })
+  scheduler.spawn(function* () {
+    yield nonPreemptive(() => work(host, 3))
+    yield* work(host, 1)
+  }, { name: 'holder' })
+  scheduler.spawn(() => work(host, 2), { name: 'equal' })
+  host.run()
+  assertTrace(trace, `
+    0 release holder
+    0 release equal
+    0 start holder
+    3 preempt holder by=equal
+    3 start equal
+    4 preempt equal by=holder
+    4 resume holder
+    5 finish holder
+    5 resume equal
+    6 finish equal`)
 })
 
 nonPreemptiveSections('an arrival during the section does not block its holder for ever', () => {
-  const { host, scheduler } = setUp()
+  const { host, scheduler } = world()
   const order = []
   scheduler.spawn(function* () {
     const result = yield nonPreemptive(function* () {
@@ -58,7 +73,7 @@ nonPreemptiveSections('an arrival during the section does not block its holder f
 })
 
 nonPreemptiveSections('sections nest: the outermost one ends the protection', () => {
-  const { host, scheduler } = setUp()
+  const { host, scheduler } = world()
   const order = []
   scheduler.spawn(function* () {
     yield* nonPreemptive(function* () {
@@ -75,18 +90,8 @@ nonPreemptiveSections('sections nest: the outermost one ends the protection', ()
   assert.equal(order, ['inner ended', 'outer ended', 'high', 'low'])
 })
 
-nonPreemptiveSections('rounds end and alarms fire inside the section', () => {
-  const { host, scheduler } = setUp({ round: 2 })
-  const seen = []
-  after(3, time => seen.push(time), { scheduler })
-  scheduler.spawn(() => nonPreemptive(() => work(host, 6)))
-  host.run()
-  assert.equal(seen, [3])
-  assert.is(scheduler.stats().rounds, 4)
-})
-
 nonPreemptiveSections('an error ends the section and is thrown at its yield', () => {
-  const { host, scheduler } = setUp()
+  const { host, scheduler } = world()
   const order = []
   scheduler.spawn(function* () {
     try {
@@ -105,46 +110,112 @@ nonPreemptiveSections('an error ends the section and is thrown at its yield', ()
   assert.equal(order, ['high', 'inside', 'low'])
 })
 
-nonPreemptiveSections('waiting inside is a TypeError at that yield, and the section goes on', () => {
-  const { host, scheduler } = setUp()
-  let error
-  const job = scheduler.spawn(() => nonPreemptive(function* () {
-    try {
-      yield Promise.resolve()
-    } catch (caught) {
-      error = caught
-    }
-    return 'went on'
-  }))
+nonPreemptiveSections('rounds end, timers and alarms fire inside; releases keep their true time', () => {
+  const { host, scheduler, log, trace } = world({ round: 2 })
+  scheduler.spawn(() => nonPreemptive(() => work(host, 5)), { name: 'holder' })
+  scheduler.spawn(() => { log.push('released') }, { name: 'urgent', priority: 9, release: 2.5 })
+  host.after(3, () => log.push(`timer at ${host.time}`))
+  after(1, () => log.push(`alarm at ${host.time}`), { scheduler })
   host.run()
-  assert.instance(error, TypeError)
-  assert.match(error.message, 'critical section')
-  assert.is(job.state, 'done')
+  assert.equal(log, ['alarm at 1', 'timer at 4', 'released'])
+  assert.is(scheduler.stats().rounds, 3)
+  assertTrace(trace, `
+    0 release holder
+    0 start holder
+    1 alarm due=1
+    3 release urgent
+    5 preempt holder by=urgent
+    5 start urgent
+    5 finish urgent
+    5 resume holder
+    5 finish holder`)
+  assert.is(trace.records.find(({ type }) => type === 'release').job.release, 0)
+  assert.is(trace.records.find(({ job }) => job?.name === 'urgent').job.release, 2.5)
 })
 
-nonPreemptiveSections('a cancellation is thrown after the section', () => {
-  const { host, scheduler } = setUp()
-  const order = []
+nonPreemptiveSections('waiting inside is a TypeError at that yield, whatever for; what acts at once is too', async () => {
+  const { host, scheduler, log } = world()
+  const other = scheduler.spawn(function* () { yield sleep(5) }, { name: 'other' })
+  const waits = [() => sleep(1), () => new Mutex().lock(), () => Promise.resolve(), () => other]
+  const job = scheduler.spawn(() => nonPreemptive(function* () {
+    for (const wait of waits) {
+      try {
+        yield wait()
+        log.push('waited')
+      } catch (error) {
+        log.push(`${error.name}: ${error.message}`)
+      }
+    }
+    return 'result'
+  }), { name: 'job' })
+  host.run()
+  assert.is(job.state, 'done')
+  assert.equal(log, Array(4).fill('TypeError: job waits inside a critical section'))
+})
+
+nonPreemptiveSections('a cancellation is thrown at the first yield after it; before, cleaning up may wait', () => {
+  const { host, scheduler, trace, log } = world()
   const job = scheduler.spawn(function* () {
     try {
       yield nonPreemptive(function* () {
-        yield work(host, 3)
-        order.push('section ended')
+        yield* work(host, 3)
+        log.push(`end at ${host.time}`)
       })
       yield
-      order.push('not reached')
+      log.push('never')
     } finally {
-      order.push('finally')
+      yield sleep(2)
+      log.push(`clean at ${host.time}`)
     }
-  })
-  after(1, () => job.cancel(), { scheduler })
+  }, { name: 'job' })
+  after(1, () => job.cancel('stop'), { scheduler })
   host.run()
-  assert.equal(order, ['section ended', 'finally'])
-  assert.is(job.state, 'cancelled')
+  assert.equal(log, ['end at 3', 'clean at 5'])
+  assertTrace(trace, `
+    0 release job
+    0 start job
+    1 alarm due=1
+    3 block job on=Sleep
+    5 alarm due=5
+    5 wake job
+    5 resume job
+    5 cancel job error=stop`)
+})
+
+nonPreemptiveSections('its end cuts the budget for who waits for it: a more eligible job, a cancellation', () => {
+  for (const isCancelled of [false, true]) {
+    const { host, scheduler, log } = world({ budget: 100 })
+    const job = scheduler.spawn(function* () {
+      yield nonPreemptive(function* () {
+        if (isCancelled) job.cancel()
+        else scheduler.spawn(() => { log.push('urgent') }, { priority: 1 })
+        for (let i = 0; i < 5; i++) yield
+        log.push('end')
+      })
+      yield
+      log.push('after')
+    })
+    host.run()
+    assert.equal(log, isCancelled ? ['end'] : ['end', 'urgent', 'after'])
+  }
+})
+
+nonPreemptiveSections('a job that is to abort at its deadline does so after it', () => {
+  const { host, scheduler, log } = world()
+  const job = scheduler.spawn(function* () {
+    try {
+      yield nonPreemptive(() => work(host, 4))
+    } catch (error) {
+      log.push(host.time, error instanceof DeadlineError)
+      throw error
+    }
+  }, { deadline: 2, miss: 'abort' })
+  host.run()
+  assert.equal([log, job.state, job.missed], [[4, true], 'cancelled', true])
 })
 
 nonPreemptiveSections('a plain function is a section too', () => {
-  const { host, scheduler } = setUp()
+  const { host, scheduler } = world()
   let result
   scheduler.spawn(function* () { result = yield nonPreemptive(() => 5) })
   host.run()

@@ -242,3 +242,11 @@ export function* execute(host, ms, step = 1) {
   }
   if (ms > 0) host.advance(ms)
 }
+
+/** The same in steps of 1 ms with a point before each: what happens in a step is seen before the next one. @type {typeof execute} */
+export function* work(host, ms) {
+  for (; ms > 0; ms--) {
+    yield
+    host.advance(1)
+  }
+}

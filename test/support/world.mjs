@@ -26,6 +26,9 @@ export function world({ host: hostOptions, hostOf = virtualHost, except = ['roun
 /** The same by fixed priorities, where only what a test does ends a slice or a round. @type {typeof world} */
 export const exactWorld = options => world({ policy: fp, slice: Infinity, round: Infinity, ...options })
 
+/** What it fails with. @param {PromiseLike<any>} promise @returns {Promise<any>} */
+export const rejection = async promise => promise.then(() => { throw new Error('it was fulfilled') }, error => error)
+
 /**
  * The names of the jobs that finished, in that order.
  *
