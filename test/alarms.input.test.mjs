@@ -6,62 +6,21 @@ import {
   Alarm, AsyncEvent, IoReservation, Reservation, admit, after, at, every, frames, loop, nextPeriod, on,
   periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../alarms.mjs'
+import {
+  BOOLEAN, DURATION, EXCESS, FINITE, FUNCTION, MISS, NOT_NEGATIVE, NULL, OBJECT, POINTS, POSITIVE, RESERVATION, SCHEDULER,
+  SIGNAL, STRING, UNREADABLE, USES, VALUES, assertRefusal, errorOf, isFunction, isNumber, isObject, none, throws,
+  assertKind as assertKindOn
+} from './support/refusals.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 import { hookOf, world as plainWorld } from './support/world.mjs'
 
-// --- values, and how messages show them
-
-const throws = () => { throw new Error('user code was run') }
-
-/** @type {[shown: string, value: any][]} */
-const VALUES = [
-  ['null', null],
-  ['NaN', NaN],
-  ['0', 0],
-  ['-1', -1],
-  ['1.5', 1.5],
-  ['Infinity', Infinity],
-  ['-Infinity', -Infinity],
-  ['9007199254740992', 2 ** 53],
-  ['true', true],
-  ['5', 5n],
-  ['""', ''],
-  ['"5"', '5'],
-  ['"toString"', 'toString'],
-  ['Symbol(five)', Symbol('five')],
-  ['an object (Object)', {}],
-  ['an object (no constructor)', Object.create(null)],
-  ['an object (Number)', new Number(5)],
-  ['an object (Promise)', Promise.resolve(5)],
-  ['an object (Object)', { valueOf: throws, toString: throws, [Symbol.toPrimitive]: throws }],
-  ['an object', { get constructor() { return throws() } }],
-  ['an object', { constructor: { name: Symbol('name') } }],
-  ['an array', []],
-  ['function five', function five() {}],
-  ['function (anonymous)', (() => () => {})()]
-]
-
-const isNumber = value => typeof value === 'number'
-const isObject = value => typeof value === 'object' && value !== null
-const isFunction = value => typeof value === 'function'
-const none = () => false
-
 // What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
-const isFinite = Number.isFinite
-const DURATION = { wants: 'a finite number >= 0', takes: value => isFinite(value) && value >= 0, range: true }
-const INTERVAL = { wants: 'a finite number > 0', takes: value => isFinite(value) && value > 0, range: true }
+const INTERVAL = { wants: 'a finite number > 0', takes: value => Number.isFinite(value) && value > 0, range: true }
 // What is to happen after an infinite time, or at one, never happens.
-const DELAY = { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true }
+const DELAY = NOT_NEGATIVE
 const WHEN = { wants: 'a number > -Infinity', takes: value => isNumber(value) && value > -Infinity, range: true }
-const TIME = { wants: 'a finite number', takes: isFinite, range: true }
 const COUNT = { wants: 'an integer >= 1 or Infinity', takes: value => value === Infinity, range: true }
-const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'boolean' }
-const STRING = { wants: 'a string', takes: value => typeof value === 'string' }
-const FUNCTION = { wants: 'a function', takes: isFunction }
-const OBJECT = { wants: 'an object', takes: isObject }
 const WORK = { wants: 'a Task or a function', takes: isFunction }
-const SIGNAL = { wants: 'an AbortSignal', takes: none }
-const SCHEDULER = { wants: 'a Scheduler', takes: none }
 const TARGET = { wants: 'an EventTarget', takes: none }
 const AWAITED = { wants: 'a promise, a job or a waitable', takes: value => value instanceof Promise }
 const FRACTION = {
@@ -77,16 +36,16 @@ const DEPLETED = oneOf('background', 'wait', 'postpone')
 // What a task is released with; rt.mjs says what each wants.
 const JOB_OPTIONS = {
   name: STRING,
-  deadline: { wants: 'a number > 0', takes: value => isNumber(value) && value > 0, range: true },
-  priority: TIME,
-  wcet: { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true },
-  budget: { wants: "an integer >= 1 or 'auto'", takes: none, range: true },
-  miss: oneOf('continue', 'abort'),
-  excess: oneOf('queue', 'skip', 'replace', 'abort'),
+  deadline: POSITIVE,
+  priority: FINITE,
+  wcet: NOT_NEGATIVE,
+  budget: POINTS,
+  miss: MISS,
+  excess: EXCESS,
   onMiss: FUNCTION,
   onOverrun: FUNCTION,
-  reservation: { wants: 'a Reservation', takes: none },
-  uses: { wants: 'an array of Resources', takes: Array.isArray },
+  reservation: RESERVATION,
+  uses: USES,
   scheduler: SCHEDULER
 }
 
@@ -114,47 +73,18 @@ function world() {
     frames: host.frames,
     listeners: getEventListeners(signal, 'abort').length + getEventListeners(target, 'ping').length
   })
-  return { host, scheduler, signal, target, event, partner, reservation, io, handling, traces }
-}
-
-/** @param {() => void} act */
-function errorOf(act) {
-  try {
-    act()
-  } catch (error) {
-    return error
+  // Of an event that is listened to, or a handler that is left, something would be left.
+  const stir = () => {
+    target.dispatchEvent(new Event('ping'))
+    event.fire()
   }
-  return undefined
+  return { host, scheduler, signal, target, event, partner, reservation, io, handling, traces, stir }
 }
 
-/** @param {any} here @param {() => void} act @param {Function} type @param {string} message */
-function assertRefusal(here, act, type, message) {
-  const before = here.traces()
-  const error = errorOf(act)
-  assert.ok(error, `nothing was thrown where this was due: ${message}`)
-  assert.is(error.message, message)
-  assert.is(error.constructor, type, message)
-  assert.equal(here.traces(), before, `something is left of what was refused: ${message}`)
-  // Of an event that is listened to, or a handler that is left, something would be left now.
-  here.target.dispatchEvent(new Event('ping'))
-  here.event.fire()
-  assert.equal(here.traces(), before, `something acts of what was refused: ${message}`)
-}
+const OUR_VALUES = [...VALUES, NULL, ...UNREADABLE.slice(0, 2).map(([, value]) => ['an object', value])]
 
-/**
- * Every value that the parameter does not take is refused, with a message that names both.
- * @param {string} name @param {{ wants: string, takes(value: any): boolean, range?: boolean }} kind
- * @param {(here: any, value: any) => void} act @param {[string, any][]} [more]
- */
-function assertKind(name, kind, act, more = []) {
-  const wrong = [...VALUES, ...more].filter(([, value]) => !kind.takes(value))
-  assert.ok(wrong.length > 0)
-  for (const [shown, value] of wrong) {
-    const here = world()
-    const type = kind.range && isNumber(value) ? RangeError : TypeError
-    assertRefusal(here, () => act(here, value), type, `${name} must be ${kind.wants}, got ${shown}`)
-  }
-}
+/** @type {(name: string, kind: any, act: (here: any, value: any) => void) => void} */
+const assertKind = (name, kind, act) => assertKindOn(name, kind, act, { create: world, values: OUR_VALUES })
 
 // --- the calls: good values for everything, so that whatever is registered too early shows
 
@@ -223,7 +153,7 @@ const CALLS = {
     },
     parameters: {},
     options: {
-      capacity: DURATION, period: INTERVAL, kind: KIND, depleted: DEPLETED, priority: TIME, name: STRING,
+      capacity: DURATION, period: INTERVAL, kind: KIND, depleted: DEPLETED, priority: FINITE, name: STRING,
       io: { wants: 'an IoReservation', takes: none }, bottomHalf: FUNCTION, size: COUNT, scheduler: SCHEDULER
     }
   },
@@ -246,7 +176,7 @@ const CALLS = {
     })),
     parameters: {},
     options: {
-      name: STRING, capacity: DURATION, period: INTERVAL, kind: KIND, depleted: DEPLETED, priority: TIME,
+      name: STRING, capacity: DURATION, period: INTERVAL, kind: KIND, depleted: DEPLETED, priority: FINITE,
       scheduler: SCHEDULER
     }
   },
@@ -255,7 +185,7 @@ const CALLS = {
       return reservation.resize(options({ capacity: 3, period: 9, priority: 2 }))
     },
     parameters: {},
-    options: { capacity: DURATION, period: INTERVAL, priority: TIME }
+    options: { capacity: DURATION, period: INTERVAL, priority: FINITE }
   },
   'new IoReservation': {
     call: ({ scheduler }, { options }) => new IoReservation(options({

@@ -5,80 +5,17 @@ import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import * as module from '../rt.mjs'
+import {
+  BOOLEAN, DURATION, EXCESS, FINITE, FUNCTION, MISS, NOT_NEGATIVE, NULL, OBJECT, POINTS, POSITIVE, RESERVATION, SCHEDULER,
+  SIGNAL, STRING, UNDEFINED, UNREADABLE, USES, VALUES, assertRefusal, errorOf, isFunction, isNumber, isObject, none,
+  throws, assertKind as assertKindOn
+} from './support/refusals.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 import { hookOf, world as plainWorld } from './support/world.mjs'
 
 const { Job, Scheduler, Task, edf, fp, rm, seam } = module
 
-// --- values, and how messages show them
-
-const throws = () => { throw new Error('user code was run') }
-
-/** @type {[shown: string, value: any][]} */
-const VALUES = [
-  ['NaN', NaN],
-  ['0', 0],
-  ['0', -0],
-  ['-1', -1],
-  ['1.5', 1.5],
-  ['Infinity', Infinity],
-  ['-Infinity', -Infinity],
-  ['9007199254740992', 2 ** 53],
-  ['true', true],
-  ['false', false],
-  ['5', 5n],
-  ['""', ''],
-  ['"5"', '5'],
-  ['"auto"', 'auto'],
-  ['"toString"', 'toString'],
-  ['Symbol(five)', Symbol('five')],
-  ['an object (Object)', {}],
-  ['an object (no constructor)', Object.create(null)],
-  ['an object (Number)', new Number(5)],
-  ['an object (Date)', new Date(5)],
-  ['an object (Promise)', Promise.resolve(5)],
-  ['an object (Object)', new Proxy({}, {})],
-  ['an object (Object)', { valueOf: throws, toString: throws, [Symbol.toPrimitive]: throws }],
-  ['an array', []],
-  ['function five', function five() {}],
-  ['function (anonymous)', (() => () => {})()]
-]
-/** @type {[shown: string, value: any]} */
-const NULL = ['null', null]
-/** @type {[shown: string, value: any]} */
-const UNDEFINED = ['undefined', undefined]
-
-/**
- * Objects that throw, or give nonsense, as soon as somebody looks at them.
- * @type {[label: string, value: any][]}
- */
-const UNREADABLE = [
-  ['its constructor cannot be read', { get constructor() { return throws() } }],
-  ['its constructor has a symbol for a name', { constructor: { name: Symbol('name') } }],
-  ['a proxy that answers nothing', new Proxy({}, { get: throws, has: throws })]
-]
-
-const isNumber = value => typeof value === 'number'
-const isFunction = value => typeof value === 'function'
-const isObject = value => typeof value === 'object' && value !== null
-const none = () => false
-
 // What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
-const POSITIVE = { wants: 'a number > 0', takes: value => isNumber(value) && value > 0, range: true }
-const NOT_NEGATIVE = { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true }
-const DURATION = { wants: 'a finite number >= 0', takes: value => Number.isFinite(value) && value >= 0, range: true }
-const FINITE = { wants: 'a finite number', takes: Number.isFinite, range: true }
-const POINTS = { wants: "an integer >= 1 or 'auto'", takes: value => value === 'auto', range: true }
-const STRING = { wants: 'a string', takes: value => typeof value === 'string' }
-const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'boolean' }
-const FUNCTION = { wants: 'a function', takes: isFunction }
-const OBJECT = { wants: 'an object', takes: isObject }
-const MISS = { wants: "'continue' or 'abort'", takes: none }
-const EXCESS = { wants: "'queue' or 'skip' or 'replace' or 'abort'", takes: none }
-const SIGNAL = { wants: 'an AbortSignal', takes: none }
-const RESERVATION = { wants: 'a Reservation', takes: none }
-const USES = { wants: 'an array of Resources', takes: Array.isArray }
-const SCHEDULER = { wants: 'a Scheduler', takes: none }
 const WORK = { wants: 'a Task, a generator or a function', takes: isFunction }
 
 // --- what must be after a refusal as it was before
@@ -115,6 +52,9 @@ function world() {
   return { host, scheduler, ready, signal, partner, attached, traces }
 }
 
+/** @type {(name: string, kind: any, act: (here: any, value: any) => void, options?: any) => void} */
+const assertKind = (name, kind, act, { create = world, values } = {}) => assertKindOn(name, kind, act, { create, values })
+
 // Good values for everything else, so that whatever is registered too early shows.
 const jobOptions = ({ signal, partner }) => ({
   name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, period: 20, release: 30, miss: 'abort', signal,
@@ -124,42 +64,6 @@ const taskOptions = ({ scheduler, partner }) => ({
   name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, period: 20, miss: 'abort', scheduler,
   reservation: partner, uses: [partner, partner]
 })
-
-/** @param {() => void} act */
-function errorOf(act) {
-  try {
-    act()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
-
-/** @param {any} here @param {() => void} act @param {Function} type @param {string} message */
-function assertRefusal(here, act, type, message) {
-  const before = here.traces()
-  const error = errorOf(act)
-  assert.ok(error, `nothing was thrown where this was due: ${message}`)
-  assert.is(error.message, message)
-  assert.is(error.constructor, type, message)
-  assert.equal(here.traces(), before, `something is left of what was refused: ${message}`)
-}
-
-/**
- * Every value that the parameter does not take is refused, with a message that names both.
- * @param {string} name @param {{ wants: string, takes(value: any): boolean, range?: boolean }} kind
- * @param {(here: any, value: any) => void} act
- * @param {{ values?: [string, any][], create?: () => any }} [options]
- */
-function assertKind(name, kind, act, { values = VALUES, create = world } = {}) {
-  const wrong = values.filter(([, value]) => !kind.takes(value))
-  assert.ok(wrong.length > 0)
-  for (const [shown, value] of wrong) {
-    const here = create()
-    const type = kind.range && isNumber(value) ? RangeError : TypeError
-    assertRefusal(here, () => act(here, value), type, `${name} must be ${kind.wants}, got ${shown}`)
-  }
-}
 
 /** @param {Record<string, any>} parameters @param {(here: any, name: string, value: any) => void} act */
 function assertUnreadable(parameters, act, create = world) {

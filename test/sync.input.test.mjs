@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert'
 import { Scheduler, edf, fp } from '../rt.mjs'
 import { after, sleep, timeout } from '../alarms.mjs'
 import * as module from '../sync.mjs'
+import { NULL, UNDEFINED, UNREADABLE, VALUES, assertKind, errorOf, isNumber, isObject, none, throws } from './support/refusals.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 import { exactWorld } from './support/world.mjs'
@@ -15,42 +16,6 @@ const {
   accept, choice, connect, nonPreemptive, par, race
 } = module
 
-const throws = () => { throw new Error('user code was run') }
-
-/** @type {[shown: string, value: any][]} */
-const VALUES = [
-  ['null', null],
-  ['NaN', NaN],
-  ['0', 0],
-  ['-1', -1],
-  ['1.5', 1.5],
-  ['Infinity', Infinity],
-  ['-Infinity', -Infinity],
-  ['9007199254740992', 2 ** 53],
-  ['true', true],
-  ['5', 5n],
-  ['"5"', '5'],
-  ['"toString"', 'toString'],
-  ['Symbol(five)', Symbol('five')],
-  ['an object (Object)', {}],
-  ['an object (no constructor)', Object.create(null)],
-  ['an object (Number)', new Number(5)],
-  ['an object (Object)', { valueOf: throws, toString: throws, [Symbol.toPrimitive]: throws }],
-  ['an array', []],
-  ['function five', function five() {}]
-]
-/** @type {[shown: string, value: any]} */
-const UNDEFINED = ['undefined', undefined]
-/** Throw, or give nonsense, as soon as somebody looks at them. @type {any[]} */
-const UNREADABLE = [
-  { get constructor() { return throws() } },
-  { constructor: { name: Symbol('name') } },
-  new Proxy({}, { get: throws, has: throws })
-]
-
-const isNumber = value => typeof value === 'number'
-const isObject = value => typeof value === 'object' && value !== null
-const none = () => false
 const isCount = least => value => Number.isSafeInteger(value) && value >= least
 
 // What a parameter wants, which of the values above it takes, whether other numbers are out of its range.
@@ -75,11 +40,11 @@ const CHANNEL = { wants: 'a Channel', takes: none }
 const DURATION = { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true }
 const TIME = { ...LEVEL, isOption: false }
 const TRUE = { wants: 'true', takes: value => value === true }
-const AWAITED = { wants: 'a promise, a job or a waitable', takes: none, isLookedAt: true }
+const AWAITED = { wants: 'a promise, a job or a waitable', takes: value => value instanceof Promise, isLookedAt: true }
 const ACTION = { ...FUNCTION, isRequired: false, isOption: true }
 const WORK = {
-  wants: 'a function, a Task, a generator, or something to wait for', takes: FUNCTION.takes, isRequired: true,
-  isLookedAt: true
+  wants: 'a function, a Task, a generator, or something to wait for', takes: value => FUNCTION.takes(value) || AWAITED.takes(value),
+  isRequired: true, isLookedAt: true
 }
 
 /** One of everything, with somebody who waits at each. */
@@ -184,38 +149,19 @@ const endpoint = () => ({ postMessage: throws, addEventListener: throws })
 /** @param {() => void} act @param {Function} type */
 const assertThrows = (act, type) => assert.instance(errorOf(act), type)
 
-function errorOf(act) {
-  try {
-    act()
-  } catch (error) {
-    return error
-  }
-  return undefined
-}
-
 // ------------------------------------------------------------------------------------------- wrong arguments
 
 const refusals = suite('wrong arguments')
 
 for (const [call, name, kind, act] of PARAMETERS) {
   refusals(`${call}: ${name} must be ${kind.wants}`, () => {
-    const values = kind.isRequired ? [...VALUES, UNDEFINED] : VALUES
-    for (const [shown, value] of values) {
-      if (kind.takes(value)) continue
-      const here = world()
-      const before = here.traces()
-      const error = errorOf(() => act(here, value))
-      const wanted = kind.range && isNumber(value) ? RangeError : TypeError
-      assert.ok(error, `${name} takes ${shown}`)
-      assert.is(error.message, `${name} must be ${kind.wants}, got ${shown}`)
-      assert.is(error.constructor, wanted, `${name} of ${shown}`)
-      assert.equal(here.traces(), before, `something is left of ${name} of ${shown}`)
-    }
+    const values = [...VALUES, NULL, ...kind.isRequired ? [UNDEFINED] : []]
+    assertKind(name, kind, act, { create: world, values })
     if (kind.isOption) act(world(), undefined)
   })
 
   refusals(`${call}: ${name} that cannot be looked at is refused like any other`, () => {
-    for (const value of UNREADABLE) {
+    for (const [, value] of UNREADABLE) {
       if (kind.takes(value)) continue
       const here = world()
       const before = here.traces()

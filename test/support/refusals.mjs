@@ -1,0 +1,113 @@
+/** Wrong values, what parameters want, and what must be when one is refused. */
+import * as assert from 'uvu/assert'
+
+export const throws = () => { throw new Error('user code was run') }
+
+/** With how messages show them. @type {[shown: string, value: any][]} */
+export const VALUES = [
+  ['NaN', NaN],
+  ['0', 0],
+  ['0', -0],
+  ['-1', -1],
+  ['1.5', 1.5],
+  ['Infinity', Infinity],
+  ['-Infinity', -Infinity],
+  ['9007199254740992', 2 ** 53],
+  ['true', true],
+  ['false', false],
+  ['5', 5n],
+  ['""', ''],
+  ['"5"', '5'],
+  ['"auto"', 'auto'],
+  ['"toString"', 'toString'],
+  ['Symbol(five)', Symbol('five')],
+  ['an object (Object)', {}],
+  ['an object (no constructor)', Object.create(null)],
+  ['an object (Number)', new Number(5)],
+  ['an object (Date)', new Date(5)],
+  ['an object (Promise)', Promise.resolve(5)],
+  ['an object (Object)', new Proxy({}, {})],
+  ['an object (Object)', { valueOf: throws, toString: throws, [Symbol.toPrimitive]: throws }],
+  ['an array', []],
+  ['function five', function five() {}],
+  ['function (anonymous)', (() => () => {})()]
+]
+/** @type {[shown: string, value: any]} */
+export const NULL = ['null', null]
+/** @type {[shown: string, value: any]} */
+export const UNDEFINED = ['undefined', undefined]
+
+/**
+ * Objects that throw, or give nonsense, as soon as somebody looks at them.
+ * @type {[label: string, value: any][]}
+ */
+export const UNREADABLE = [
+  ['its constructor cannot be read', { get constructor() { return throws() } }],
+  ['its constructor has a symbol for a name', { constructor: { name: Symbol('name') } }],
+  ['a proxy that answers nothing', new Proxy({}, { get: throws, has: throws })]
+]
+
+export const isNumber = value => typeof value === 'number'
+export const isFunction = value => typeof value === 'function'
+export const isObject = value => typeof value === 'object' && value !== null
+export const none = () => false
+
+// What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
+export const POSITIVE = { wants: 'a number > 0', takes: value => isNumber(value) && value > 0, range: true }
+export const NOT_NEGATIVE = { wants: 'a number >= 0', takes: value => isNumber(value) && value >= 0, range: true }
+export const DURATION = { wants: 'a finite number >= 0', takes: value => Number.isFinite(value) && value >= 0, range: true }
+export const FINITE = { wants: 'a finite number', takes: Number.isFinite, range: true }
+export const POINTS = { wants: "an integer >= 1 or 'auto'", takes: value => value === 'auto', range: true }
+export const STRING = { wants: 'a string', takes: value => typeof value === 'string' }
+export const BOOLEAN = { wants: 'a boolean', takes: value => typeof value === 'boolean' }
+export const FUNCTION = { wants: 'a function', takes: isFunction }
+export const OBJECT = { wants: 'an object', takes: isObject }
+export const MISS = { wants: "'continue' or 'abort'", takes: none }
+export const EXCESS = { wants: "'queue' or 'skip' or 'replace' or 'abort'", takes: none }
+export const SIGNAL = { wants: 'an AbortSignal', takes: none }
+export const RESERVATION = { wants: 'a Reservation', takes: none }
+export const USES = { wants: 'an array of Resources', takes: Array.isArray }
+export const SCHEDULER = { wants: 'a Scheduler', takes: none }
+
+/** @param {() => void} act */
+export function errorOf(act) {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+/**
+ * It throws this error, and leaves nothing.
+ * @param {{ traces(): any, stir?(): void }} here `traces`: all in which a call could leave any; `stir` makes act what is left
+ * @param {() => void} act @param {Function} type @param {string} message
+ */
+export function assertRefusal(here, act, type, message) {
+  const before = here.traces()
+  const error = errorOf(act)
+  assert.ok(error, `nothing was thrown where this was due: ${message}`)
+  assert.is(error.message, message)
+  assert.is(error.constructor, type, message)
+  assert.equal(here.traces(), before, `something is left of what was refused: ${message}`)
+  if (here.stir === undefined) return
+  here.stir()
+  assert.equal(here.traces(), before, `something acts of what was refused: ${message}`)
+}
+
+/**
+ * Every value that the parameter does not take is refused, with a message that names both.
+ * @param {string} name @param {{ wants: string, takes(value: any): boolean, range?: boolean }} kind
+ * @param {(here: any, value: any) => void} act
+ * @param {{ values?: [string, any][], create: () => any }} options `create`: what a call is made on, anew for each
+ */
+export function assertKind(name, kind, act, { values = VALUES, create }) {
+  const wrong = values.filter(([, value]) => !kind.takes(value))
+  assert.ok(wrong.length > 0)
+  for (const [shown, value] of wrong) {
+    const here = create()
+    const type = kind.range && isNumber(value) ? RangeError : TypeError
+    assertRefusal(here, () => act(here, value), type, `${name} must be ${kind.wants}, got ${shown}`)
+  }
+}
