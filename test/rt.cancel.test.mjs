@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, budget, seam } from '../rt.mjs'
 import { Channel } from '../sync.mjs'
 import { assertTrace } from './support/trace.mjs'
-import { execute, microtasks } from './support/virtual-host.mjs'
+import { execute } from './support/virtual-host.mjs'
 import { hookOf, world } from './support/world.mjs'
 
 const setup = options => world({ except: [], slice: Infinity, ...options })
@@ -1147,23 +1147,6 @@ accounts('a cancellation is never reported as unhandled, in whatever state it ca
     }, 5)`)
   assert.equal([code, stderr], [0, ''])
   assert.is(stdout, Array(10).fill('cancelled').join(' '))
-})
-
-accounts('a failure is reported as the platform reports it, which ends a Node process', async () => {
-  const { code, stderr } = await run(`rt.spawn(function* failing() { throw new RangeError('unhandled') })`)
-  assert.is(code, 1)
-  assert.match(stderr, /RangeError: unhandled/)
-})
-
-accounts('a failure that somebody handles later in the same turn is not reported', async () => {
-  const { host, scheduler } = setup()
-  const job = scheduler.spawn(() => { throw new RangeError('handled') })
-  host.run({ turns: 0 })
-  const caught = reasonOf(job)
-  host.run()
-  await microtasks()
-  assert.is((await caught).message, 'handled')
-  assert.equal(host.errors, [])
 })
 
 accounts.run()

@@ -466,44 +466,6 @@ preemption('two jobs that wake each other do not starve a third of equal standin
     6 round start=0`)
 })
 
-preemption('two jobs that wake each other take turns, whatever the slice', () => {
-  const { host, scheduler, trace } = setup({ slice: Infinity })
-  const turns = [new seam.Waitable(), new seam.Waitable(), new seam.Waitable(), new seam.Waitable()]
-  const player = function* (own) {
-    for (let turn = own; turn < 4; turn += 2) {
-      yield turns[turn]
-      host.advance(1)
-      turns[turn + 1]?.wake()
-    }
-  }
-  scheduler.spawn(player, { name: 'ping' }, 0)
-  scheduler.spawn(player, { name: 'pong' }, 1)
-  host.run()
-  turns[0].wake()
-  host.run()
-  assertTrace(trace, `
-    0 release ping
-    0 release pong
-    0 start ping
-    0 block ping on=Waitable
-    0 start pong
-    0 block pong on=Waitable
-    0 round start=0
-    0 wake ping
-    0 resume ping
-    1 wake pong
-    1 block ping on=Waitable
-    1 resume pong
-    2 wake ping
-    2 block pong on=Waitable
-    2 resume ping
-    3 wake pong
-    3 finish ping
-    3 resume pong
-    4 finish pong
-    4 round start=0`)
-})
-
 preemption('a job that makes itself less eligible hands over at its next point', () => {
   const { before, after, trace } = leftAround({}, (scheduler, host, job) => {
     job.deadline = 60
@@ -622,69 +584,6 @@ preemption.run()
 
 const rotation = suite('rotation of equals')
 
-const equals = {
-  'edf, deadlines that are equal': [edf, { deadline: 20 }],
-  'edf, no deadline at all': [edf, {}],
-  'fp': [fp, { priority: 3 }],
-  'rm, without periods': [rm, { priority: 3 }]
-}
-
-for (const [title, [policy, options]] of Object.entries(equals)) {
-  rotation(`${title}: at the end of each slice, in order of their releases`, () => {
-    const { host, scheduler, trace } = setup({ policy, slice: 1, round: Infinity })
-    for (const [name, ms] of [['a', 2.5], ['b', 1.5], ['c', 2]]) {
-      scheduler.spawn(execute(host, ms, 0.5), { name, ...options })
-    }
-    host.run()
-    assertTrace(trace, `
-      0 release a
-      0 release b
-      0 release c
-      0 start a
-      1 preempt a by=b
-      1 start b
-      2 preempt b by=c
-      2 start c
-      3 preempt c by=a
-      3 resume a
-      4 preempt a by=b
-      4 resume b
-      4.5 finish b
-      4.5 resume c
-      5.5 finish c
-      5.5 resume a
-      6 finish a
-      6 round start=0`)
-  })
-}
-
-rotation('a newcomer of equal standing goes behind those that are ready', () => {
-  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
-  scheduler.spawn(execute(host, 3, 0.5), { name: 'a' })
-  scheduler.spawn(execute(host, 3, 0.5), { name: 'b' })
-  scheduler.spawn(execute(host, 1, 0.5), { name: 'c', release: 1.5 })
-  host.run()
-  assertTrace(trace, `
-    0 release a
-    0 release b
-    0 start a
-    1 preempt a by=b
-    1 start b
-    1.5 release c
-    2 preempt b by=a
-    2 resume a
-    3 preempt a by=c
-    3 start c
-    4 finish c
-    4 resume b
-    5 preempt b by=a
-    5 resume a
-    6 finish a
-    6 resume b
-    7 finish b
-    7 round start=0`)
-})
-
 rotation('a preempted job goes on with the rest of its slice, ahead of its equals', () => {
   const { host, scheduler, trace } = setup({ slice: 2, round: Infinity })
   scheduler.spawn(execute(host, 4, 0.5), { name: 'a', deadline: 50 })
@@ -763,36 +662,6 @@ rotation('with slice: Infinity each runs until it ends', () => {
     20 start b
     40 finish b
     40 round start=0`)
-})
-
-rotation('a job alone is not preempted at the end of its slices', () => {
-  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
-  const job = scheduler.spawn(execute(host, 4, 0.5), { name: 'alone' })
-  scheduler.spawn(execute(host, 1), { name: 'background', deadline: 99 }).cancel()
-  host.run()
-  assertTrace(trace, `
-    0 release alone
-    0 release background
-    0 cancel background error=AbortError
-    0 start alone
-    4 finish alone
-    4 round start=0`)
-  assert.is(job.preemptions, 0)
-})
-
-rotation('a less eligible job gets no turn at the end of a slice', () => {
-  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
-  scheduler.spawn(execute(host, 2, 0.5), { name: 'less', deadline: 21 })
-  scheduler.spawn(execute(host, 3, 0.5), { name: 'more', deadline: 20 })
-  host.run()
-  assertTrace(trace, `
-    0 release less
-    0 release more
-    0 start more
-    3 finish more
-    3 start less
-    5 finish less
-    5 round start=0`)
 })
 
 rotation('slices go on from one round to the next', () => {
@@ -1002,40 +871,6 @@ rounds.run()
 
 const pausing = suite('pausing')
 
-pausing('a job that pauses the scheduler stops at its next point and goes on after resume()', () => {
-  const { host, scheduler, trace } = setup({ budget: 100, slice: Infinity })
-  let left
-  scheduler.spawn(function* () {
-    host.advance(1)
-    scheduler.pause()
-    left = budget.left
-    note(scheduler, 'paused')
-    yield
-    note(scheduler, 'goes on')
-    yield* execute(host, 2)
-  }, { name: 'job' })
-  scheduler.spawn(execute(host, 1), { name: 'other' })
-  host.run()
-  assert.is(left, 0)
-  assert.is(scheduler.paused, true)
-  assert.equal([host.posts, host.timers], [0, []])
-  host.advance(10)
-  scheduler.resume()
-  assert.is(scheduler.paused, false)
-  host.run()
-  assertTrace(trace, `
-    0 release job
-    0 release other
-    0 start job
-    0 note of=paused
-    1 round start=0
-    11 note of=goes on
-    13 finish job
-    13 start other
-    14 finish other
-    14 round start=11`)
-})
-
 pausing('a job that pauses and resumes loses nothing but the rest of its budget', () => {
   const { host, scheduler, trace } = setup({ budget: 100 })
   scheduler.spawn(function* () {
@@ -1073,22 +908,6 @@ pausing('while paused nothing runs, fires or is missed, and the event loop is le
     12 round start=10`)
 })
 
-pausing('a scheduler that is paused before its round does not run it', () => {
-  const { host, scheduler, trace } = setup()
-  scheduler.spawn(execute(host, 1), { name: 'job' })
-  scheduler.pause()
-  host.run()
-  assertTrace(trace, '0 release job')
-  scheduler.resume()
-  host.run()
-  assertTrace(trace, `
-    0 release job
-    0 start job
-    1 finish job
-    1 round start=0`)
-  assert.is(host.maxPosts, 1)
-})
-
 pausing('resume() arms the timer again', () => {
   const { host, scheduler, trace } = setup()
   seam.at(scheduler, 20, () => {})
@@ -1097,18 +916,6 @@ pausing('resume() arms the timer again', () => {
   scheduler.resume()
   host.run()
   assertTrace(trace, '20 alarm due=20')
-})
-
-pausing('idle() waits through a pause', async () => {
-  const { host, scheduler } = setup({ paused: true })
-  let idle = false
-  scheduler.spawn(execute(host, 1))
-  scheduler.idle().then(() => { idle = true })
-  await host.drain()
-  assert.is(idle, false)
-  scheduler.resume()
-  await host.drain()
-  assert.is(idle, true)
 })
 
 pausing.run()
@@ -1295,32 +1102,6 @@ limits('with slice: Infinity nothing stalls', () => {
   host.run()
   const { stalls, longestBudget } = scheduler.stats()
   assert.equal([stalls, longestBudget], [0, 50])
-})
-
-limits('handlers of a task are called before those of the scheduler, and may throw', () => {
-  const order = []
-  const broken = name => job => {
-    order.push(`${name} ${job.name}`)
-    throw new Error(name)
-  }
-  const { host, scheduler } = setup({
-    onMiss: broken('onMiss of the scheduler'),
-    onOverrun: broken('onOverrun of the scheduler'),
-    onStall: broken('onStall')
-  })
-  const task = new Task(function* late() { yield* execute(host, 8, 4) }, {
-    deadline: 2, wcet: 3, onMiss: broken('onMiss'), onOverrun: broken('onOverrun'), scheduler
-  })
-  const job = task.release()
-  host.run()
-  assert.equal(order, [
-    'onStall late', 'onOverrun late', 'onOverrun of the scheduler late',
-    'onMiss late', 'onMiss of the scheduler late', 'onStall late'
-  ])
-  assert.equal(host.errors.map(({ message }) => message), [
-    'onStall', 'onOverrun', 'onOverrun of the scheduler', 'onMiss', 'onMiss of the scheduler', 'onStall'
-  ])
-  assert.is(job.state, 'done')
 })
 
 limits.run()
@@ -1549,59 +1330,6 @@ misses('a deadline moved to later in time is not missed at the old one', () => {
   assert.is(job.absoluteDeadline, 4)
 })
 
-misses('a deadline moved into the past is missed at the next reading', () => {
-  const { host, scheduler, trace } = setup({ slice: Infinity })
-  const job = scheduler.spawn(function* () {
-    yield* execute(host, 2)
-    job.deadline = 1
-    yield* execute(host, 2)
-  }, { name: 'job' })
-  host.run()
-  assertTrace(trace, `
-    0 release job
-    0 start job
-    3 miss job
-    4 finish job
-    4 round start=0`)
-})
-
-misses('a deadline taken back is not missed', () => {
-  const { host, scheduler } = setup()
-  const job = scheduler.spawn(function* () {
-    yield* execute(host, 2)
-    job.deadline = Infinity
-    yield* execute(host, 2)
-  }, { name: 'job', deadline: 3 })
-  host.run({ until: 10 })
-  assert.equal([job.missed, job.lateness, scheduler.stats().misses], [false, -Infinity, 0])
-})
-
-misses('a job that has missed does not miss a second time, wherever its deadline goes', () => {
-  const { host, scheduler } = setup()
-  const job = scheduler.spawn(function* () {
-    yield* execute(host, 2)
-    yield
-    job.deadline = 3
-    yield* execute(host, 3)
-  }, { name: 'job', deadline: 1 })
-  host.run({ until: 10 })
-  assert.equal([job.missed, scheduler.stats().misses], [true, 1])
-})
-
-misses('the deadline of a pending job counts from its release, moved or not', () => {
-  const { host, scheduler, trace } = setup()
-  const job = scheduler.spawn(execute(host, 2), { name: 'job', release: 5, deadline: 3 })
-  job.deadline = 1
-  assert.is(job.absoluteDeadline, 6)
-  host.run()
-  assertTrace(trace, `
-    5 release job
-    5 start job
-    7 finish job
-    7 miss job
-    7 round start=5`)
-})
-
 misses('a job cancelled between rounds after its deadline is missed, once', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(execute(host, 2), { name: 'job', deadline: 3 })
@@ -1618,18 +1346,6 @@ misses('a job cancelled between rounds after its deadline is missed, once', () =
 misses.run()
 
 const accounts = suite('accounts')
-
-accounts('the cost of the jobs sums to busy, and the rest of the rounds is overhead', () => {
-  const { host, scheduler, trace } = setup({ slice: 1 }, { read: 1 / 64 })
-  const jobs = [3, 2, 4].map(ms => scheduler.spawn(execute(host, ms, 0.25)))
-  host.run()
-  const { busy, overhead, longestRound } = scheduler.stats()
-  assert.is(jobs.reduce((sum, job) => sum + job.cost, 0), busy)
-  const lengths = trace.records.filter(({ type }) => type === 'round').map(({ time, start }) => time - start)
-  assert.is(lengths.reduce((sum, ms) => sum + ms, 0), busy + overhead)
-  assert.is(longestRound, Math.max(...lengths))
-  assert.is(busy > 9 && overhead > 0, true)
-})
 
 accounts('what an observer takes when another job is released is charged to nobody', () => {
   const { host, scheduler } = setup({ slice: Infinity })
@@ -1703,17 +1419,6 @@ accounts('a yield counts whatever the budget, and however its generator ends', (
     return scheduler.stats().yields
   }
   assert.equal([1, 2, 100].map(yieldsOf), [9, 9, 9])
-})
-
-accounts('started, finished, cost and lateness tell of the activation', () => {
-  const { host, scheduler } = setup()
-  host.advance(7)
-  const job = scheduler.spawn(execute(host, 2), { deadline: 10 })
-  scheduler.spawn(execute(host, 3), { deadline: 5 })
-  const times = () => [job.release, job.started, job.finished, job.cost, job.lateness]
-  assert.equal(times(), [7, undefined, undefined, 0, undefined])
-  host.run()
-  assert.equal(times(), [7, 10, 12, 2, -5])
 })
 
 accounts('a clock that runs backwards charges nothing until it is where it was', () => {

@@ -8,7 +8,7 @@ import { HOSTS } from './support/platform-host.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { execute, microtasks, virtualHost } from './support/virtual-host.mjs'
-import { finishOrder, hookOf, world as plainWorld } from './support/world.mjs'
+import { hookOf, world as plainWorld } from './support/world.mjs'
 
 const world = ({ turn, read, ...options } = {}) => plainWorld({ host: { turn, read }, ...options })
 
@@ -295,26 +295,6 @@ accounts('ids count the jobs of a scheduler', () => {
   const other = world()
   const ids = [one.spawn('A').id, other.spawn('B').id, one.spawn('C').id, one.scheduler.postTask(() => {}).id]
   assert.equal(ids, [1, 1, 2, 3])
-})
-
-accounts('a job that ends exactly at its deadline has met it', () => {
-  const { host, scheduler, spawn } = world()
-  const met = spawn('met', { deadline: 3 }, 3)
-  const late = spawn('late', { deadline: 3.999 })
-  host.run()
-  assert.equal([met.missed, met.lateness], [false, 0])
-  assert.is(late.missed, true)
-  assert.is(scheduler.stats().misses, 1)
-})
-
-accounts('between two rounds no job is running, not even the one that goes on', () => {
-  const { host, scheduler, spawn } = world({ round: 2 })
-  const job = spawn('long', {}, 4)
-  const seen = []
-  host.after(2, () => seen.push(job.state, scheduler.current))
-  host.run()
-  assert.equal(seen, ['ready', null])
-  assert.equal([job.state, job.preemptions], ['done', 0])
 })
 
 accounts('a job says that it is one', () => {
@@ -1263,18 +1243,6 @@ pausing('while paused, jobs are cancelled, re-keyed and idle waits', async () =>
   assert.is(idle, true)
 })
 
-pausing('an alarm that was due while paused fires on resuming', () => {
-  const { host, scheduler } = world()
-  const fired = []
-  seam.at(scheduler, 3, time => fired.push(time))
-  scheduler.pause()
-  assert.equal(host.timers, [])
-  host.run({ until: 10 })
-  scheduler.resume()
-  host.run()
-  assert.equal(fired, [10])
-})
-
 pausing.run()
 
 // --- configure
@@ -1780,72 +1748,3 @@ accounting('of random jobs: what they were charged is busy, with overhead all th
 })
 
 accounting.run()
-
-const ends = suite('yields and ends')
-
-ends('a job that throws ends alone', () => {
-  const { host, scheduler, trace } = plainWorld({ except: [] })
-  scheduler.spawn(function* () {
-    yield
-    throw new RangeError('failed')
-  }, { name: 'failing' })
-  scheduler.spawn(() => { throw new RangeError('at once') }, { name: 'failing at once' })
-  scheduler.spawn(execute(host, 3), { name: 'other' })
-  host.run()
-  assert.is(finishOrder(trace), 'other')
-  assert.equal(host.errors.map(({ message }) => message), ['failed', 'at once'])
-  assert.is(host.turns, 1)
-})
-
-ends('yield 0 does not end a job', async () => {
-  const { host, scheduler } = plainWorld({ except: [] })
-  for (const value of [0, false, '', null]) {
-    const job = scheduler.spawn(function* () {
-      let error
-      try {
-        yield value
-      } catch (caught) {
-        error = caught
-      }
-      yield
-      return [error.constructor]
-    })
-    host.run()
-    assert.equal(await job, [TypeError])
-  }
-})
-
-ends('a result of 0 is not lost', async () => {
-  const { host, scheduler } = plainWorld({ except: [] })
-  for (const value of [0, false, '', null, NaN]) {
-    const jobs = [
-      scheduler.spawn(() => value),
-      scheduler.spawn(function* () {
-        yield
-        return value
-      }),
-      scheduler.spawn(function* () {
-        return yield (function* () { return value })()
-      }),
-      scheduler.spawn(async () => value)
-    ]
-    await host.drain()
-    assert.equal(await Promise.all(jobs), Array(4).fill(value))
-  }
-})
-
-ends('spawning does not resume a paused scheduler', () => {
-  const { host, scheduler, trace } = plainWorld({ except: [] })
-  scheduler.spawn(execute(host, 3), { name: 'before' })
-  host.run({ turns: 0 })
-  scheduler.pause()
-  scheduler.spawn(execute(host, 1), { name: 'during' })
-  new Task(() => {}, { name: 'released', scheduler }).release()
-  host.run({ until: 100 })
-  assert.is(finishOrder(trace), '')
-  scheduler.resume()
-  host.run()
-  assert.is(finishOrder(trace), 'during released before')
-})
-
-ends.run()

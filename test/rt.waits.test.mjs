@@ -1290,19 +1290,6 @@ economy.run()
 
 const waiting = suite('waiting')
 
-waiting('a rejected promise does not hang its job', async () => {
-  const { host, scheduler } = world({ except: [] })
-  const job = scheduler.spawn(function* () {
-    try {
-      yield Promise.reject(new RangeError('rejected'))
-    } catch (error) {
-      return error.message
-    }
-  })
-  await host.drain()
-  assert.is(await job, 'rejected')
-})
-
 waiting('waits do not add up to more rounds per turn of the event loop', async () => {
   const { host, scheduler } = world({ except: [] })
   scheduler.spawn(function* () {
@@ -1313,24 +1300,6 @@ waiting('waits do not add up to more rounds per turn of the event loop', async (
   await host.drain()
   // 50 waits end a round each, and 20 ms are four more.
   assert.equal([host.turns, host.maxPosts], [54, 1])
-})
-
-waiting('while all jobs wait nothing spins', async () => {
-  const { host, scheduler } = world({ except: [] })
-  for (let n = 0; n < 10; n++) scheduler.spawn(function* () { yield new Promise(() => {}) })
-  await host.drain()
-  const { reads } = host
-  await host.drain({ until: 1e6 })
-  assert.equal([host.turns, host.reads - reads, host.posts, host.timers], [1, 0, 0, []])
-})
-
-waiting('thenables that are no promises are awaited', async () => {
-  const { host, scheduler } = world({ except: [] })
-  const job = scheduler.spawn(function* () {
-    return yield { then(resolve) { queueMicrotask(() => resolve('value')) } }
-  })
-  await host.drain()
-  assert.is(await job, 'value')
 })
 
 waiting("one child's end does not wake a parent that waits for another", () => {
