@@ -90,25 +90,26 @@ export function defaultHost() {
   return sharedHost ??= makeHost(/** @type {any} */ (globalThis))
 }
 
+/** @template {(...args: any[]) => any} F @param {() => F} make @returns {F} that calls what `make` returns, made at the first call */
+function lazily(make) {
+  /** @type {F | undefined} */
+  let made
+  return /** @type {F} */ ((...args) => (made ??= make())(...args))
+}
+
 /** @param {any} platform the global object @returns {Host} */
 function makeHost(platform) {
   const { performance, document, navigator, scheduler } = platform
   const now = performance.now.bind(performance)
   const hidden = () => document?.visibilityState === 'hidden'
-  /** @type {Host['post'] | undefined} */
-  let send
-  /** @type {Host['after'] | undefined} */
-  let wait
-  // `scheduler` is what it was above: by now it may be one of ours, which would post its rounds to itself.
-  const sender = () => platform.setImmediate ? immediatePost(platform)
-    : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)
-  const waiter = () => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden)
   /** @type {Host} */
   const host = {
     now,
     hidden,
-    post: (fn, goesOn) => (send ??= sender())(fn, goesOn),
-    after: (ms, fn, options) => (wait ??= waiter())(ms, fn, options),
+    // `scheduler` is what it was above: by now it may be one of ours, which would post its rounds to itself.
+    post: lazily(() => platform.setImmediate ? immediatePost(platform)
+      : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)),
+    after: lazily(() => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden)),
     // Browsers differ in whether an event's time counts from the epoch or from the page's time origin.
     eventTime: ({ timeStamp }) => timeStamp > 1e12 ? timeStamp - performance.timeOrigin : timeStamp,
     nested(listener) {
@@ -176,11 +177,11 @@ function preciseAfter(platform, now, hidden) {
       else if (left <= inTurns && !hidden() && turns++ < MOST_TURNS) post(wait)
       else timer = platform.setTimeout(onTimer, Math.min(Math.max(1, Math.floor(left - LEAD)), LONGEST_DELAY))
     }
+    const start = () => due - now() >= CLAMP + LEAD || hidden() ? wait() : post(wait)
     const onTimer = own(() => {
       turns = 0
       start()
     })
-    const start = () => due - now() >= CLAMP + LEAD || hidden() ? wait() : post(wait)
     start()
     return () => {
       isOver = true
@@ -227,39 +228,31 @@ const backgroundPost = (platform, scheduler) => fn => {
 
 /** ms between frames, until they tell. Rounds that are longer are meant to outlast frames. */
 const FRAME = 1000 / 60
-/** Of how many frames the shortest gap is believed, although it may be longer than those before. */
+/** Of how many frames the shortest gap is believed, although those before may have been shorter. */
 const FRAMES_SEEN = 30
 
 /**
  * ms between frames, as the gaps between them tell. After one that came late the next may come early: of two gaps the longer counts.
- * Long ones are believed when there are no others.
  *
  * @param {number} [tried] of so many of those frames the next is expected as early as ever: where none comes before it is expected,
  *   all would be late after a few that were
  * @returns {(gap: number) => number}
  */
 function frameInterval(tried = 0) {
-  let interval = FRAME
+  const latest = Array(FRAMES_SEEN).fill(FRAME)
   let shortest = FRAME
-  let least = Infinity
   let before = 0
   let count = 0
   return gap => {
-    if (gap < 100) {
-      const longer = Math.max(gap, before)
-      if (longer > 4) least = Math.min(least, longer)
-      before = gap
-    }
-    shortest = Math.min(shortest, least)
-    interval = Math.min(interval, least)
-    if (++count === FRAMES_SEEN && least < Infinity) {
-      interval = least
-      least = Infinity
-      count = 0
-    }
-    return count < tried ? shortest : interval
+    const longer = Math.max(gap, before)
+    if (gap < 100) before = gap
+    if (gap < 100 && longer > 4) latest[count++ % FRAMES_SEEN] = longer
+    const interval = Math.min(...latest)
+    shortest = Math.min(shortest, interval)
+    return count % FRAMES_SEEN < tried ? shortest : interval
   }
 }
+
 /** ms that frames come after their own time. A round that ends then finds its frame pending. */
 const FRAME_DELAY = 2
 /** ms that a turn waits only where others keep the thread. */
@@ -300,7 +293,8 @@ function pacedPost(platform, scheduler, now, hidden) {
       began = now()
       late = began - worked - others > CROWD ? late + 1 : 0
       turn()
-      worked += now() - began
+      ended = now()
+      worked += ended - began
       began = Infinity
     })
   }
@@ -323,11 +317,7 @@ function pacedPost(platform, scheduler, now, hidden) {
   platform.document.addEventListener('visibilitychange', letGo)
   return (fn, goesOn = false) => {
     const time = now()
-    const turn = () => {
-      const isOverdue = takesTurns && now() >= due
-      fn(stopped || late > 1 || isOverdue || hidden() ? Infinity : due)
-      ended = now()
-    }
+    const turn = () => fn(stopped || late > 1 || hidden() || takesTurns && now() >= due ? Infinity : due)
     if (hidden()) return post(turn)
     request()
     // Code that waited for a job of the latest turn posts right after it.
