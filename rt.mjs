@@ -599,12 +599,13 @@ class AdmissionError extends Error {
 /** @param {any} value */
 function describe(value) {
   if (typeof value === 'string') return JSON.stringify(value)
-  if (value === null || (typeof value !== 'function' && typeof value !== 'object')) return String(value)
+  const isFunction = typeof value === 'function'
+  if (value === null || !isFunction && typeof value !== 'object') return String(value)
   try {
-    if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
+    if (isFunction) return `function ${value.name || '(anonymous)'}`
     return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
   } catch {
-    return typeof value === 'function' ? 'a function' : 'an object'
+    return isFunction ? 'a function' : 'an object'
   }
 }
 
@@ -719,31 +720,27 @@ function policyOf(value) {
   return record('policy', value)
 }
 
-/** @param {string} name @param {unknown} value @returns {any} */
-function abortSignal(name, value) {
-  const signal = /** @type {any} */ (value)
+/**
+ * @param {string} wanted @param {(value: any) => any} find what is wanted of a value; it may throw
+ * @returns {(name: string, value: any) => any} a check: it gives what was found
+ */
+const having = (wanted, find) => (name, value) => {
   try {
-    if (typeof signal.aborted === 'boolean' && typeof signal.addEventListener === 'function' &&
-      typeof signal.removeEventListener === 'function') return signal
-  } catch {} // what cannot be looked at is none
-  throw wrongType(name, 'an AbortSignal', value)
-}
-
-/** @param {string} name @param {unknown} value @param {string} kind @returns {any} what the seam acts on */
-function hookOf(name, value, kind) {
-  try {
-    const found = /** @type {any} */ (value)[protocol]
+    const found = find(value)
     if (found) return found
   } catch {} // what cannot be looked at is none
-  throw wrongType(name, kind, value)
+  throw wrongType(name, wanted, value)
 }
 
-/** @param {unknown} value @returns {any} a ReservationHook, or what stands for it */
-function reservationHookOf(value) {
-  const hook = hookOf('reservation', value, 'a Reservation')
-  if ((hook.payer ?? hook).pool === undefined) throw wrongType('reservation', 'a Reservation', value)
-  return hook
-}
+const abortSignal = having('an AbortSignal', signal => typeof signal.aborted === 'boolean' &&
+  typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function' && signal)
+/** What the seam acts on. */
+const jobHookOf = having('an array of Resources', one => one[protocol])
+/** A ReservationHook, or what stands for it. */
+const reservationHookOf = having('a Reservation', value => {
+  const hook = value[protocol]
+  return (hook.payer ?? hook).pool && hook
+})
 
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
@@ -995,8 +992,8 @@ function parametersOf(given, task) {
     excess: excess === undefined ? undefined : excessOption('excess', excess),
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
-    reservation: reservation === undefined ? null : reservationHookOf(reservation),
-    uses: uses === undefined ? null : Array.from(uses, one => hookOf('uses', one, 'an array of Resources'))
+    reservation: reservation === undefined ? null : reservationHookOf('reservation', reservation),
+    uses: uses === undefined ? null : Array.from(uses, one => jobHookOf('uses', one))
   }
 }
 
@@ -4388,16 +4385,15 @@ export function schedulable(tasks, options = {}) {
   }
   if (!Array.isArray(tasks)) throw wrongType('tasks', 'an array of Tasks', tasks)
   const demands = Array.from(tasks, (task, index) => demandOf(task, index, policy))
-  const blockers = blockersAmong(demands)
+  const isIndependent = !block(demands)
   const utilization = demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
-  const result = isByDeadline ? byDemand(demands, blockers, utilization) : byResponse(demands, blockers)
+  const { failed, isExact, ...result } = isByDeadline ? byDemand(demands, utilization) : byResponse(demands)
   const isSynchronous = demands.every(({ phase }) => phase === demands[0].phase)
   return {
-    schedulable: result.failed === null && !result.isRefused,
-    exact: utilization > MORE || result.isExact && isSynchronous && blockers.length === 0,
+    exact: utilization > MORE || isExact && isSynchronous && isIndependent,
     utilization,
-    ...result.response && { response: result.response },
-    failed: result.failed && tasks[result.failed.index]
+    ...result,
+    failed: failed && tasks[failed.index]
   }
 }
 
@@ -4413,6 +4409,7 @@ export function schedulable(tasks, options = {}) {
  * @property {number} phase
  * @property {number} level
  * @property {Required<CriticalSection>[]} sections
+ * @property {number} blocking ms that a less urgent one may hold it up
  */
 
 /** @param {any} task @param {number} index @param {Policy} policy @returns {Demand} */
@@ -4429,13 +4426,11 @@ function demandOf(task, index, policy) {
   const ranked = { deadline, priority: own, period }
   const priority = policy.priority === undefined ? own : finite('policy.priority()', policy.priority(ranked))
   const level = policy.level({ ...ranked, priority })
-  return { index, wcet, period, deadline, priority, phase, level, sections: sectionsOf(name, given) }
+  return { index, wcet, period, deadline, priority, phase, level, sections: sectionsOf(name, given), blocking: 0 }
 }
 
-/** @typedef {{ owner: Demand, wcet: number, ceiling: number }} Blocker */
-
-/** The sections that can hold up anybody. @param {Demand[]} demands @returns {Blocker[]} */
-function blockersAmong(demands) {
+/** Finds out how long each may be blocked (Baker 1991). @param {Demand[]} demands @returns {boolean} whether any */
+function block(demands) {
   /** @type {Map<any, number>} */
   const ceilings = new Map([[undefined, Infinity]])
   for (const { level, sections } of demands) {
@@ -4444,19 +4439,24 @@ function blockersAmong(demands) {
       ceilings.set(resource, Math.max(ceilings.get(resource) ?? -Infinity, given, level))
     }
   }
-  const top = demands.reduce((most, { level }) => Math.max(most, level), -Infinity)
-  return demands.flatMap(owner => owner.sections.map(({ resource, wcet }) => {
-    return { owner, wcet, ceiling: /** @type {number} */ (ceilings.get(resource)) }
-  })).filter(({ owner, wcet, ceiling }) => wcet > 0 && ceiling > owner.level && top > owner.level)
+  const blockers = demands.flatMap(({ level, sections }) => sections.map(({ resource, wcet }) => {
+    return { level, wcet, ceiling: /** @type {number} */ (ceilings.get(resource)) }
+  })).filter(({ level, wcet, ceiling }) => wcet > 0 && ceiling > level)
+  for (const demand of demands) {
+    demand.blocking = blockers.reduce((most, { level, wcet, ceiling }) => {
+      return level < demand.level && ceiling >= demand.level ? Math.max(most, wcet) : most
+    }, 0)
+  }
+  return demands.some(({ blocking }) => blocking > 0)
 }
 
 /**
  * By fixed priority. The longest response is that of a job released together with one of everybody above,
  * when a less urgent section has just begun (Liu, Layland 1973).
  *
- * @param {Demand[]} demands @param {Blocker[]} blockers
+ * @param {Demand[]} demands
  */
-function byResponse(demands, blockers) {
+function byResponse(demands) {
   const order = [...demands].sort((a, b) => b.priority - a.priority)
   const wcets = Float64Array.from(order, ({ wcet }) => wcet)
   const rates = Float64Array.from(order, ({ period }) => 1 / period)
@@ -4488,9 +4488,9 @@ function byResponse(demands, blockers) {
 
   /**
    * @param {Demand} demand @param {number} last of those that interfere, itself left out
-   * @param {number} share that these ask for @param {number} blocking
+   * @param {number} share that these ask for
    */
-  function responseOf({ wcet, period, deadline }, last, share, blocking) {
+  function responseOf({ wcet, period, deadline, blocking }, last, share) {
     if (share > LESS || share + wcet / period > MORE) return Infinity
     let longest = 0
     for (let jobs = 1, end = earliest; ; jobs++) {
@@ -4525,34 +4525,25 @@ function byResponse(demands, blockers) {
     if (last - first > 1 && !(isAlike && deadline <= shortest)) isExact = false
     for (let place = first; place < last; place++) {
       const demand = order[place]
-      const blocking = blockers.reduce((most, { owner, wcet, ceiling }) => {
-        return owner.priority < priority && ceiling >= demand.level ? Math.max(most, wcet) : most
-      }, 0)
       wcets[place] = 0 // it does not interfere with itself
-      const share = load - demand.wcet * rates[place]
-      const longest = response[demand.index] = responseOf(demand, last, share, blocking)
+      const longest = response[demand.index] = responseOf(demand, last, load - demand.wcet * rates[place])
       wcets[place] = demand.wcet
       if (longest > demand.deadline * MORE) failed ??= demand
     }
   }
-  return { failed, isRefused: false, isExact, response }
+  return { schedulable: failed === null, isExact, response, failed }
 }
 
 /**
  * By deadline. If jobs miss theirs, they do in a busy period that begins with a release of everybody, and
  * what has to be done by some deadline in it is more than the time until there (Baruah, Rosier, Howell 1990).
  *
- * @param {Demand[]} demands @param {Blocker[]} blockers @param {number} utilization
+ * @param {Demand[]} demands @param {number} utilization
+ * @returns {{ schedulable: boolean, isExact: boolean, failed: Demand | null }}
  */
-function byDemand(demands, blockers, utilization) {
-  /** @type {{ failed: Demand | null, isRefused: boolean, isExact: boolean, response?: undefined }} */
-  const result = { failed: null, isRefused: utilization > MORE, isExact: true }
-  if (result.isRefused || demands.length === 0) return result
+function byDemand(demands, utilization) {
   const order = [...demands].sort((a, b) => a.deadline - b.deadline)
-  const blocking = order.map(({ deadline, level }) => blockers.reduce((most, { owner, wcet, ceiling }) => {
-    return owner.deadline > deadline && ceiling >= level ? Math.max(most, wcet) : most
-  }, 0))
-  if (isSparse(order, blocking)) return result
+  if (utilization > MORE || isSparse(order)) return { schedulable: utilization <= MORE, isExact: true, failed: null }
 
   let terms = mostTerms(order.length)
 
@@ -4598,8 +4589,9 @@ function byDemand(demands, blockers, utilization) {
   let overload = null
   // What blocks depends on who has to be done, so it changes with the deadlines of the tasks only.
   for (let index = 0; index < order.length - 1 && overload === null; index++) {
-    const [from, to] = [order[index].deadline, order[index + 1].deadline]
-    if (blocking[index] > 0 && to > from) overload = overloadWithin(from, to, blocking[index])
+    const { deadline: from, blocking } = order[index]
+    const to = order[index + 1].deadline
+    if (blocking > 0 && to > from) overload = overloadWithin(from, to, blocking)
   }
   let horizon = Infinity
   // Most overloads are early. The busy period ends early, too, but may be long in coming.
@@ -4608,32 +4600,28 @@ function byDemand(demands, blockers, utilization) {
     overload = overloadWithin(from, Math.min(to, horizon), 0)
     if (to < horizon) horizon = Math.min(horizon, busyPeriodOf(order, terms / 8))
   }
-  if (overload !== null) {
-    const late = overload * MORE
-    const since = (/** @type {Demand} */ { deadline, period }) =>
-      deadline > late ? Infinity : (late - deadline) % period
-    result.failed = order.reduce((latest, demand) => since(demand) < since(latest) ? demand : latest)
-  } else if (terms < 0) {
-    result.isRefused = true
-    result.isExact = false
-  }
-  return result
+  if (overload === null) return { schedulable: terms >= 0, isExact: terms >= 0, failed: null }
+  const late = overload * MORE
+  const since = (/** @type {Demand} */ { deadline, period }) => deadline > late ? Infinity : (late - deadline) % period
+  const failed = order.reduce((latest, demand) => since(demand) < since(latest) ? demand : latest)
+  return { schedulable: false, isExact: true, failed }
 }
 
 /**
- * A quick yes (Devi 2003): demands grow no steeper than utilizations, so each task's first deadline will do.
+ * A quick yes (Devi 2003): demands grow no steeper than utilizations, so each task's first deadline will do. At a utilization of 1
+ * the busy period, which the search is for, may not end in a lifetime.
  *
- * @param {Demand[]} order by deadline @param {number[]} blocking
+ * @param {Demand[]} order by deadline
  */
-function isSparse(order, blocking) {
+function isSparse(order) {
   let asked = 0
   let slope = 0
   let last = 0
-  return order.every(({ wcet, period, deadline }, index) => {
+  return order.every(({ wcet, period, deadline, blocking }) => {
     asked += slope * (deadline - last) + wcet
     slope += wcet / period
     last = deadline
-    return asked + blocking[index] <= deadline * MORE
+    return asked + blocking <= deadline * MORE
   })
 }
 
