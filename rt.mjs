@@ -634,6 +634,9 @@ const counted = number("an integer >= 1 or 'auto'", value => Number.isSafeIntege
 /** @param {string} name @param {unknown} value @returns {number} points, or AUTO */
 const points = (name, value) => value === 'auto' ? AUTO : counted(name, value)
 
+/** @param {string} word that will do, too @param {Checks[string]} check @returns {Checks[string]} */
+const or = (word, check) => (name, value) => value === word || check(name, value)
+
 /** @param {string} type @param {string} wanted @returns {(name: string, value: any) => any} */
 const typed = (type, wanted) => (name, value) => {
   if (typeof value !== type) throw wrongType(name, wanted, value)
@@ -2187,13 +2190,18 @@ function promiseOf(a) {
 /** @param {Activation} a @returns {Promise<any>} */
 function basePromise(a) {
   if (a.deferred !== null) return a.deferred.promise
-  const deferred = a.deferred = /** @type {Deferred} */ ({})
-  deferred.promise = new Promise((resolve, reject) => {
-    deferred.resolve = resolve
-    deferred.reject = reject
-  })
+  const deferred = a.deferred = defer(/** @type {Deferred} */ ({}))
   if (a.state >= DONE) settlePromise(a, deferred)
   return deferred.promise
+}
+
+/** @template {Deferred | AsyncDriver} D @param {D} target @returns {D & Deferred} with a new promise */
+function defer(target) {
+  target.promise = new Promise((resolve, reject) => {
+    target.resolve = resolve
+    target.reject = reject
+  })
+  return /** @type {D & Deferred} */ (target)
 }
 
 /** @param {Activation} a ended @param {Deferred} deferred */
@@ -2880,7 +2888,7 @@ class Dispatcher extends Accounts {
     a.deadline = parameters.deadline
     a.priority = priority
     a.limit = parameters.limit ?? this.budget
-    if (signal !== undefined) listen(a, signal, 'abort')
+    if (signal !== undefined) listen(a, signal, false)
     if (!signal?.aborted) this.attach(a, parameters.uses, parameters.reservation)
     return this.launch(a, now)
   }
@@ -4641,9 +4649,7 @@ function busyPeriodOf(order, terms) {
 // ------------------------------------------------------------------------------------------ 7 async shim
 
 const PASSED = Promise.resolve()
-/** @param {(name: string, value: any) => unknown} check @returns {(name: string, value: any) => unknown} */
-const orInherit = check => (name, value) => value === 'inherit' || check(name, value)
-const YIELD_OPTIONS = { priority: orInherit(priorityOf), signal: orInherit(abortSignal), deadline: positive }
+const YIELD_OPTIONS = { priority: or('inherit', priorityOf), signal: or('inherit', abortSignal), deadline: positive }
 const POST_OPTIONS = { priority: priorityOf, signal: abortSignal, deadline: positive, delay: duration }
 const PRIORITIES = { 'user-blocking': 1, 'user-visible': 0, background: -1 }
 const taskPriority = /* @__PURE__ */ among(...Object.keys(PRIORITIES))
@@ -4698,21 +4704,17 @@ class AsyncDriver {
     this.owner = contextual ? null : activation
   }
 
-  /** @param {PromiseLike<any>} thenable */
-  follow(thenable) {
-    this.isAsync = true
+  /** @param {any} value a thenable, or in the end the result */
+  follow(value) {
     try {
-      thenable.then(value => {
-        try {
-          if (isThenable(value)) return this.follow(value)
-        } catch (error) {
-          return this.end(FAILED, error)
-        }
-        this.end(DONE, value)
-      }, error => this.end(FAILED, error))
+      if (isThenable(value)) {
+        this.isAsync = true
+        return void value.then((/** @type {any} */ next) => this.follow(next), (/** @type {any} */ error) => this.end(FAILED, error))
+      }
     } catch (error) {
-      this.end(FAILED, error)
+      return this.end(FAILED, error)
     }
+    this.end(DONE, value)
   }
 
   /** @param {number} state @param {any} outcome */
@@ -4731,14 +4733,6 @@ class AsyncDriver {
     a.dispatcher.finish(a, state, outcome)
   }
 
-  /** @returns {Promise<void>} */
-  stop() {
-    return this.promise = new Promise((/** @type {(value: any) => void} */ resolve, reject) => {
-      this.resolve = resolve
-      this.reject = reject
-    })
-  }
-
   /** @param {boolean} throwing @param {any} input @returns {number} */
   resume(throwing, input) {
     const { resolve, reject } = this
@@ -4746,11 +4740,6 @@ class AsyncDriver {
     const settle = throwing ? reject : resolve
     if (settle !== null) this.settle(settle, input)
     return ASYNC
-  }
-
-  /** @returns {Promise<void>} */
-  pass() {
-    return this.owner === null ? PASSED : this.answer(false, undefined)
   }
 
   /** @param {boolean} throwing @param {any} input @returns {Promise<any>} settled in a microtask, without handing over */
@@ -4800,10 +4789,10 @@ function yieldIn(a) {
     if (budget.left > 1 && (!isFirst || dispatcher.goFirst(a))) {
       budget.left--
       driver.passed = true
-      return driver.pass()
+      return driver.owner === null ? PASSED : driver.answer(false, undefined)
     }
   }
-  const promise = driver.stop()
+  const { promise } = defer(driver)
   if (a.state === WAITING && a.waiting === null) {
     dispatcher.holds--
     dispatcher.strike(a)
@@ -4844,8 +4833,8 @@ function yieldAsync(dispatcher, options) {
   driver.isFree = driver.isAsync = true
   driver.isPlain = isBare && asker === null
   driver.owner = driver.isPlain ? null : asker?.extras.driver ? asker.extras.driver.owner : a
-  const promise = driver.stop()
-  if (signal) listen(a, signal, 'abort')
+  const { promise } = defer(driver)
+  if (signal) listen(a, signal, false)
   dispatcher.launch(a, now)
   dispatcher.goFirst(a)
   return promise
@@ -4863,8 +4852,7 @@ function postTask(dispatcher, fn, options) {
   a.posted = true
   a.deadline = deadline
   a.priority = dispatcher.policy.priority?.({ ...PLAIN, deadline, priority: own }) ?? own
-  if (signal !== undefined) listen(a, signal, 'abort')
-  if (follows) listen(a, signal, 'prioritychange')
+  if (signal !== undefined) listen(a, signal, follows)
   return dispatcher.launch(a, now)
 }
 
@@ -4889,41 +4877,37 @@ function abort(a, reason) {
 /** The signal that the yields of a task heed, each time; that of any other job cancels it, once. @param {Activation} a */
 const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : null
 
-/** @typedef {'abort' | 'prioritychange'} SignalEvent */
-
-/** @type {Record<SignalEvent, (a: Activation, signal: any) => void>} */
-const HEED = {
-  abort: (a, signal) => abort(a, signal.reason),
-  prioritychange: (a, signal) => a.dispatcher.rekey(a, 'priority', priorityOf('priority', signal.priority))
-}
-
 /**
- * One listener of ours serves all jobs that follow a signal: a signal's listeners are searched one by one.
+ * The jobs that listen to a signal, and whether they take their priority from it. One listener of ours for each kind of event
+ * serves them all: a signal's listeners are searched one by one.
  *
- * @type {Record<SignalEvent, WeakMap<AbortSignal, { jobs: Set<Activation>, tell: () => void }>>}
+ * @type {WeakMap<AbortSignal, { jobs: Map<Activation, boolean>, listeners: [type: string, listener: () => void][] }>}
  */
-const listening = { abort: new WeakMap(), prioritychange: new WeakMap() }
+const listening = new WeakMap()
 
-/** @param {Activation} a @param {AbortSignal} signal @param {SignalEvent} type */
-function listen(a, signal, type) {
-  let group = listening[type].get(signal)
+/** @param {Activation} a @param {any} signal @param {boolean} follows */
+function listen(a, signal, follows) {
+  let group = listening.get(signal)
   if (group === undefined) {
-    const jobs = new Set()
-    listening[type].set(signal, group = { jobs, tell: own(() => { for (const a of jobs) HEED[type](a, signal) }) })
+    const jobs = new Map()
+    const heedAbort = own(() => { for (const a of jobs.keys()) abort(a, signal.reason) })
+    const heedPriority = own(() => {
+      for (const [a, follows] of jobs) if (follows) a.dispatcher.rekey(a, 'priority', priorityOf('priority', signal.priority))
+    })
+    listening.set(signal, group = { jobs, listeners: [['abort', heedAbort]] })
+    if (signal.priority !== undefined) group.listeners.push(['prioritychange', heedPriority])
   }
-  if (group.jobs.size === 0) signal.addEventListener(type, group.tell)
-  group.jobs.add(a)
+  if (group.jobs.size === 0) for (const [type, listener] of group.listeners) signal.addEventListener(type, listener)
+  group.jobs.set(a, follows)
   extrasOf(a).signal = signal
 }
 
 /** @param {Activation} a */
 function unlisten(a) {
   const { signal } = a.extras
-  if (signal === null) return
-  for (const type of /** @type {const} */ (['abort', 'prioritychange'])) {
-    const group = listening[type].get(signal)
-    if (group?.jobs.delete(a) && group.jobs.size === 0) signal.removeEventListener(type, group.tell)
-  }
+  const group = signal && listening.get(signal)
+  if (!signal || !group?.jobs.delete(a) || group.jobs.size > 0) return
+  for (const [type, listener] of group.listeners) signal.removeEventListener(type, listener)
 }
 
 /** @param {string} name @param {unknown} value @returns {number} */
