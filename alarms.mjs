@@ -35,6 +35,25 @@ const fraction = number('a number from 0 to 1', value => value >= 0 && value <= 
 const positiveFraction = number('a number > 0 and <= 1', value => value > 0 && value <= 1)
 const SIGNAL = { signal: check.signal }
 
+/**
+ * What goes on until it is ended: by the signal, or by what this returns.
+ *
+ * @param {AbortSignal | undefined} signal @param {() => void} end done once @returns {() => boolean} whether it went on
+ */
+function ending(signal, end) {
+  let goesOn = true
+  const cancel = () => {
+    if (!goesOn) return false
+    goesOn = false
+    unfollow()
+    end()
+    return true
+  }
+  const unfollow = follow(signal, cancel)
+  if (signal?.aborted) cancel()
+  return cancel
+}
+
 /** @param {AbortSignal | undefined} signal @param {() => void} end when it is aborted @returns {() => void} ends that */
 function follow(signal, end) {
   seam.ours.add(end)
@@ -136,7 +155,7 @@ const NEVER = { time: Infinity, cancel: () => true }
 export class Alarm {
   /** null when it is over. @type {{ readonly time: number, cancel(): boolean } | null} */
   #entry = NEVER
-  #unfollow
+  #end
 
   /**
    * @internal
@@ -159,9 +178,11 @@ export class Alarm {
     const set = (/** @type {number} */ time) => {
       if (time < Infinity) this.#entry = seam.at(scheduler, time, fire, { ref })
     }
-    this.#unfollow = follow(signal, () => { this.cancel() })
-    if (signal?.aborted) this.cancel()
-    else set(time)
+    set(signal?.aborted ? Infinity : time)
+    this.#end = ending(signal, () => {
+      this.#entry?.cancel()
+      this.#entry = null
+    })
   }
 
   /** When it fires next, host timestamp in ms; undefined after the last time, or when it was cancelled. */
@@ -169,11 +190,7 @@ export class Alarm {
 
   /** @returns {boolean} whether it would still have fired */
   cancel() {
-    if (this.#entry === null) return false
-    this.#unfollow()
-    this.#entry.cancel()
-    this.#entry = null
-    return true
+    return this.#end()
   }
 }
 
@@ -670,8 +687,6 @@ export function frames(task, options = {}) {
   const intervalAfter = seam.frameInterval()
   let shown = -Infinity
   let isRunning = false
-  /** @type {(() => void) | null} */
-  let cancelFrame = null
 
   const onFrame = (/** @type {number} */ time) => {
     cancelFrame = host.frame(onFrame)
@@ -683,18 +698,12 @@ export function frames(task, options = {}) {
     isRunning = true
     seam.ended(job, () => { isRunning = false })
   }
-  const cancel = () => {
-    if (cancelFrame === null) return false
-    cancelFrame()
-    cancelFrame = null
-    unfollow()
-    letGo()
-    return true
-  }
   const letGo = seam.hold(scheduler)
-  const unfollow = follow(signal, cancel)
-  cancelFrame = host.frame(onFrame)
-  if (signal?.aborted) cancel()
+  let cancelFrame = host.frame(onFrame)
+  const cancel = ending(signal, () => {
+    cancelFrame()
+    letGo()
+  })
   return { cancel }
 }
 
@@ -767,21 +776,16 @@ class Server {
     this.refill(time)
   }
 
-  /** @param {number} ms @param {number} time until which they were used */
-  owe(ms, time) {
-    this.#owed = this.owedAt(time - ms) + ms * (1 - this.bandwidth)
-    this.#asOf = time
-  }
-
   /**
    * By fixed priority, resizing must not give back what the bandwidth has not.
    *
-   * @param {number} time @returns {number} ms that were used and that the bandwidth has not given since
+   * @param {number} time @param {number} [ms] that were used until then
+   * @returns {number} ms that were used and that the bandwidth has not given since
    */
-  owedAt(time) {
-    this.#owed = Math.max(0, this.#owed - Math.max(0, time - this.#asOf) * this.bandwidth)
+  owedAt(time, ms = 0) {
+    const owed = this.#owed - Math.max(0, time - ms - this.#asOf) * this.bandwidth
     this.#asOf = time
-    return this.#owed
+    return this.#owed = Math.max(0, owed) + ms * (1 - this.bandwidth)
   }
 }
 
@@ -826,7 +830,7 @@ class Sporadic extends Server {
   spend(ms, time, isLent) {
     const refills = this.#refills
     let left = ms
-    this.owe(ms, time)
+    this.owedAt(time, ms)
     this.#renew(time - ms)
     while (refills[0].amount <= left) {
       const { time: began, amount } = /** @type {Refill} */ (refills.shift())
@@ -930,7 +934,7 @@ class Deferrable extends Server {
   spend(ms, time) {
     this.remaining -= ms
     this.spent += ms
-    this.owe(ms, time)
+    this.owedAt(time, ms)
     this.expect(time - ms)
   }
 
@@ -1837,7 +1841,7 @@ const listeners = new WeakMap()
 /**
  * @param {any} target @param {string} type @param {boolean} capture @param {boolean | undefined} passive
  * @param {(event: any) => void} handler
- * @returns {() => boolean} removes it; whether it was there
+ * @returns {() => void} removes it
  */
 function addHandler(target, type, capture, passive, handler) {
   let known = listeners.get(target)
@@ -1858,13 +1862,11 @@ function addHandler(target, type, capture, passive, handler) {
   const { handlers, tell } = listener
   handlers.add(handler)
   return () => {
-    const there = handlers.delete(handler)
-    if (there && handlers.size === 0) {
-      known.delete(key)
-      countListeners(type, -1)
-      target.removeEventListener(type, tell, { capture })
-    }
-    return there
+    handlers.delete(handler)
+    if (handlers.size > 0) return
+    known.delete(key)
+    countListeners(type, -1)
+    target.removeEventListener(type, tell, { capture })
   }
 }
 
@@ -1877,10 +1879,8 @@ function releaseOf(scheduler, event) {
 
 /** An event on its way to its handler. @typedef {{ args: any[], release: number }} QueuedEvent */
 
-/** Where events wait for one job after the other. */
-class Stage {
-  /** @type {InstanceType<typeof Fifo<QueuedEvent>>} */
-  #events = new Fifo()
+/** Where events wait for one job after the other. @extends {Fifo<QueuedEvent>} */
+class Stage extends Fifo {
   /** Jobs that have not ended. */
   busy = 0
   #start
@@ -1892,22 +1892,17 @@ class Stage {
    * @param {() => void} ended after each job @param {boolean} [isSerial] whether the other events wait for that
    */
   constructor(start, ended, isSerial = true) {
+    super()
     this.#start = start
     this.#ended = ended
     this.#isSerial = isSerial
   }
 
-  get size() { return this.#events.size }
-
   /** @param {QueuedEvent} event */
   push(event) {
-    this.#events.push(event)
+    super.push(event)
     this.advance()
   }
-
-  shift() { return this.#events.shift() }
-
-  clear() { this.#events = new Fifo() }
 
   advance() {
     if (this.#isSerial && this.busy > 0 || this.size === 0) return
@@ -1996,34 +1991,33 @@ function handling(target, type, source, own, options) {
   }
   hear.of = before?.name === 'before' ? '' : before?.name
   const listen = (/** @type {any} */ event) => {
-    if (once) isOver = end()
+    if (once) end()
     const schedulers = heard.get(event)
     if (schedulers === undefined) runRightAfter([scheduler]) // the window does not see it
     else schedulers.add(scheduler)
     seam.call(scheduler, `before ${type}`, hear, event)
     conclude()
   }
-  const end = () => {
-    if (!removeListener()) return false
-    unfollow()
-    letGo()
-    return true
-  }
-  const cancel = () => {
-    const wouldGoOn = end() || waiting() > 0
+  const drop = () => {
     dropped += waiting()
-    raised.clear()
-    delivered.clear()
-    isOver = isCancelled = true
+    for (const stage of [raised, delivered]) while (stage.size > 0) stage.shift()
+    isCancelled = true
     conclude()
-    return wouldGoOn
   }
   const removeListener = addHandler(target, type, capture, passive, listen)
   const letGo = seam.hold(scheduler)
-  const unfollow = follow(signal, cancel)
-  if (signal?.aborted) cancel()
+  const end = ending(signal, () => {
+    removeListener()
+    letGo()
+    isOver = true
+    if (signal?.aborted) drop()
+  })
   return {
-    cancel,
+    cancel() {
+      const wouldGoOn = end() || waiting() > 0
+      drop()
+      return wouldGoOn
+    },
     interrupts: mask.interrupts,
     noInterrupts: mask.noInterrupts,
     reservation,
