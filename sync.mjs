@@ -3931,8 +3931,11 @@ function labour(load, endpoint, scheduler) {
 
 // ---------------------------------------------------------------------------------- 10c who has them work
 
-/** Jobs are held here while those before them keep a worker busy for so many ms, but for the fewest, or are too many. */
-const BUSY = 5
+/**
+ * Jobs are held here while those before them keep a worker busy for so many ms, but for the fewest, or are too many. With half
+ * as much, workers that share their cores with this thread run dry before it is heard.
+ */
+const BUSY = 10
 const FEWEST = 2
 const MOST = 64
 /** ms that jobs have to end in when they are cancelled by `close`. */

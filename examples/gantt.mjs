@@ -91,17 +91,18 @@ export class Gantt {
   }
 
   /**
-   * Shows what a scheduler does from now on.
-   * @param {{ observe(fn: (record: any) => void): () => void }} scheduler
+   * Shows what a scheduler does from now on, or what each of `Workers` does.
+   * @param {{ observe(fn: (record: any) => void): () => void, size?: number }} scheduler
    * @returns {() => void} ends it
    */
   observe(scheduler) {
+    if (scheduler.size !== undefined) this.clear(scheduler.size)
     return scheduler.observe(record => this.add(record))
   }
 
-  /** Adds to the first schedule. @param {TraceRecord} record */
+  /** Adds to the first schedule, or to that of the record's worker. @param {TraceRecord} record */
   add(record) {
-    this.panels[0].schedule.add(record)
+    this.panels[record.worker ?? 0].schedule.add(record)
     if (this.#frame !== 0 || this.#timer !== 0) return
     // To draw takes time from what is drawn.
     const rest = this.#drawn + this.#options.interval - this.#window.performance.now()
@@ -112,9 +113,15 @@ export class Gantt {
     }, rest)
   }
 
-  /** Forgets all there was, and begins with an empty schedule. */
-  clear() {
-    this.show([{ schedule: new Schedule({ limit: this.#options.limit }) }])
+  /** Forgets all there was, and begins with an empty schedule. @param {number} [workers] with one for each of so many */
+  clear(workers = 0) {
+    const { limit } = this.#options
+    const panels = Array.from({ length: workers || 1 }, (_, index) => ({
+      schedule: new Schedule({ limit }),
+      title: workers ? `worker ${index + 1}` : '',
+      get origin() { return Math.min(...panels.map(({ schedule }) => schedule.origin)) }
+    }))
+    this.show(panels)
   }
 
   /**

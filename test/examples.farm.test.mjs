@@ -1,12 +1,12 @@
-import { MessageChannel } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { farm, labour } from '../examples/farm/farm.mjs'
+import { farm } from '../examples/farm/farm.mjs'
 import { computeRow, escapeTime, whole, zoomed } from '../examples/farm/mandelbrot.mjs'
-import { Scheduler } from '../rt.mjs'
-import { ChannelError } from '../sync.mjs'
-import { endpoints } from './fixtures/channels/fakes.mjs'
-import { virtualHost } from './support/virtual-host.mjs'
+import { rt } from '../rt.mjs'
+import { ChannelError, Workers } from '../sync.mjs'
+import { crewOf } from './support/crew.mjs'
+import { execute } from './support/virtual-host.mjs'
+import { world } from './support/world.mjs'
 
 const farming = suite('examples/farm')
 
@@ -19,81 +19,72 @@ const expected = Array.from({ length: view.height }, (_, row) => {
   return step.value
 })
 
-/** Workers a ms away, each on a scheduler of its own. */
-function setUp(count) {
-  const host = virtualHost()
-  const shape = 'postMessage, addEventListener'
-  const pairs = Array.from({ length: count }, () => endpoints(shape, { clock: host }))
-  const labourers = pairs.map(({ b }) => new Scheduler({ host }).spawn(labour(b)))
-  return { host, scheduler: new Scheduler({ host }), workers: pairs.map(({ a }) => a), labourers }
+/** A farm on workers a ms away, in time that passes by rows. */
+function setUp(count, options) {
+  const here = world()
+  const works = {
+    * computeRow(view, row) {
+      yield* execute(here.host, 2)
+      return yield* computeRow(view, row)
+    }
+  }
+  const crew = crewOf(here, works, { size: count, ...options })
+  const rows = []
+  const spawn = harvest => here.scheduler.spawn(farm(crew.workers, view, (row, pixels) => {
+    assert.is(rows[row], undefined)
+    rows[row] = pixels
+    harvest?.(rows.filter(Boolean).length)
+  }))
+  return { ...here, ...crew, rows, spawn }
 }
 
 for (const count of [1, 2, 5]) {
-  farming(`${count} workers make the picture that one loop makes, each row once`, () => {
-    const { host, scheduler, workers } = setUp(count)
-    const rows = []
-    const job = scheduler.spawn(farm(workers, view, (row, pixels) => {
-      assert.is(rows[row], undefined)
-      rows[row] = pixels
-    }))
-    host.run()
-    assert.is(job.state, 'done')
+  farming(`${count} workers make the picture that one loop makes, each row once`, async () => {
+    const { host, rows, spawn, workers } = setUp(count)
+    const job = spawn()
+    await host.drain()
+    await job
     assert.equal(rows, expected)
+    assert.ok(workers.stats().workers.every(({ jobs }) => jobs >= 3))
   })
 }
 
-farming('every worker gets its share, and the farm may be used again', async () => {
-  const { host, scheduler, workers } = setUp(4)
-  for (let turn = 0; turn < 3; turn++) {
-    const job = scheduler.spawn(farm(workers, view))
-    await host.drain()
-    const shares = await job
-    assert.is(shares.reduce((sum, share) => sum + share, 0), view.height)
-    assert.ok(shares.every(share => share >= 3), shares.join())
-  }
-})
-
-farming('cancelled in the midst it stops, and the workers wait for another', async () => {
-  const { host, scheduler, workers, labourers } = setUp(2)
-  let rows = 0
-  const job = scheduler.spawn(farm(workers, view, () => {
-    if (++rows === 5) job.cancel()
-  }))
+farming('cancelled in the midst it stops, and the workers are there for another', async () => {
+  const { host, rows, spawn, workers } = setUp(2)
+  const job = spawn(count => {
+    if (count === 5) job.cancel()
+  })
   job.catch(() => {})
   await host.drain()
   assert.is(job.state, 'cancelled')
-  assert.ok(rows < 9)
-  assert.ok(labourers.every(({ state }) => state === 'waiting'))
-  const again = []
-  scheduler.spawn(farm(workers, view, (row, pixels) => { again[row] = pixels }))
+  assert.ok(rows.filter(Boolean).length < 9)
+  assert.is(workers.unfinished, 0)
+  rows.length = 0
+  spawn()
   await host.drain()
-  assert.equal(again, expected)
-})
-
-farming('when a worker dies the farm fails, and the others are let go of', async () => {
-  const { host, scheduler, workers, labourers } = setUp(3)
-  let rows = 0
-  const job = scheduler.spawn(farm(workers, view, () => {
-    if (++rows === 5) workers[1].happen('close')
-  }))
-  const error = job.then(() => null, error => error)
-  await host.drain()
-  const seen = await error
-  assert.ok([seen, ...seen.errors ?? []].some(error => error instanceof ChannelError), String(seen))
-  assert.is(labourers[0].state, 'waiting')
-  assert.is(labourers[2].state, 'waiting')
-})
-
-farming('it works over real ports', async () => {
-  const { port1, port2 } = new MessageChannel()
-  const labourer = new Scheduler().spawn(labour(port2))
-  const rows = []
-  const shares = await new Scheduler().spawn(farm([port1], view, (row, pixels) => { rows[row] = pixels }))
-  assert.equal(shares, [view.height])
   assert.equal(rows, expected)
-  labourer.cancel()
-  await labourer.catch(() => {})
-  port1.close()
+})
+
+farming('when a worker dies its rows are computed by another, or the farm fails and cancels the rest', async () => {
+  for (const restart of [true, false]) {
+    const { host, rows, spawn, sites, workers } = setUp(3, { restart })
+    const outcome = spawn(count => {
+      if (count === 5) sites[1].kill()
+    }).then(() => null, error => error)
+    await host.drain()
+    const error = await outcome
+    if (restart) assert.equal(rows, expected)
+    else assert.instance(error, ChannelError)
+    assert.is(workers.unfinished, 0)
+  }
+})
+
+farming('it works on real threads', async () => {
+  const workers = new Workers(new URL('../examples/farm/mandelbrot.mjs', import.meta.url), { size: 2 })
+  const rows = []
+  await rt.spawn(farm(workers, view, (row, pixels) => { rows[row] = pixels }))
+  assert.equal(rows, expected)
+  await workers.close()
 })
 
 farming('points inside are inside, and the picture has the axis in its middle', () => {

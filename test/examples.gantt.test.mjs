@@ -4,16 +4,18 @@ import * as assert from 'uvu/assert'
 import { Reservation, after, nextPeriod, on, periodic, sleep } from '../alarms.mjs'
 import { Gantt, Schedule, accusation, scheduleOf, story, summary, toSVG } from '../examples/gantt.mjs'
 import {
-  activationAt, draw, endOfPanels, labelWidth, placeAt, sceneHeight, tickStep
+  activationAt, draw, endOfPanels, labelWidth, originOf, placeAt, sceneHeight, tickStep
 } from '../examples/gantt/drawing.mjs'
 import { firstFrom, nameOf } from '../examples/gantt/intervals.mjs'
 import { escapeXml, svgPen } from '../examples/gantt/pens.mjs'
 import { Scheduler, Task, fp } from '../rt.mjs'
 import { Mutex, nonPreemptive } from '../sync.mjs'
 import { busyRecords } from './browser/gantt.records.mjs'
+import { crewOf } from './support/crew.mjs'
 import { executions, record } from './support/trace.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
+import { world } from './support/world.mjs'
 
 /** A scheduler on exact time, and the schedule that its records make as they come. */
 function watched({ turn = 0, ...options } = {}) {
@@ -906,6 +908,25 @@ charts('observes a scheduler, and is gone when it is destroyed', async () => {
   assert.equal(shown(), ['No schedule yet'])
   await close()
   assert.is(element.children.length, 0)
+})
+
+charts('observes workers, each in a lane of its own, on one axis', async () => {
+  const { gantt, shown, close } = chart()
+  const here = world()
+  const { host, scheduler } = here
+  const { workers } = crewOf(here, { execute: ms => execute(host, ms) })
+  gantt.observe(workers)
+  assert.equal(shown(), ['No schedule yet'])
+  await host.drain({ until: 5 })
+  for (const name of ['a', 'b', 'c']) workers.spawn('execute', { scheduler, name, wcet: 1 }, 1)
+  await host.drain()
+  host.run({ until: host.time + 50 })
+  assert.equal(gantt.panels.map(({ schedule }) => runsOf(schedule)), [['a: 6-7 finish', 'c: 8-9 finish'], ['b: 7-8 finish']])
+  assert.equal(gantt.panels.map(originOf), [5, 5])
+  assert.equal(shown().filter(text => /^(worker \d|[abc])$/.test(text)), ['worker 1', 'a', 'c', 'worker 2', 'b'])
+  gantt.clear()
+  assert.is(gantt.panels.length, 1)
+  await close()
 })
 
 charts.run()

@@ -1,4 +1,6 @@
 import { rt } from '../../rt.mjs'
+import { Workers } from '../../sync.mjs'
+import { Gantt } from '../gantt.mjs'
 import { farm } from './farm.mjs'
 import { whole, zoomed } from './mandelbrot.mjs'
 import { look, share } from './share.mjs'
@@ -8,8 +10,10 @@ const form = /** @type {HTMLFormElement} */ (element('controls'))
 const picture = /** @type {HTMLCanvasElement} */ (element('picture'))
 const context = picture.getContext('2d')
 
-/** @type {Worker[]} */
-let workers = []
+const gantt = new Gantt(element('schedule'), { span: 200, limit: 60_000 })
+/** @type {Workers<typeof import('./mandelbrot.mjs')>} */
+let workers
+let unobserve = () => {}
 /** @type {import('../../rt.mjs').Job | null} */
 let running = null
 let view = whole(1200, 800)
@@ -62,8 +66,7 @@ async function join() {
   bus = openBus(mqtt, broker)
   /** @type {Map<string, number>} */
   const shares = new Map()
-  element('start').hidden = form.elements.workers.disabled = true
-  element('workers').replaceChildren()
+  element('start').hidden = form.elements.workers.disabled = element('schedules').hidden = true
   rt.spawn(share(bus, {
     begin(seen) {
       view = seen
@@ -90,28 +93,29 @@ async function restart() {
 }
 
 async function start() {
-  const count = Number(form.elements.workers.value)
-  while (workers.length > count) workers.pop().terminate()
-  while (workers.length < count) workers.push(new Worker('worker.mjs', { type: 'module' }))
-  const strips = showWorkers(count)
-  const { height } = view
+  const size = Number(form.elements.workers.value)
+  if (workers?.size !== size) {
+    unobserve()
+    workers?.close()
+    workers = new Workers('mandelbrot.mjs', { size, restart: true })
+    unobserve = gantt.observe(workers)
+  }
+  gantt.clear(size)
+  gantt.follows = true
+  const { width, height } = view
   const began = performance.now()
   let done = 0
-  const image = context.getImageData(0, 0, view.width, height)
+  const image = context.getImageData(0, 0, width, height)
   // Canvases take long for each call, so rows are shown together, once a frame.
   let frame = 0
-  /** Of each worker, the places of its rows. @type {[number, number][]} */
-  let fresh = []
   const show = () => {
     frame = 0
     context.putImageData(image, 0, 0)
-    for (const [worker, place] of fresh) strips[worker](place / height, 1 / height)
-    fresh = []
     element('progress').value = done / height
   }
-  const harvest = (row, pixels, worker) => {
-    image.data.set(pixels, row * view.width * 4)
-    fresh.push([worker, done++])
+  const harvest = (row, pixels) => {
+    image.data.set(pixels, row * width * 4)
+    done++
     frame ||= requestAnimationFrame(show)
   }
   element('progress').value = 0
@@ -119,11 +123,9 @@ async function start() {
   report('computing …')
   running = rt.spawn(farm(workers, view, harvest), { name: 'farm' })
   try {
-    const shares = await running
+    await running
     const seconds = (performance.now() - began) / 1000
-    const rate = view.width * height / seconds / 1e6
-    report(`${seconds.toFixed(2)} s, ${rate.toFixed(1)} million pixels per second; ` +
-      `${shares.join(' + ')} = ${height} rows`)
+    report(`${seconds.toFixed(2)} s, ${(width * height / seconds / 1e6).toFixed(1)} million pixels per second; ${height} rows`)
   } catch (error) {
     report(error.name === 'AbortError' ? `cancelled after ${done} of ${height} rows` : String(error))
   }
@@ -134,23 +136,4 @@ async function start() {
 /** @param {string} text */
 function report(text) {
   element('status').textContent = text
-}
-
-/**
- * @param {number} count
- * @returns {((from: number, length: number) => void)[]} marks a part of a worker's strip
- */
-function showWorkers(count) {
-  element('workers').replaceChildren()
-  return Array.from({ length: count }, (_, worker) => {
-    const item = document.createElement('li')
-    const strip = document.createElement('canvas')
-    strip.width = 1000
-    strip.height = 1
-    item.append(Object.assign(document.createElement('span'), { textContent: `Worker ${worker + 1}` }), strip)
-    element('workers').append(item)
-    const marks = strip.getContext('2d')
-    marks.fillStyle = `hsl(${worker * 360 / count + 200} 65% 52%)`
-    return (from, length) => marks.fillRect(from * 1000, 0, Math.max(1, length * 1000), 1)
-  })
 }

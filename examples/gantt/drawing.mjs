@@ -79,7 +79,9 @@ export function labelWidth({ panels, width }) {
 }
 
 /** The axis' 0 in a panel's own time. @param {Panel} panel */
-export const originOf = ({ origin, schedule }) => origin ?? (schedule.origin < Infinity ? schedule.origin : 0)
+export function originOf({ schedule, origin = schedule.origin }) {
+  return origin < Infinity ? origin : 0
+}
 
 /** Where the drawing ends, ms on the axis. @param {Panel[]} panels */
 export function endOfPanels(panels) {

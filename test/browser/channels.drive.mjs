@@ -19,7 +19,7 @@ const lines = async browser => (await browser.evaluate(
 export default {
   async 'the farm makes its picture, and another when it is looked at closer'({ browser, server }) {
     await browser.open(`${server.isolated}/examples/farm/index.html`)
-    match(await untilText(browser, '#status', / rows$/), /= 800 rows$/)
+    match(await untilText(browser, '#status', / rows$/), /; 800 rows$/)
     const drawn = () => browser.evaluate(() => {
       const { data } = document.querySelector('#picture').getContext('2d').getImageData(0, 0, 1200, 800)
       let painted = 0
