@@ -4391,6 +4391,7 @@ export class Workers {
     if (remote.site !== null) return say(remote.site, ['change', remote.id, key, value])
     this.#held.remove(remote)
     this.#held.push(remote)
+    this.#sendHeld()
   }
 }
 

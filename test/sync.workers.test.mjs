@@ -141,12 +141,12 @@ jobs('is cancelled there: its reason is thrown at its yield, and waited for is w
 
 jobs('that is cancelled before it has been sent, or by a signal that has been, never begins', async () => {
   const { host, log, spawn } = crew()
-  const all = Array.from({ length: 9 }, (_, i) => spawn('execute', {}, 10, i))
-  all[8].cancel('late')
-  all.push(spawn('execute', { signal: AbortSignal.abort('never') }, 1, 9))
-  assert.equal([await failure(all[8]), await failure(all[9])], ['late', 'never'])
+  const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 10, i))
+  all[19].cancel('late')
+  all.push(spawn('execute', { signal: AbortSignal.abort('never') }, 1, 20))
+  assert.equal([await failure(all[19]), await failure(all[20])], ['late', 'never'])
   await host.drain()
-  assert.is(log.length, 8)
+  assert.is(log.length, 19)
 })
 
 jobs('moves in the queue of its worker, and here, when its deadline or priority is set', async () => {
@@ -449,30 +449,55 @@ ends('a job is started again as often as restart says', async () => {
   }
 })
 
+/**
+ * A run of the protocol, of which everything comes from `random`: jobs that are promised, are held, move, are cancelled.
+ *
+ * @param {ReturnType<typeof seeded>} random @param {number | boolean} restart
+ * @param {(messages: number) => boolean} isKilled at a message: the worker that it goes to, or comes from
+ * @returns {Promise<number>} how many messages there were
+ */
+async function runKilled(random, restart, isKilled) {
+  let messages = 0
+  const heard = (message, site) => { if (isKilled(++messages)) site?.kill() }
+  const { host, scheduler, spawn, workers, log } = crew({ size: random.integer(1, 2), heard, restart, delay: random.pick([0.1, 1, 3]) })
+  const all = Array.from({ length: random.integer(3, 12) }, (_, i) => {
+    const options = random.chance(0.3) ? { deadline: random.integer(1, 200) } : random.chance(0.3) ? { wcet: 1, period: 1000 } : {}
+    return spawn('execute', options, random.integer(0, 6), i)
+  })
+  let ended = 0
+  for (const job of all) job.finally(() => ended++).catch(() => {})
+  for (const job of all.filter(() => random.chance(0.3))) host.after(random.integer(0, 60), () => {
+    if (random.chance(0.5)) job.deadline = random.integer(1, 100)
+    else job.cancel('enough')
+  })
+  let isReady = false
+  workers.ready().then(() => { isReady = true })
+  await host.drain()
+  await scheduler.idle()
+  const outcomes = await Promise.all(all.map(job => job.catch(error => error)))
+  outcomes.forEach((outcome, i) => {
+    if (outcome !== i && outcome !== 'enough') assert.ok(!restart && outcome instanceof ChannelError, String(outcome))
+  })
+  assert.equal([ended, workers.unfinished, isReady], [all.length, 0, true])
+  if (!restart) assert.is(new Set(log.map(line => line.split(' ')[0])).size, log.length)
+  return messages
+}
+
 for (const restart of [false, true]) {
-  ends(`killed at any message, no job is lost, none ends twice${restart ? ', and all are done' : ''}`, () => forSeeds(40, async random => {
-    const kills = new Set(Array.from({ length: 3 }, () => random.integer(1, 90)))
-    let messages = 0
-    const heard = (message, site) => { if (kills.has(++messages)) site?.kill() }
-    const { host, scheduler, spawn, workers, log } = crew({ size: random.integer(1, 3), heard, restart, delay: random.pick([0.1, 1, 3]) })
-    const all = Array.from({ length: 30 }, (_, i) => {
-      const options = random.chance(0.3) ? { deadline: random.integer(1, 200) } : random.chance(0.3) ? { wcet: 1, period: 1000 } : {}
-      return spawn('execute', options, random.integer(0, 6), i)
-    })
-    let ended = 0
-    for (const job of all) job.finally(() => ended++).catch(() => {})
-    for (const job of all.filter(() => random.chance(0.3))) host.after(random.integer(0, 60), () => {
-      if (random.chance(0.5)) job.deadline = random.integer(1, 100)
-      else job.cancel('enough')
-    })
-    await host.drain()
-    await scheduler.idle()
-    const outcomes = await Promise.all(all.map(job => job.catch(error => error)))
-    outcomes.forEach((outcome, i) => {
-      if (outcome !== i && outcome !== 'enough') assert.ok(!restart && outcome instanceof ChannelError, String(outcome))
-    })
-    assert.equal([ended, workers.unfinished], [30, 0])
-    if (!restart) assert.is(new Set(log.map(line => line.split(' ')[0])).size, log.length)
+  // All of them, in some minutes: SEEDS=1000
+  ends(`killed at each message in turn, no job is lost, none ends twice${restart ? ', and all are done' : ''}`, () => forSeeds(4, async random => {
+    const again = () => seeded(random.seed)
+    const messages = await runKilled(again(), restart, () => false)
+    for (let at = 1; at <= messages; at++) {
+      await runKilled(again(), restart, message => message === at).catch(error => {
+        throw Object.assign(error, { message: `killed at message ${at}: ${error.message}` })
+      })
+    }
+  }))
+
+  ends(`and killed at several${restart ? ', and started again' : ''}`, () => forSeeds(20, async random => {
+    const kills = new Set(Array.from({ length: 3 }, () => random.integer(1, 60)))
+    await runKilled(random, restart, message => kills.has(message))
   }))
 }
 
