@@ -59,12 +59,12 @@ export function processorClock() {
   }
 }
 
-/** @returns {(() => number) | undefined} ms that the main thread was ready and did not run */
+/** @returns {(() => number) | undefined} ms that this thread was ready and did not run */
 function runDelay() {
   const text = Buffer.alloc(128)
   let file
   try {
-    file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r')
+    file = openSync('/proc/thread-self/schedstat', 'r')
   } catch {
     return undefined
   }

@@ -1,5 +1,8 @@
 import { Worker } from 'node:worker_threads'
+import { farm } from '../examples/farm/farm.mjs'
 import { whole } from '../examples/farm/mandelbrot.mjs'
+import { loadTaskSets, releasesOf, spread } from '../examples/task-sets/task-sets.mjs'
+import { edf, rm, rt } from '../rt.mjs'
 import { Workers } from '../sync.mjs'
 import { heading, median, table, target } from './support.mjs'
 
@@ -47,13 +50,111 @@ const each = []
 for (let i = 0; i < 5; i++) each.push(await msOf(inFlight) / 10)
 console.log(`\n10 000 jobs at once: ${median(each).toFixed(1)} us each; five times, the heap has grown by ${(used() - before).toFixed(2)} MB\n`)
 
+// --- a picture, by one and by two
+
 const two = new Workers(works, { size: 2 })
 const view = whole(1200, 800)
-const picture = workers => Promise.all(Array.from({ length: view.height }, (_, index) => workers.spawn('row', {}, view, index)))
-const speedUps = []
-for (let pass = 0; pass < 5; pass++) {
-  const [alone, together] = [await msOf(() => picture(one)), await msOf(() => picture(two))]
-  if (pass > 0) speedUps.push(alone / together)
+const threads = (is, size) => Array.from({ length: size }, () => new Worker(works, { workerData: { is } }))
+const bareWorkers = threads('bare', 2)
+
+/** Each worker has a row to do and another at hand. */
+const byBare = workers => new Promise(resolve => {
+  let next = 0
+  let done = 0
+  for (const worker of workers) {
+    const feed = () => { if (next < view.height) worker.postMessage([view, next++]) }
+    worker.removeAllListeners('message')
+    worker.on('message', () => {
+      feed()
+      if (++done === view.height) resolve()
+    })
+    feed()
+    feed()
+  }
+})
+const byJobs = workers => rt.spawn(farm(workers, view, () => {}))
+const pictures = {
+  'one bare worker': () => byBare(bareWorkers.slice(1)),
+  'two bare workers': () => byBare(bareWorkers),
+  'Workers, size 1': () => byJobs(one),
+  'Workers, size 2': () => byJobs(two)
 }
-target('a Mandelbrot set of 1200 x 800 by two workers, of one', median(speedUps), { least: 1.8 })
-await Promise.all([one.close(), two.close()])
+const took = new Map(Object.keys(pictures).map(name => [name, []]))
+// Compiling takes a core as well, for the first thousands of jobs of each thread.
+for (let pass = -12; pass < passes; pass++) {
+  for (const [name, draw] of Object.entries(pictures)) {
+    const ms = await msOf(draw)
+    if (pass >= 0) took.get(name).push(ms)
+  }
+}
+const speedUp = (name, to) => median(took.get(to).map((ms, pass) => ms / took.get(name)[pass]))
+table([`Mandelbrot set, ${view.width} x ${view.height}`, 'ms'], [...took].map(([name, all]) => [name, median(all)]))
+console.log(`- two bare workers, of one: the ceiling: **${speedUp('two bare workers', 'one bare worker').toFixed(2)}**`)
+target('Workers, two of one', speedUp('Workers, size 2', 'Workers, size 1'), { least: 1.8 })
+await Promise.all([one.close(), two.close(), ...bareWorkers.map(worker => worker.terminate())])
+
+// --- the task sets of RT.js, by real threads
+
+/** On a clock that stands still while a thread is ready and another has its core. */
+const crew = (size, options) => new Workers(() => threads('undisturbed', 1)[0], { size, ...options })
+const SHARE = 0.8
+const pairs = spread(await loadTaskSets(), 8, { from: SHARE, to: 1 })
+  .map(({ tasks }) => tasks.filter(([wcet]) => wcet > 0).map(([wcet, period]) => ({ wcet, period })))
+
+/** The tasks of two sets that fit, the largest first. */
+function chosen(index, options) {
+  const all = [...pairs[index], ...pairs[index + 1]].sort((a, b) => b.wcet / b.period - a.wcet / a.period)
+  return all.reduce((fit, task) => {
+    try {
+      Workers.partition([...fit, task], { size: 2, ...options })
+      return [...fit, task]
+    } catch {
+      return fit
+    }
+  }, [])
+}
+
+/** Each task's jobs, the next as one has ended, for some seconds. */
+async function periods(workers, tasks, seconds) {
+  const start = Math.ceil(rt.now()) + 50
+  const outcome = { jobs: 0, misses: 0 }
+  await Promise.all(tasks.map(async ({ wcet, period }) => {
+    for (let at = 0; at < seconds * 1000; at += period) {
+      const job = workers.spawn('spin', { wcet, period, deadline: period, release: start + at }, wcet)
+      await job
+      if (at < 500) continue // while it is compiled
+      outcome.jobs++
+      outcome.misses += Number(job.missed)
+    }
+  }))
+  return outcome
+}
+
+const rows = []
+let beyond = 0
+for (const policy of [edf, rm]) {
+  for (const index of [0, 2, 4, 6]) {
+    const options = { policy, admit: SHARE }
+    const tasks = chosen(index, options)
+    const workers = crew(2, options)
+    const { jobs, misses } = await periods(workers, tasks, 3)
+    const pause = Math.max(...await Promise.all([0, 1].map(() => workers.spawn('pause'))))
+    await workers.close()
+    const used = tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0) / 2
+    rows.push([policy.name, tasks.length, used, jobs, misses, pause])
+    if (pause <= 5) beyond += misses
+  }
+}
+table(['policy', 'tasks', 'of each worker', 'jobs', 'misses', 'longest pause, ms'], rows)
+target('misses where no thread paused for more than 5 ms, unnoticed by its clock', beyond, { most: 0 })
+
+const crews = [crew(1), crew(2)]
+const jobs = releasesOf({ tasks: [...pairs[0], ...pairs[1]].map(({ wcet, period }) => [wcet, period]) }, 3)
+const flood = workers => Promise.all(jobs.map(({ wcet, deadline }) => workers.spawn('spin', { wcet, deadline }, wcet)))
+const ratios = []
+for (let pass = 0; pass < 3; pass++) {
+  const [alone, together] = [await msOf(() => flood(crews[0])), await msOf(() => flood(crews[1]))]
+  ratios.push(alone / together)
+}
+target(`${jobs.length} jobs of two task sets at once, by two workers of one`, median(ratios), { least: 1.8 })
+await Promise.all(crews.map(workers => workers.close()))

@@ -556,13 +556,21 @@ threads('results, errors, buffers and progress cross', () => withThreads(async w
   assert.match((await failure(workers.spawn('nothing'))).message, /nothing is not among the works/)
 }))
 
-threads('cancelled is what goes on there, also of modules that are preemptified', () => withThreads(async workers => {
-  const jobs = ['count', 'countAtOnce', 'never'].map(name => workers.spawn(name, {}, Infinity))
-  while (!jobs.every(({ started }) => started > 0)) await new Promise(resolve => setTimeout(resolve))
-  assert.is(await workers.spawn('countAtOnce', { deadline: 1e6 }, 1e5), 4999950000)
-  for (const job of jobs) job.cancel('enough')
-  assert.equal(await Promise.all(jobs.map(failure)), ['enough', 'enough', 'enough'])
-}, { size: 1, preemptify: true }))
+const preemptified = {
+  'the option preemptify': () => new Workers(works, { size: 1, preemptify: true }),
+  'preemptify.import': () => new Workers(() => new Worker(new URL('preemptified.mjs', works)), { size: 1 })
+}
+for (const [by, make] of Object.entries(preemptified)) {
+  threads(`works of a module preemptified by ${by} make way for others, and are cancelled`, async () => {
+    const workers = make()
+    const jobs = ['count', 'countAtOnce', 'never'].map(name => workers.spawn(name, {}, Infinity))
+    while (!jobs.every(({ started }) => started > 0)) await new Promise(resolve => setTimeout(resolve))
+    assert.is(await workers.spawn('countAtOnce', { deadline: 1e6 }, 1e5), 4999950000)
+    for (const job of jobs) job.cancel('enough')
+    assert.equal(await Promise.all(jobs.map(failure)), ['enough', 'enough', 'enough'])
+    await workers.close()
+  })
+}
 
 for (const how of ['exit', 'throw']) {
   threads(`a worker that ends by ${how} is noticed, and its jobs start elsewhere where they may`, () => withThreads(async workers => {

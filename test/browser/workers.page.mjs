@@ -41,14 +41,21 @@ test('results, errors, buffers and progress cross; jobs show their state, and ar
   equal((await Promise.all(admitted)).map(({ name }) => name), ['AbortError', 'AbortError'])
 }, { timeout })
 
-test('modules are preemptified', async () => {
-  const workers = new Workers(works, { size: 1, preemptify: true })
-  const job = workers.spawn('countAtOnce', {}, Infinity)
-  equal(await workers.spawn('countAtOnce', { deadline: 1e6 }, 1e5), 4999950000)
-  job.cancel('enough')
-  equal(await rejection(job), 'enough')
-  await workers.close()
-}, { timeout })
+const preemptified = {
+  'the option preemptify': () => new Workers(works, { size: 1, preemptify: true }),
+  'preemptify.import': () =>
+    new Workers(() => new Worker(new URL('preemptified.mjs', works), { type: 'module' }), { size: 1 })
+}
+for (const [by, make] of Object.entries(preemptified)) {
+  test(`works of a module preemptified by ${by} make way for others, and are cancelled`, async () => {
+    const workers = make()
+    const job = workers.spawn('countAtOnce', {}, Infinity)
+    equal(await workers.spawn('countAtOnce', { deadline: 1e6 }, 1e5), 4999950000)
+    job.cancel('enough')
+    equal(await rejection(job), 'enough')
+    await workers.close()
+  }, { timeout })
+}
 
 test('a worker that ends itself, or whose works cannot be loaded, fails its jobs', async () => {
   const workers = new Workers(works, { size: 1 })
