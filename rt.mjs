@@ -4967,9 +4967,9 @@ export const rt = /* @__PURE__ */ new Scheduler()
 // ------------------------------------------------------------------------------------------- 8 preemptify
 
 // Each phase is a function of what the one before it has made: `read` the tree of a source (8a), `names` what its names
-// mean and what its functions hold (8b), a planner the edits, for a function or the methods of a class (8c), or for a module
-// or a script (8d), and `print` the text, which is then linked with what it refers to. Trees are walked with stacks of their
-// own, so nesting is bounded by memory.
+// mean and what its functions hold (8b), `planTwin` the edits that make a generator function of a function (8c), whether that
+// is all that is wanted or one of those of a module or a script (8d), and `print` the text, which is then linked with what it
+// refers to. Trees are walked with stacks of their own, so nesting is bounded by memory.
 
 // Nothing that a page replaces later is called here: methods are kept as functions, what is iterated is indexed, and maps
 // and sets have methods of their own. Bundlers leave all of it out for pages that do not use it: no line that runs when
@@ -4983,7 +4983,6 @@ const methodOf = (Class, name) => Class.prototype[name]
 const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
 const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
 const pop = /* @__PURE__ */ methodOf(Array, 'pop')
-const invoke = /* @__PURE__ */ kept(Function, 'call')
 const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
 const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
 const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
@@ -6589,7 +6588,7 @@ function hoist(id) {
   }
 }
 
-// ------------------------------------------------------------------------------------- 8c a function
+// ------------------------------------------------------------------------------------------- 8c generators
 
 /** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
 /** @typedef {string | (string | Range)[]} Text */
@@ -6613,13 +6612,14 @@ const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */
   a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
 
 /**
- * @param {string} source @param {Range} range @param {number[]} [kept] gets what of the source stays, as mapOf takes it
+ * @param {string} source @param {(string | Range)[]} pieces @param {number[]} [kept] gets what of the source stays, as mapOf takes it
  * @returns {string} the edited text, however deep ranges stand in edits
  */
-function print(source, range, kept) {
+function print(source, pieces, kept) {
   let result = ''
   /** What comes next is last. @type {(number | string | Range)[]} */
-  const stack = [range]
+  const stack = []
+  for (let i = pieces.length; i-- > 0;) append(stack, pieces[i])
   while (stack.length) {
     let piece = takeLast(stack)
     if (typeof piece === 'number') {
@@ -6663,6 +6663,650 @@ function piecesOf(source, { edits, from, to }) {
   append(pieces, from, cut(source, from, to))
   return pieces
 }
+
+/** What rewritten text refers to. @type {Record<string, string>} */
+const HELPERS = {
+  t: 'twin',
+  u: 'twin',
+  e: 'enter',
+  w: 'awaited',
+  a: 'apply',
+  n: 'construct',
+  g: 'run',
+  q: 'suspended',
+  v: 'over',
+  y: 'wait',
+  c: 'each',
+  k: 'collect',
+  j: 'binding',
+  i: 'iterate',
+  d: 'drive',
+  z: 'prototypeOf',
+  m: 'named'
+}
+
+/** Without spaces, but between words. @param {string} text */
+function terse(text) {
+  const words = split(text, ' ')
+  let result = words[0]
+  for (let i = 1; i < words.length; i++) {
+    const isBetween = matches(/[\w$]$/, words[i - 1]) && matches(/^[\w$]/, words[i])
+    result += isBetween ? ` ${words[i]}` : words[i]
+  }
+  return result
+}
+
+/**
+ * The text of a generator function, as it is planned.
+ *
+ * @typedef {object} Draft
+ * @property {string} source
+ * @property {string} our what our names begin with, and none in the source
+ * @property {Edit[]} edits
+ * @property {Set<string>} variables those of ours that it declares
+ * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
+ * @property {(key: string) => string} helper what of HELPERS is called
+ * @property {(text: string) => string} spell
+ * @property {string} budget the name of the budget
+ * @property {string} budgetAround the same, where the function is not begun
+ * @property {string} begin what it begins with
+ * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it later
+ * @property {string} self what `this` is
+ * @property {boolean} isOfModule
+ * @property {boolean} isCounted whether points count the budget
+ * @property {boolean} isSplittable whether statements of it may be done elsewhere
+ * @property {boolean} isTail whether it is no generator, since what it calls is what it returns
+ */
+/**
+ * A call that may be preempted.
+ *
+ * @typedef {object} CallSite
+ * @property {Node} node
+ * @property {string} kind 'call', 'member', 'new', 'tag'
+ * @property {Plan | null} target the function that it calls, where that is known
+ * @property {boolean} isAwaited
+ * @property {string | null} name what is called instead, by its name
+ */
+
+// Edits
+
+/** What an edit is added to: a draft, or a list of them. @typedef {{ edits: Edit[] }} Draftlike */
+/** @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
+const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
+/** @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
+const enclose = (draft, from, to, rank, before, after) => {
+  insert(draft, from, rank, to, before)
+  insert(draft, to, -rank, from, after)
+}
+/** @param {Draftlike} draft @param {number} from @param {number} to @param {Text} text */
+const replace = (draft, from, to, text) => insert(draft, from, REPLACES, to, text, to)
+/** @param {Draftlike} draft @param {number} from @param {number} to @returns {Range} */
+const range = ({ edits }, from, to) => ({ edits, from, to })
+
+/** Names a variable. @param {Draft} draft @param {string} key */
+function variable({ our, variables }, key) {
+  variables.add(our + key)
+  return our + key
+}
+
+/** What no name of a text begins with. @param {string} text */
+function prefixFor(text) {
+  const runs = /\$_*/g
+  let our = '$'
+  for (let match; (match = exec(runs, text));) if (match[0].length >= our.length) our = `${match[0]}_`
+  return our
+}
+
+// Places
+
+/** The next place of a token that is not in a comment. @param {string} source @param {string} token @param {number} at */
+function seek(source, token, at) {
+  while (!startsWith(source, token, at = pastSpace(source, at))) at++
+  return at
+}
+
+/** After the parentheses that close at a place. @param {string} source @param {number} at */
+function pastParentheses(source, at) {
+  for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
+  return at
+}
+
+/** Where the arguments of a callee begin, or the member of an object. @param {string} source @param {number} at */
+const pastOperand = (source, at) => pastSpace(source, pastParentheses(source, at))
+
+/** After the directives of a list of statements. @param {Node[]} body @param {number} at */
+function pastDirectives(body, at) {
+  for (let i = 0; i < body.length && body[i].directive !== undefined; i++) at = body[i].end
+  return at
+}
+
+/** @param {string} source @param {Node[]} nodes @returns {string[]} their texts */
+function namesOf(source, nodes) {
+  /** @type {string[]} */
+  const names = []
+  pick(nodes, ({ start, end }) => append(names, cut(source, start, end)))
+  return names
+}
+
+/** @param {Node} node @param {(node: Node) => any} isWanted @returns {boolean} whether it, or one of those it is made of, is wanted */
+function some(node, isWanted) {
+  const stack = [node]
+  while (stack.length) {
+    const next = takeLast(stack)
+    if (isWanted(next)) return true
+    const keys = partsOf(next)
+    for (let k = 0; k < keys.length; k++) {
+      const part = next[keys[k]]
+      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
+      else if (part?.type) append(stack, part)
+    }
+  }
+  return false
+}
+
+// Points
+
+/** Parts of the text that make it quicker, and not different: without any of them it is right. */
+const optimisations = { chunk, guard }
+
+/** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
+function isInWith(node, own) {
+  if (own.facts.hasWith) for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
+  return false
+}
+
+/** A statement that yields on a condition. @param {Draft} draft @param {string} condition */
+const pause = ({ steps }, condition) => steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
+
+/**
+ * A point. In the body of a `with` no name is sure to be ours; `super` is.
+ *
+ * @param {Draft} draft @param {Node} node @param {Node} own
+ */
+const pointIn = (draft, node, own) => draft.isCounted
+  ? draft.spell(pause(draft, `--${isInWith(node, own) ? 'super.' : ''}${draft.budget}.left <= 0`)) : 'yield;'
+
+/** @param {Node} node of any kind @returns {boolean} whether it is a statement, and but a chain that ends with a call */
+function isCallStatement({ type, start, expression }) {
+  if (type !== 'ExpressionStatement' || expression.start !== start) return false
+  const { type: kind } = expression.type === 'ChainExpression' ? expression.expression : expression
+  return LISTS[kind] === 'calls' && kind !== 'NewExpression'
+}
+
+/** Whether a statement stands where declarations may. @param {Node} statement */
+const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type === 'SwitchCase'
+
+/** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
+const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
+  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
+
+/**
+ * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and what is awaited.
+ *
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], guards: any }} plan
+ */
+function planTwin(draft, { node, facts, calls, guards }) {
+  const { source, helper, steps } = draft
+  const { body } = node
+  for (let i = 0; i < calls.length; i++) planCall(draft, calls[i])
+  for (let i = 0; i < facts.awaits.length; i++) {
+    const { start, end } = facts.awaits[i]
+    if (start < body.start) continue
+    insert(draft, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
+    insert(draft, end, -EXPRESSION_EDGE, start, '))')
+    part(draft, facts.awaits[i])
+  }
+  for (let i = 0; i < facts.loops.length; i++) {
+    if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
+  }
+  if (draft.isOfModule) {
+    for (let i = 0; i < facts.yields.length; i++) {
+      const { start, end, delegate } = facts.yields[i]
+      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${steps}.d(`, ')')
+    }
+    planCollected(draft, facts.spreads, body)
+    planCollected(draft, facts.calls, body)
+  }
+  planBeginning(draft, node, guards)
+}
+
+/** Begins a body: after its directives, with variables of ours and a point. @param {Draft} draft @param {Node} own @param {any} guards */
+function planBeginning(draft, own, guards) {
+  const { our, variables, budget, begin, isTail, spell } = draft
+  const { body } = own
+  const isBlock = body.type === 'BlockStatement'
+  const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
+  const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
+  const text = isTail ? declared
+    : `${declared}${begin} ${guards ? `if (${our}s !== ${budget}) { ` : ''}${pointIn(draft, body, own)}`
+  insert(draft, at, isBlock && !isTail ? -BODY_EDGE : BODY_EDGE, Infinity,
+    spell(`${text && isBlock && at > body.start + 1 ? ';' : ''}${text}`) + (isBlock ? '' : `${spell(' ')}return `))
+}
+
+/** What is spread, or what a collection is made of. @param {Draft} draft @param {Node[]} nodes @param {Node} body */
+function planCollected(draft, nodes, body) {
+  if (draft.isTail) return
+  pick(nodes, node => {
+    if (node.start < body.start || !isCollected(node)) return
+    const isSpread = node.type === 'SpreadElement'
+    const from = isSpread ? pastSpace(draft.source, node.start + 3) : node.arguments[0].start
+    const to = isSpread ? node.end : node.arguments[0].end
+    enclose(draft, from, to, STATEMENT_EDGE, `${opening(draft)}${way(draft, 'k')}(`,
+      `${!isSpread && node.callee.name === 'Map' ? ',!0' : ''})${closing(draft)}`)
+  })
+}
+
+/** A statement that begins with a parenthesis now would go on with the line before it. @param {Draft} draft @param {Node} node what begins so */
+function part(draft, node) {
+  let top = node
+  while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
+  const statement = top.parent
+  if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.isParted) return
+  statement.isParted = true
+  if (isInList(statement)) insert(draft, statement.start, STATEMENT_EDGE, Infinity, ';')
+}
+
+/** @param {Draft} draft @param {Node} loop @param {Node} own */
+function planLoop(draft, loop, own) {
+  if (optimisations.chunk(draft, loop, own)) return
+  const { start, end } = loop.body
+  let point = pointIn(draft, loop.body, own)
+  if (loop.await) planForAwait(draft, loop)
+  else if (loop.type === 'ForOfStatement' && draft.isOfModule && !isOfEngine(loop.right)) point = planForOf(draft, loop) + point
+  const { spell } = draft
+  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
+  else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
+}
+
+/** Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop. @param {Draft} draft @param {Node} loop */
+function planForAwait(draft, loop) {
+  const { source, our, helper, spell } = draft
+  const { start, end, left, right, body } = loop
+  const open = seek(source, '(', start)
+  const of = seek(source, 'of', left.end)
+  const close = pastParentheses(source, right.end) - 1
+  const iterator = `${our}iterator`
+  const step = `${our}step`
+  const error = `${our}error`
+  enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
+    [spell(`{ const ${iterator} = ${helper('i')}(`), range(draft, pastSpace(source, of + 2), close), spell(`); let ${step}; try { `)],
+    spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
+      `finally { if (${step}) yield ${iterator}.return() } }`))
+  replace(draft, start, close + 1, spell(`for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`))
+  // An object pattern at the beginning of a statement would be a block.
+  enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
+    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
+}
+
+/**
+ * What is iterated may give `budget` where a step has not ended, and what is pending then is the rest of it.
+ *
+ * @param {Draft} draft @param {Node} loop @returns {string} what its body begins with
+ */
+function planForOf(draft, { start, left, right, body }) {
+  const { source, our, budget } = draft
+  const open = seek(source, '(', start)
+  const of = seek(source, 'of', left.end)
+  const from = pastSpace(source, of + 2)
+  enclose(draft, from, pastParentheses(source, right.end) - 1, BODY_EDGE, `${way(draft, 'c')}(`, ')')
+  const name = left.declarations?.[0].id.name
+  const check = (/** @type {string} */ value) => `if(${value}===${budget}){yield ${way(draft, 'q')}();continue}`
+  if (name && matches(/^(?:let|const)$/, left.kind) && !body.scope?.variables[name]) return check(name)
+  replace(draft, open, of, `(const ${our}x `)
+  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{${check(`${our}x`)}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
+    range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
+  return ''
+}
+
+/** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
+function labelsOf(draft, statement) {
+  let text = ''
+  for (; statement.parent.type === 'LabeledStatement'; statement = statement.parent) {
+    text = `${labelOf(draft, statement.parent.label)}: ${text}`
+  }
+  return { start: statement.start, text }
+}
+
+/** A label may be called `yield`, where no generator was. @param {Draft} draft @param {Node} label */
+const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
+
+/**
+ * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds there
+ * than by the counting. So where nothing in it may yield, or keep one of its variables:
+ *
+ *   for (init; test; update) body  ->  for (init;;) {
+ *                                        for (; (test) && there are points left; update) body
+ *                                        if (it has ended) break
+ *                                        if (the job is to hand over) yield
+ *                                      }
+ *
+ * Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
+ * not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
+ * cut it, it is looked at. A round whose point was the yield is not counted again.
+ *
+ * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
+ */
+function chunk(draft, loop, own) {
+  const { source, helper, spell } = draft
+  const { type, start, end, init, test, body } = loop
+  if (!draft.isCounted || loop.left || isInWith(loop, own)) return false
+  let hasCalls = false
+  /** Whether it has members or iterates, which may run code that nobody sees. */
+  let hasMembers = false
+  /** Whether a statement in it may leave it. */
+  let hasExits = false
+  const stays = some(loop, node => {
+    if (node !== loop && staysInPlace(draft, node)) return true
+    const { type, object, computed } = node
+    hasCalls ||= type === 'ImportExpression' || (LISTS[type] === 'calls' && (type === 'TaggedTemplateExpression' || kindOf(node) !== ''))
+    hasMembers ||= type === 'MemberExpression' ? !computed && !(object.name === 'Math' && object.variable === null)
+      : matches(/^(?:Spread|ArrayP|ObjectP|TemplateL)/, type)
+    hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
+  })
+  if (stays) return false
+  const isFor = type === 'ForStatement'
+  const isDo = type === 'DoWhileStatement'
+  const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
+  const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
+  const testTo = !test ? testFrom : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
+  const left = `${draft.budget}.left`
+  const count = variable(draft, 'l')
+  const settle = ` if (${left} < 0) ${left} = ${count};`
+  const check = hasCalls ? `(${count} = --${left}) > 0`
+    : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
+  const { 0: begin, 1: stop, 2: handOver } = hasCalls ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
+    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
+        pause(draft, `${helper('v')}()`)]
+  const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
+    : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
+  const labels = labelsOf(draft, loop)
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${begin}` +
+    `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
+  enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
+  replace(draft, labels.start, start, '')
+  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break; ${handOver} ` +
+    `if (${left} < 1) ${left} = 1; ${left}++ }`))
+  return true
+}
+
+// Calls
+
+/** @param {Node} call at the end of its chain @param {Node} own @returns {boolean} whether it is waited for: as `await f()` is, and what an async function returns */
+function isAwaited({ parent }, own) {
+  if (parent.type === 'ChainExpression') parent = parent.parent
+  if (parent.type === 'AwaitExpression') return true
+  if (!own.async || parent.type !== 'ReturnStatement') return false
+  for (let node = parent; node !== own; node = node.parent) if (node.type === 'TryStatement') return false
+  return true
+}
+
+/** What is called. @param {Node} call @returns {Node} */
+const calledIn = ({ callee, tag }) => callee ?? tag
+
+/** @param {Node} node @returns {boolean} whether it is what is called, by no `new` */
+const isCalled = node => node.parent.type !== 'NewExpression' && calledIn(node.parent) === node
+
+/** @param {Node} node @returns {Node} the last of its chain */
+function lastAfter(node) {
+  for (;;) {
+    const { type, object, callee, tag } = node.parent
+    if (object !== node && tag !== node && (callee !== node || type !== 'CallExpression')) return node
+    node = node.parent
+  }
+}
+
+/** What of HELPERS is called, or a method of its Steps. @param {Draft} draft @param {string} key */
+const way = ({ steps, helper }, key) => steps ? `${steps}.${key}` : helper(key)
+
+// A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
+
+/** @param {Draft} draft @returns {string} what begins a call that may yield */
+const opening = draft => draft.isTail ? '' : `((${variable(draft, 'r')}=`
+
+/** @param {Draft} draft */
+const closing = draft => draft.isTail ? '' : `)===${draft.budget}?yield ${way(draft, 'q')}():${variable(draft, 'r')})`
+
+/**
+ * Makes a call one that may yield:
+ *
+ *   f(a)        ->  ((r = enter(f)(a)) === budget ? yield suspended() : r)
+ *   a.b(c)      ->  ((r = apply(enter((o = a).b), o, [c])) === ...)
+ *   a?.b(c).d   ->  ((o = a) == null ? void 0 : ((r = apply(enter(o.b), o, [c])) === ...).d)
+ *
+ * @param {Draft} draft @param {CallSite} call
+ */
+function planCall(draft, call) {
+  const { node, kind } = call
+  const chain = lastAfter(node).parent
+  const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
+  if (!isChain && isAsItIs(draft, call)) return
+  part(draft, node)
+  if (!isChain) planLink(draft, call, -1)
+  else if (!chain.isPlanned) planChain(draft, chain)
+}
+
+/** Whether a private method is not part of its caller: a generator cannot look it up. @param {Draft} draft @param {CallSite} call */
+const isAsItIs = ({ steps }, { kind, target, isAwaited }) => kind === 'member' && target !== null && isPrivate(target) &&
+  (steps !== '' || (target.facts.isAsync && !isAwaited))
+
+/**
+ * What is called in the place of a callee that is known.
+ *
+ * @param {Draft} draft @param {CallSite} call
+ * @returns {{ callee: Node, name: string, isGenerator: boolean } | null} what makes a generator has to be run
+ */
+function directOf({ our, steps }, { node, kind, target, name }) {
+  const callee = calledIn(node)
+  if (name !== null) return { callee, name, isGenerator: false }
+  if (!target || !target.isLong) return null
+  if (kind === 'call' && steps === '' && target.isDirect && !node.optional) {
+    const { twin, entry } = target
+    return { callee, name: entry || twin, isGenerator: entry === '' }
+  }
+  if (kind !== 'member' || !isPrivate(target) || lastAfter(node).parent.type === 'ChainExpression') return null
+  return { callee: callee.property, name: `#${target.twin}`, isGenerator: true }
+}
+
+/** @param {Draft} draft @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
+function planLink(draft, call, begin) {
+  const { source, helper } = draft
+  const { node, kind, isAwaited } = call
+  const { start, end, optional } = node
+  const callee = calledIn(node)
+  const from = begin < 0 ? start : begin
+  const enter = () => way(draft, isAwaited ? 'w' : 'e')
+  const open = pastOperand(source, callee.end)
+  let before = ''
+  let after = ''
+  let to = from
+  const direct = directOf(draft, call)
+  if (direct) {
+    replace(draft, direct.callee.start, direct.callee.end, direct.name)
+    if (optional) replace(draft, open, open + 2, '')
+    if (direct.isGenerator) {
+      before = `${helper('g')}(`
+      after = ')'
+    }
+  } else if (kind === 'new') {
+    const isList = open < end && source[open] === '('
+    to = start + 3
+    before = `${way(draft, 'n')}(`
+    after = isList ? '' : ',[])'
+    if (isList) {
+      replace(draft, open, open + 1, ',[')
+      replace(draft, end - 1, end, '])')
+    }
+  } else if (kind === 'tag') {
+    before = `${enter()}(`
+    insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, ')')
+  } else if (kind === 'call') {
+    before = `${enter()}(`
+    replace(draft, open, open + 1, ')(')
+  } else {
+    before = `${helper('a')}(${enter()}(`
+    replace(draft, open, open + 1, `),${planReceiver(draft, callee, begin)},[`)
+    replace(draft, end - 1, end, '])')
+  }
+  insert(draft, from, EXPRESSION_EDGE, end, opening(draft) + before, to)
+  insert(draft, end, -EXPRESSION_EDGE, from, after + closing(draft))
+}
+
+/** @param {Draft} draft @param {Node} member @param {number} begin as of planLink @returns {string} what is `this` */
+function planReceiver(draft, member, begin) {
+  const { object, start } = member
+  if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
+  const isSteady = object.type === 'Identifier' && isFixed(object.variable) && !matches(/^(?:arguments|yield)$/, object.name) &&
+    !(object.variable.kind === 'parameter' && object.variable.scope.facts.usesArguments)
+  if (isSteady && begin < 0) return object.name
+  const receiver = objectOf(draft, member)
+  const dot = pastOperand(draft.source, object.end)
+  if (begin === dot) return receiver // an optional link has put it there
+  insert(draft, begin < 0 ? start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
+  insert(draft, dot, -STATEMENT_EDGE, start, ')')
+  return receiver
+}
+
+/** What holds the object of a member, until that is called: another call in its brackets may need one, too. @param {Draft} draft @param {Node} member */
+function objectOf(draft, { property, computed, start }) {
+  return variable(draft, !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
+}
+
+/** What cuts a chain short cuts all of it short. @param {Draft} draft @param {Node} chain */
+function planChain(draft, chain) {
+  const { source, helper } = draft
+  const { start, end } = chain
+  chain.isPlanned = true
+  /** @type {Node[]} */
+  const links = []
+  for (let link = chain.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) append(links, link)
+  let begin = -1
+  while (links.length) {
+    const link = takeLast(links)
+    const { call, optional } = link
+    const inner = link.object ?? link.callee
+    if (!optional || call?.name) {
+      if (call) planLink(draft, call, begin)
+      continue
+    }
+    const at = pastOperand(source, inner.end)
+    const from = begin < 0 ? start : begin
+    if (isMember(link)) {
+      const object = objectOf(draft, link)
+      insert(draft, from, EXPRESSION_EDGE, end, `((${object}=`)
+      replace(draft, at, at + 2, source[pastOperand(source, at + 2)] === '[' ? object : `${object}.`)
+    } else {
+      const isMethod = isMember(inner)
+      const held = variable(draft, 'f')
+      const callee = call ? `${way(draft, call.isAwaited ? 'w' : 'e')}(${held})` : held
+      insert(draft, from, EXPRESSION_EDGE, end, `((${held}=`)
+      const calling = isMethod ? `${helper('a')}(${callee},${planReceiver(draft, inner, begin)},[` : `${callee}(`
+      insert(draft, at, EXPRESSION_EDGE, link.end, (call ? opening(draft) : '') + calling)
+      replace(draft, at, pastOperand(source, at + 2) + 1, '')
+      if (isMethod) replace(draft, link.end - 1, link.end, '])')
+      if (call) insert(draft, link.end, -EXPRESSION_EDGE, at, closing(draft))
+    }
+    insert(draft, at, STATEMENT_EDGE, end, ')==null?void 0:')
+    insert(draft, end, -STATEMENT_EDGE, from, ')')
+    begin = at
+  }
+}
+
+// What begins a call
+
+/** Whether statements of a function may be done before its generator is made. @param {Draft} draft @param {{ node: Node, facts: Facts }} plan */
+function canGuard({ isSplittable }, plan) {
+  const { params, body } = plan.node
+  const { isAsync, isGenerator, isArrow, usesThis, usesArguments, usesSuper } = plan.facts
+  return isSplittable && body.type === 'BlockStatement' && !isAsync && !isGenerator && !usesArguments && !usesSuper &&
+    !(isArrow && usesThis) && !isPrivate(plan) && !find(params, ({ type }) => type !== 'Identifier')
+}
+
+/**
+ * The statements that a function begins with may end it before it needs to be a generator: `if (...) return ...`,
+ * and one that is `return ... ? ... : ...`, which becomes two. What begins the call does them, and one more argument
+ * tells the generator so.
+ *
+ * @param {Draft} draft @param {{ node: Node, facts: Facts }} plan @returns {{ from: number, to: number } | null} where they stand
+ */
+function guard(draft, plan) {
+  if (!canGuard(draft, plan)) return null
+  const { source } = draft
+  const { body } = plan.node
+  const { variables } = plan.facts.scope
+  const statements = pick(body.body, ({ directive }) => directive === undefined)
+  /** What is not to be done twice, or to another variable. @param {Node} node */
+  const isHazard = node => staysInPlace(draft, node) || isCallStatement(node) ||
+    matches(/^(?:(?:Assignment|Update)Expression|VariableDeclaration|CatchClause)$/, node.type)
+  // What the body declares means something else in what begins the call.
+  let beyond = Infinity
+  pick(keysOf(variables), key => {
+    const { declarations, references } = variables[key]
+    if (!find(declarations, ({ start }) => start > body.start)) return
+    pick(references, ({ start }) => { if (start < beyond) beyond = start })
+  })
+  let count = 0
+  let to = 0
+  for (let next; (next = statements[count])?.type === 'IfStatement' && next.end < beyond && !some(next, isHazard); count++) {
+    to = next.end
+  }
+  const { type, argument, start } = statements[count] ?? {}
+  const isChoice = type === 'ReturnStatement' && argument?.type === 'ConditionalExpression' &&
+    pastSpace(source, start + 6) === argument.start
+  if (isChoice && !some(argument.test, isHazard) && !some(argument.consequent, isHazard)) {
+    const { test, consequent, end } = argument
+    const ends = [pastParentheses(source, test.end), pastParentheses(source, consequent.end), end]
+    const begins = [start, seek(source, '?', ends[0]), seek(source, ':', ends[1])]
+    const texts = ['if', 'return', '; return']
+    if (ends[1] < beyond) {
+      to = ends[1]
+      for (let i = 0; i < 3; i++) {
+        const after = begins[i] + (i ? 1 : 6)
+        replace(draft, begins[i], after, texts[i])
+        enclose(draft, after, ends[i], BODY_EDGE, ' (', ')')
+      }
+    }
+  }
+  return to ? { from: statements[0].start, to } : null
+}
+
+/** The parameters and the body of a generator function. @param {Draft} draft @param {{ node: Node, guards: any }} plan @returns {any[]} */
+function textOfTwin({ our, edits, steps, spell }, { node: { params, body }, guards }) {
+  const { start: from, end: to, type } = body
+  const comma = params.length ? ',' : ''
+  const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
+  const pieces = [steps ? `(${steps}${comma}` : '(', list, `${guards ? `${comma}${our}s` : ''}${spell(') ')}`]
+  const isBlock = type === 'BlockStatement'
+  if (!isBlock) append(pieces, '{')
+  append(pieces, { edits, from, to: guards ? guards.to : to })
+  if (guards || !isBlock) append(pieces, spell(' }'))
+  if (guards) append(pieces, { edits, from: guards.to, to })
+  return pieces
+}
+
+/** What begins a call of a generator function, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, guards: any, isTail: boolean }} plan @returns {any[]} */
+function textOfEntry({ source, edits, helper, budgetAround, spell }, { node, facts, twin, guards, isTail }) {
+  const { params, body } = node
+  const list = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
+  if (isTail) {
+    const isBlock = body.type === 'BlockStatement'
+    append(list, isBlock ? facts.isArrow ? '=>' : '' : '=>{')
+    append(list, { edits, from: body.start, to: body.end })
+    if (!isBlock) append(list, '}')
+    return list
+  }
+  const names = join(namesOf(source, params), ',')
+  const call = (/** @type {string} */ more) => {
+    const given = names && more ? `${names},${more}` : names + more
+    return `${helper('g')}(${facts.usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`})`
+  }
+  const strict = isStrictBody(body.body) ? '"use strict"; ' : ''
+  append(list, spell(` { ${strict}if (${budgetAround}.left > 1) { ${budgetAround}.left--; `))
+  append(list, { edits, ...guards })
+  append(list, spell(`; return ${call(budgetAround)} } return ${call('')} }`))
+  return list
+}
+
+// ------------------------------------------------------------------------------------- 8c a function
 
 /** How many delegated calls may nest on the engine's own stack, and how many more may. */
 const ROOM = 150
@@ -6750,24 +7394,6 @@ const wait = value => adopt(value)
 
 /** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
 const iterate = iterable => defineProperties(boxed(iterable), asyncSteps)
-
-/**
- * What rewritten code refers to by these names.
- *
- * @type {Record<string, any>}
- */
-const provided = {
-  __proto__: null,
-  budget,
-  pending,
-  run,
-  over,
-  access,
-  apply,
-  invoke,
-  wait,
-  iterate
-}
 
 /** @param {any} iterable */
 async function* boxed(iterable) {
@@ -6953,37 +7579,14 @@ function preemptify(fn, options = {}) {
 /**
  * What becomes of one function, or of the methods of a class.
  *
- * @typedef {object} Draft
- * @property {any} fn
- * @property {any} options as of preemptify
- * @property {string} label what its errors begin with
- * @property {string} source
- * @property {Node} tree
- * @property {Record<string, Node[]>} free the names that the source does not declare, and where they are used
- * @property {string} our what our names begin with, and none in the source
- * @property {Edit[]} edits
- * @property {Set<string>} variables those of ours that it declares
- * @property {Map<string, any>} bindings parameters of the function that it is compiled in
- * @property {string[]} helpers declarations around it
- * @property {Links} links
- * @property {boolean} isVisible whether `evaluate` sees the function by its name
- * @property {{ has(node: Node): any, add(node: Node): any }} written calls that may yield, statements that begin with a point,
- *   and optional links that have other texts
- * @property {Style} style
- */
-
-/**
- * What differs between the text of a function and that of a module.
+ * @typedef {Draft & {
+ *   fn: any, options: any, label: string, tree: Node, free: Record<string, Node[]>, bindings: Map<string, any>, helpers: string[],
+ *   links: Links, isVisible: boolean
+ * }} FunctionDraft
  *
- * @typedef {object} Style
- * @property {string} left the points of the budget
- * @property {(condition: string) => string} pause a statement that yields on a condition
- * @property {() => string} [each] begins a call that makes of an iterable one whose steps may yield
- * @property {() => string} [suspended] gives what is yielded for a call, or a step, that has not ended
- * @property {string} count a variable that counts them
- * @property {(key: string) => string} helper what calls one
- * @property {(node: Node) => boolean} isQuick whether a call leaves the budget alone
- * @property {(text: string) => string} spell
+ * `options`: as of preemptify; `label`: what its errors begin with; `free`: the names that the source does not declare, and where
+ * they are used; `bindings`: parameters of the function that it is compiled in; `helpers`: declarations around it; `isVisible`:
+ * whether `evaluate` sees the function by its name
  */
 
 /**
@@ -7096,33 +7699,16 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const ownName = own?.id ? own.id.name : ''
   if (own) own.id = null
   const free = names(tree)
-  /** @type {Draft} */
+  const our = prefixFor(withoutEscapes(`${source} ${join(links.values, ' ')}`))
+  /** @type {FunctionDraft} */
   const draft = {
-    fn,
-    options,
-    label,
-    source,
-    tree,
-    free,
-    our: prefixFor(withoutEscapes(`${source} ${join(links.values, ' ')}`)),
-    edits: [],
-    variables: emptySet(),
-    bindings: emptyMap(),
-    helpers: [],
-    links,
-    isVisible: false,
-    written: emptySet(),
-    style: {
-      left: '',
-      pause: condition => `if (${condition}) yield;`,
-      count: 'left',
-      helper: key => draft.our + key,
-      isQuick: ({ start }) => startsWith(source, 'Math.', start),
-      spell: text => text
-    }
+    fn, options, label, source, tree, free, our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
+    written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
+    helper: key => bind(draft, HELPERS[key], key === 'e' ? wayTo(links, 'call') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
+    budget: `${our}budget`, budgetAround: `${our}budget`, begin: '', steps: '', self: 'this', isOfModule: false,
+    isCounted: options.budgeted !== false, isSplittable: false, isTail: false
   }
-  draft.style.left = `${draft.our}budget.left`
-  for (const key in provided) bind(draft, key, provided[key])
+  bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
 }
 
@@ -7147,104 +7733,17 @@ function functionIn(target, label) {
   return drivable(isMethod ? value : target, label)
 }
 
-/** What no name of a text begins with. @param {string} text */
-function prefixFor(text) {
-  const runs = /\$_*/g
-  let our = '$'
-  for (let match; (match = exec(runs, text));) if (match[0].length >= our.length) our = `${match[0]}_`
-  return our
-}
-
-/** Names a value. @param {Draft} draft @param {string} key @param {any} value */
+/** Names a value. @param {FunctionDraft} draft @param {string} key @param {any} value */
 function bind({ our, bindings }, key, value) {
   bindings.set(our + key, value)
   return our + key
 }
 
-/** Names a variable. @param {Draft} draft @param {string} key */
-function variable({ our, variables }, key) {
-  variables.add(our + key)
-  return our + key
-}
-
-// Edits
-
-/** What an edit is added to: a draft, or a list of them. @typedef {{ edits: Edit[] }} Draftlike */
-/** @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
-const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
-/** @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
-const enclose = (draft, from, to, rank, before, after) => {
-  insert(draft, from, rank, to, before)
-  insert(draft, to, -rank, from, after)
-}
-/** @param {Draftlike} draft @param {number} from @param {number} to @param {Text} text */
-const replace = (draft, from, to, text) => insert(draft, from, REPLACES, to, text, to)
-/** @param {Draftlike} draft @param {number} from @param {number} to @returns {Range} */
-const range = ({ edits }, from, to) => ({ edits, from, to })
-/** @param {Draft} draft @param {number} from @param {number} to */
-const edited = (draft, from, to) => print(draft.source, range(draft, from, to))
-
-/** Puts another text in the place of a name. @param {Draft} draft @param {Node} name @param {string} text */
+/** Puts another text in the place of a name. @param {FunctionDraft} draft @param {Node} name @param {string} text */
 function write(draft, { start, end, parent }, text) {
   const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
   const isKey = property.shorthand && property.key.start === start
   replace(draft, start, end, isKey ? `${cut(draft.source, start, end)}: ${text}` : text)
-}
-
-// Places
-
-/** The next place of a token that is not in a comment. @param {string} source @param {string} token @param {number} at */
-function seek(source, token, at) {
-  while (!startsWith(source, token, at = pastSpace(source, at))) at++
-  return at
-}
-
-/** After the parentheses that close at a place. @param {string} source @param {number} at */
-function pastParentheses(source, at) {
-  for (let next; source[next = pastSpace(source, at)] === ')';) at = next + 1
-  return at
-}
-
-/** @param {string} source @param {Node[]} nodes @returns {string[]} their texts */
-function namesOf(source, nodes) {
-  /** @type {string[]} */
-  const names = []
-  pick(nodes, ({ start, end }) => append(names, cut(source, start, end)))
-  return names
-}
-
-/** @param {Node} statement */
-const isNoDirective = ({ directive }) => directive === undefined
-
-/** Where the parameters of a function start and end. @param {string} source @param {Node} node */
-function headOf(source, { type, start, async, params, parent, id }) {
-  const last = params[params.length - 1]
-  const open = type === 'ArrowFunctionExpression' ? pastSpace(source, async ? start + 5 : start)
-    : parent.value ? start : seek(source, '(', id ? id.end : start)
-  return { from: open, to: source[open] === '(' ? seek(source, ')', last ? last.end : open + 1) + 1 : last.end }
-}
-
-/** Where the body of a function starts and ends. @param {string} source @param {Node} node */
-function bodyOf(source, node) {
-  const { body, end } = node
-  if (body.type === 'BlockStatement') return { from: body.start, to: end }
-  return { from: pastSpace(source, seek(source, '=>', headOf(source, node).to) + 2), to: end }
-}
-
-/** @param {Node} node @param {(node: Node) => any} isWanted @returns {boolean} whether it, or one of those it is made of, is wanted */
-function some(node, isWanted) {
-  const stack = [node]
-  while (stack.length) {
-    const next = takeLast(stack)
-    if (isWanted(next)) return true
-    const keys = partsOf(next)
-    for (let k = 0; k < keys.length; k++) {
-      const part = next[keys[k]]
-      if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
-      else if (part?.type) append(stack, part)
-    }
-  }
-  return false
 }
 
 // Names
@@ -7258,7 +7757,7 @@ function isHidden({ barrier }) {
 /**
  * Finds what the names that the source does not declare shall mean.
  *
- * @param {Draft} draft @param {string} ownName
+ * @param {FunctionDraft} draft @param {string} ownName
  * @param {boolean} isNamed whether the source has that name
  * @returns {string[]} those that mean nothing
  */
@@ -7302,226 +7801,9 @@ function resolveNames(draft, ownName, isNamed) {
   return lost
 }
 
-// Planning
+// Calls of preemptible functions
 
-/** Parts of the text that make it quicker, and not different: without any of them it is right. */
-const optimisations = { chunk, guard, leaf }
-
-/** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
-function isInWith(node, own) {
-  if (own.facts.hasWith) for (; node !== own; node = node.parent) if (node.parent.type === 'WithStatement') return true
-  return false
-}
-
-/**
- * A point. In the body of a `with` no name is sure to be ours; `super` is.
- *
- * @param {Draft} draft @param {Node} node @param {Node} own
- */
-const pointIn = ({ options, style: { left, pause, spell } }, node, own) => options.budgeted === false ? 'yield;'
-  : spell(pause(`--${isInWith(node, own) ? 'super.' : ''}${left} <= 0`))
-
-/** @param {Node} node of any kind @returns {boolean} whether it is a statement, and but a chain that ends with a call */
-function isCallStatement({ type, start, expression }) {
-  if (type !== 'ExpressionStatement' || expression.start !== start) return false
-  const { type: kind } = expression.type === 'ChainExpression' ? expression.expression : expression
-  return LISTS[kind] === 'calls' && kind !== 'NewExpression'
-}
-
-/** Whether a statement stands where declarations may. @param {Node} statement */
-const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type === 'SwitchCase'
-
-/** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
-const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
-  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
-
-/**
- * Plans the body of a function: points where the body of a loop begins and before statements that are calls, delegated
- * calls, and what is awaited.
- *
- * @param {Draft} draft @param {Node} own
- */
-function planBody(draft, own) {
-  const { source, our, written } = draft
-  const { facts } = own
-  const { from } = bodyOf(source, own)
-  /** Where expressions begin statements; with a parenthesis the line before would go on. @type {Set<number>} */
-  const listed = emptySet()
-  pick(facts.statements, statement => {
-    const { start, end } = statement
-    if (!isCallStatement(statement)) return isInList(statement) && listed.add(start)
-    const point = pointIn(draft, statement, own)
-    written.add(statement)
-    if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
-    else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
-  })
-  /** @param {number} start of what now begins with a parenthesis */
-  const part = start => listed.delete(start) && insert(draft, start, STATEMENT_EDGE, Infinity, ';')
-  const inner = [facts]
-  while (inner.length) {
-    const { calls, functions, isGenerator } = takeLast(inner)
-    pick(functions, nested => append(inner, nested))
-    if (isGenerator) continue
-    if (calls !== facts.calls) pick(calls, call => refuseToYield(draft, call, 'nested code'))
-    else pick(calls, call => call.start < from && refuseToYield(draft, call, 'its parameters'))
-  }
-  for (let i = facts.calls.length; i-- > 0;) { // of a chain the first come first
-    const call = facts.calls[i]
-    if (call.start >= from && delegate(draft, call, own)) part(call.start)
-  }
-  pick(facts.awaits, ({ start, end }) => {
-    part(start)
-    replace(draft, start, start + 5, `(yield ${our}wait(`)
-    insert(draft, end, -EXPRESSION_EDGE, start, '))')
-  })
-  pick(facts.loops, loop => planLoop(draft, loop, own))
-}
-
-/** @param {Draft} draft @param {Node} loop @param {Node} own */
-function planLoop(draft, loop, own) {
-  if (optimisations.chunk(draft, loop, own)) return
-  const { start, end } = loop.body
-  let point = pointIn(draft, loop.body, own)
-  if (loop.await) planForAwait(draft, loop)
-  else if (loop.type === 'ForOfStatement' && draft.style.each && !isOfEngine(loop.right)) point = planForOf(draft, loop) + point
-  const { spell } = draft.style
-  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
-  else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
-}
-
-/** Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop. @param {Draft} draft @param {Node} loop */
-function planForAwait(draft, loop) {
-  const { source, our, style: { helper, spell } } = draft
-  const { start, end, left, right, body } = loop
-  const open = seek(source, '(', start)
-  const of = seek(source, 'of', left.end)
-  const close = pastParentheses(source, right.end) - 1
-  const iterator = `${our}iterator`
-  const step = `${our}step`
-  const error = `${our}error`
-  enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
-    [spell(`{ const ${iterator} = ${helper('iterate')}(`), range(draft, pastSpace(source, of + 2), close), spell(`); let ${step}; try { `)],
-    spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
-      `finally { if (${step}) yield ${iterator}.return() } }`))
-  replace(draft, start, close + 1, spell(`for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`))
-  // An object pattern at the beginning of a statement would be a block.
-  enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
-    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
-}
-
-/**
- * What is iterated may give `budget` where a step has not ended, and what is pending then is the rest of it.
- *
- * @param {Draft} draft @param {Node} loop @returns {string} what its body begins with
- */
-function planForOf(draft, { start, left, right, body }) {
-  const { source, our, style: { each, suspended } } = draft
-  const open = seek(source, '(', start)
-  const of = seek(source, 'of', left.end)
-  const from = pastSpace(source, of + 2)
-  enclose(draft, from, pastParentheses(source, right.end) - 1, BODY_EDGE, /** @type {any} */ (each)(), ')')
-  const name = left.declarations?.[0].id.name
-  const check = (/** @type {string} */ value) => `if(${value}===${our}b){yield ${/** @type {any} */ (suspended)()};continue}`
-  if (name && matches(/^(?:let|const)$/, left.kind) && !body.scope?.variables[name]) return check(name)
-  replace(draft, open, of, `(const ${our}x `)
-  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{${check(`${our}x`)}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
-    range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
-  return ''
-}
-
-/** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
-function labelsOf(draft, statement) {
-  let text = ''
-  for (; statement.parent.type === 'LabeledStatement'; statement = statement.parent) {
-    text = `${labelOf(draft, statement.parent.label)}: ${text}`
-  }
-  return { start: statement.start, text }
-}
-
-/** A label may be called `yield`, where no generator was. @param {Draft} draft @param {Node} label */
-const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
-
-/**
- * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds there
- * than by the counting. So where nothing in it may yield, or keep one of its variables:
- *
- *   for (init; test; update) body  ->  for (init;;) {
- *                                        for (; (test) && there are points left; update) body
- *                                        if (it has ended) break
- *                                        if (the job is to hand over) yield
- *                                      }
- *
- * Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
- * not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
- * cut it, it is looked at. A round whose point was the yield is not counted again.
- *
- * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
- */
-function chunk(draft, loop, own) {
-  const { source, options, style: { left, pause: pauseIf, helper, isQuick, spell } } = draft
-  const { type, start, end, init, test, body } = loop
-  if (options.budgeted === false || loop.left || isInWith(loop, own)) return false
-  let hasCalls = false
-  /** Whether it has members or iterates, which may run code that nobody sees. */
-  let hasMembers = false
-  /** Whether a statement in it may leave it. */
-  let hasExits = false
-  const stays = some(loop, node => {
-    if (node !== loop && staysInPlace(draft, node)) return true
-    const { type, object, computed } = node
-    hasCalls ||= type === 'ImportExpression' || (LISTS[type] === 'calls' && !isQuick(node))
-    hasMembers ||= type === 'MemberExpression' ? !computed && !(object.name === 'Math' && object.variable === null)
-      : matches(/^(?:Spread|ArrayP|ObjectP|TemplateL)/, type)
-    hasExits ||= matches(/^(?:Return|Throw)/, type) || (matches(/^(?:Break|Continue)/, type) && node.label)
-  })
-  if (stays) return false
-  const isFor = type === 'ForStatement'
-  const isDo = type === 'DoWhileStatement'
-  const open = seek(source, '(', isDo ? seek(source, 'while', body.end) : start)
-  const testFrom = pastSpace(source, (isFor ? seek(source, ';', init ? init.end : open + 1) : open) + 1)
-  const testTo = !test ? testFrom : isFor ? seek(source, ';', test.end) : pastParentheses(source, test.end) - 1
-  const count = variable(draft, draft.style.count)
-  const settle = ` if (${left} < 0) ${left} = ${count};`
-  const check = hasCalls ? `(${count} = --${left}) > 0`
-    : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-  const { 0: begin, 1: stop, 2: pause } = hasCalls ? ['', '', `${count} = 1; ${pauseIf(`${helper('over')}()`)} ${count} = 0;`]
-    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-        pauseIf(`${helper('over')}()`)]
-  const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
-    : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
-  const labels = labelsOf(draft, loop)
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${begin}` +
-    `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
-  enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
-  replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break; ${pause} ` +
-    `if (${left} < 1) ${left} = 1; ${left}++ }`))
-  return true
-}
-
-/** Whether a call, at the end of its chain, is waited for: as `await f()` is, and what an async function returns. @param {Node} call @param {Node} own */
-function isAwaited({ parent }, own) {
-  if (parent.type === 'ChainExpression') parent = parent.parent
-  if (parent.type === 'AwaitExpression') return true
-  if (!own.async || parent.type !== 'ReturnStatement') return false
-  for (let node = parent; node !== own; node = node.parent) if (node.type === 'TryStatement') return false
-  return true
-}
-
-/** What is called. @param {Node} call @returns {Node} */
-const calledIn = ({ callee, tag }) => callee ?? tag
-
-/** @param {Node} node @returns {boolean} whether it is what is called, by no `new` */
-const isCalled = node => node.parent.type !== 'NewExpression' && calledIn(node.parent) === node
-
-/** What the name of what is called stands for, if that may be preemptible. @param {Draft} draft @param {Node} call */
-function linkOf({ links }, call) {
-  const { type, name, variable, scope } = calledIn(call)
-  const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' && !isHidden(scope)
-  return isFree ? links.table.get(name) : undefined
-}
-
-/** Calls of names have to be where they can yield. @param {Draft} draft @param {Node} call @param {string} zone */
+/** Calls of names have to be where they can yield. @param {FunctionDraft} draft @param {Node} call @param {string} zone */
 function refuseToYield(draft, call, zone) {
   const found = linkOf(draft, call)
   if (!found || found.get === draft.links.own) return
@@ -7531,113 +7813,71 @@ function refuseToYield(draft, call, zone) {
     'move it into the function itself')
 }
 
-/** Whether a node is not the last of its chain. @param {Node} node */
-function goesOnAfter(node) {
-  const { type, object, callee, tag } = node.parent
-  return object === node || tag === node || (callee === node && type === 'CallExpression')
-}
-
-/** @param {Node} node @returns {Node} the last of its chain */
-function lastAfter(node) {
-  while (goesOnAfter(node)) node = node.parent
-  return node
+/** What the name of what is called stands for, if that may be preemptible. @param {FunctionDraft} draft @param {Node} call */
+function linkOf({ links }, call) {
+  const { type, name, variable, scope } = calledIn(call)
+  const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' && !isHidden(scope)
+  return isFree ? links.table.get(name) : undefined
 }
 
 /**
- * The chain that a call is in: its optional links, the last first, and where it ends.
+ * Finds the calls of a function that may be preempted.
  *
- * @param {Node} call @returns {{ links: Node[], end: number }}
+ * @param {FunctionDraft} draft @param {any} plan @returns {CallSite[]}
  */
-function chainOf(call) {
-  if (call.chain) return call.chain
-  const top = lastAfter(call)
-  const chain = { links: /** @type {Node[]} */ ([]), end: top.end }
-  const isOptional = top.parent.type === 'ChainExpression'
-  for (let node = top; node; node = node.object ?? calledIn(node)) {
-    node.chain = chain
-    if (isOptional && node.optional) append(chain.links, node)
+function linkedCalls(draft, plan) {
+  const { facts, node: own } = plan
+  const { body } = own
+  /** @type {CallSite[]} */
+  const calls = []
+  const inner = [facts]
+  while (inner.length) {
+    const { calls, functions, isGenerator } = takeLast(inner)
+    pick(functions, nested => append(inner, nested))
+    if (isGenerator) continue
+    if (calls !== facts.calls) pick(calls, call => refuseToYield(draft, call, 'nested code'))
+    else pick(calls, call => call.start < body.start && refuseToYield(draft, call, 'its parameters'))
   }
-  return chain
+  pick(facts.calls, node => {
+    const { type, tag } = node
+    const callee = calledIn(node)
+    if (node.start < body.start) return
+    const found = linkOf(draft, node)
+    const isLinked = found || (type === 'CallExpression' && isMember(callee) && !callee.computed &&
+      draft.links.preemptible.has(nameOf(callee.property)))
+    if (!isLinked) return
+    const kind = tag ? 'tag' : found ? 'call' : 'member'
+    const call = /** @type {CallSite} */ ({ node, kind, target: null, isAwaited: isAwaited(node, own), name: null })
+    if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)
+  })
+  return calls
 }
 
 /**
- * Makes a call of a preemptible function one that may yield. A call of a member keeps its `this`; what cuts the
- * chain short before it cuts it short with it:
+ * What a name that is called is replaced by.
  *
- *   a.b(c)      ->  ($result = $call(($object = a).b).call($object, c), ...)
- *   a?.b(c).d   ->  (($object = a) == null ? undefined : ($result = $call($object.b).call($object, c), ...).d)
- *
- * @param {Draft} draft @param {Node} call @param {Node} own the function that it is in
- * @returns {boolean} whether it begins with a parenthesis now
+ * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan of the function that it is in @param {any} found what the name stands for
+ * @returns {boolean} whether the call is part of its caller
  */
-function delegate(draft, call, own) {
-  const { source, our, links, written, isVisible } = draft
-  const { type, start, end, parent, optional } = call
-  const callee = calledIn(call)
-  const isAlone = !goesOnAfter(call)
-  const way = isAlone && isAwaited(call, own) ? 'awaited' : 'call'
-  const enter = () => bind(draft, way, wayTo(links, way))
-  const assigning = `(${our}result = `
-  let begin = start
-  if (callee.type === 'Identifier') {
-    const found = linkOf(draft, call)
-    if (!found) return false
-    const { name } = callee
-    const { callee: value, get } = found
-    const isOwn = get === links.own
-    const isRaw = own.generator && isAlone && parent.type === 'YieldExpression'
-    // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the original does.
-    if (isOwn && !isRaw && (own.generator || (own.async && !isVisible && way === 'call'))) return false
-    written.add(call)
-    write(draft, callee, isRaw ? `${bind(draft, `generator_${name}`, get)}()`
-      : value ? bind(draft, `${way}_${name}`, wayOf(links, value, way))
-        : !isOwn ? `${bind(draft, `${way}_${name}`, wayLater(links, get, way))}()`
-          : isVisible ? `${enter()}(${name})` : `${our}enter`)
-    if (optional) {
-      const at = seek(source, '?.', callee.end)
-      replace(draft, at, at + 2, '')
-    }
-    if (isRaw) return false
-    insert(draft, start, EXPRESSION_EDGE, end, assigning)
-  } else {
-    const { object, property, computed } = callee
-    const isMember = type === 'CallExpression' && callee.type === 'MemberExpression' && callee.start === start
-    if (!isMember || computed || !links.preemptible.has(nameOf(property))) return false
-    const chain = chainOf(call)
-    const optionals = pick(chain.links, link => link.end <= end)
-    if (find(optionals, link => link.callee && link !== call)) return false
-    written.add(call)
-    const isSuper = object.type === 'Super'
-    const dot = seek(source, callee.optional ? '?.' : '.', object.end)
-    const open = seek(source, '(', callee.end)
-    const receiver = isSuper ? 'this' : variable(draft, 'object')
-    for (let i = optionals.length; i-- > 0;) {
-      const link = optionals[i]
-      if (link === call) continue
-      const at = seek(source, '?.', link.object.end)
-      if (!written.has(link)) {
-        enclose(draft, begin, chain.end, EXPRESSION_EDGE, `((${receiver} = `, ')')
-        insert(draft, at, STATEMENT_EDGE, chain.end, ') == null ? undefined : ')
-        replace(draft, at, at + 2, link.computed ? receiver : `${receiver}.`)
-        written.add(link)
-      }
-      begin = at
-    }
-    const opening = begin === dot || isSuper ? '' : `(${receiver} = `
-    const calling = `), ${receiver}, `
-    if (opening !== '') insert(draft, dot, -EXPRESSION_EDGE, begin, ')')
-    if (optional) {
-      const at = seek(source, '?.', callee.end)
-      enclose(draft, begin, chain.end, EXPRESSION_EDGE, `(${assigning}${opening}`, ')')
-      replace(draft, at, open + 1, `) == null ? undefined : ${assigning}${our}invoke(${enter()}(${our}result${calling}`)
-      begin = at
-    } else {
-      insert(draft, begin, EXPRESSION_EDGE, end, `${assigning}${our}invoke(${enter()}(${opening}`)
-      replace(draft, open, open + 1, calling)
-    }
+function nameCallee(draft, call, plan, { callee: value, get }) {
+  const { links, isVisible } = draft
+  const { node: own } = plan
+  const { node, isAwaited } = call
+  const callee = calledIn(node)
+  const { name } = callee
+  const isOwn = get === links.own
+  if (own.generator && node.parent.type === 'YieldExpression') { // the scheduler calls it
+    node.call = call
+    replace(draft, callee.start, callee.end, `${bind(draft, `generator_${name}`, get)}()`)
+    return false
   }
-  insert(draft, end, -EXPRESSION_EDGE, begin,
-    `, ${our}pending.length ? yield ${our}pending.pop() : ${variable(draft, 'result')})`)
+  // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the original does.
+  if (isOwn && (own.generator || (own.async && !isVisible && !isAwaited))) return false
+  const way = isAwaited ? 'awaited' : 'call'
+  if (!isOwn) {
+    call.name = value ? bind(draft, `${way}_${name}`, wayOf(links, value, way))
+      : `${bind(draft, `${way}_${name}`, wayLater(links, get, way))}()`
+  } else if (!isVisible) call.target = plan
   return true
 }
 
@@ -7675,10 +7915,10 @@ function wayOf({ fn, self, table }, callee, way) {
 /**
  * Has names be reached through an object that would mean something else in a generator, or must not be assigned to.
  *
- * @param {Draft} draft @param {Node} own @param {string} ownName
+ * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
  */
 function replaceWords(draft, own, ownName) {
-  const { fn, options, label, source, our, free, helpers, links, bindings, written, tree } = draft
+  const { fn, options, label, source, our, free, helpers, links, bindings, tree } = draft
   const { isArrow, isGenerator } = own.facts
   /** @param {Node[]} nodes @param {string} key of the object @param {string} get @param {string} set */
   const reach = (nodes, key, get, set) => {
@@ -7686,11 +7926,11 @@ function replaceWords(draft, own, ownName) {
       const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
       write(draft, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
     }
-    if (nodes.length) append(helpers, `const ${our}${key} = ${our}access(() => ${get}, value => { ${set} });`)
+    if (nodes.length) append(helpers, `const ${our}${key} = ${bind(draft, 'access', access)}(() => ${get}, value => { ${set} });`)
   }
   /** @param {string} key @returns {Node[]} */
   const mentionsOf = key =>
-    pick(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && written.has(node.parent)))
+    pick(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && node.parent.call))
   /** @param {string} key */
   const reachName = key => {
     const nodes = mentionsOf(key)
@@ -7754,106 +7994,40 @@ function isOurs(facts, own) {
   return facts.node === own
 }
 
-// What begins a call
-
-/**
- * Whether a call can do without a generator for a while: where nothing depends on what comes with a function, but `this`.
- *
- * @param {Draft} draft @param {Node} own
- */
-function isSimple({ tree, options }, { params, facts, async, generator }) {
-  const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = facts
-  return options.budgeted !== false && !async && !generator && !tree.scope.hasEval && !tree.special.length && !hasWith &&
-    !usesSuper && !usesNewTarget && !(isArrow && usesThis) && !find(params, ({ type }) => type !== 'Identifier')
-}
-
-/**
- * Whether all points of a function come before all that it does: then they are passed as one, and it runs as it is.
- *
- * @param {Draft} draft @param {Node} own @returns {number} of points, or 0
- */
-function leaf({ our, variables }, own) {
-  const { loops, statements } = own.facts
-  const points = pick(statements, isCallStatement)
-  const isFirst = points.length === 0 || points.length === 1 && points[0] === find(own.body.body, isNoDirective)
-  return loops.length === 0 && isFirst && !variables.has(`${our}result`) ? points.length + 1 : 0
-}
-
-/**
- * The statements that a function begins with may end it before it needs to be a generator: `if (...) return ...`,
- * and one that is `return ... ? ... : ...`, which becomes two. What begins the call does them, and one more argument
- * tells the generator so.
- *
- * @param {Draft} draft @param {Node} own @returns {{ from: number, to: number } | null} where they stand
- */
-function guard(draft, own) {
-  const { source } = draft
-  const { variables } = own.facts.scope
-  const statements = own.expression ? [] : pick(own.body.body, isNoDirective)
-  /** What is not to be done twice, or to another variable. @param {Node} node */
-  const isHazard = node => staysInPlace(draft, node) || isCallStatement(node) ||
-    matches(/^(?:(?:Assignment|Update)Expression|VariableDeclaration|CatchClause)$/, node.type)
-  // What the body declares means something else in what begins the call.
-  let beyond = Infinity
-  pick(keysOf(variables), key => {
-    const { declarations, references } = variables[key]
-    if (!find(declarations, ({ start }) => start > own.body.start)) return
-    pick(references, ({ start }) => { if (start < beyond) beyond = start })
-  })
-  let count = 0
-  let to = 0
-  for (let next; (next = statements[count])?.type === 'IfStatement' && next.end < beyond && !some(next, isHazard); count++) {
-    to = next.end
-  }
-  const { type, argument, start } = statements[count] ?? {}
-  const isChoice = type === 'ReturnStatement' && argument?.type === 'ConditionalExpression' &&
-    pastSpace(source, start + 6) === argument.start
-  if (isChoice && !some(argument.test, isHazard) && !some(argument.consequent, isHazard)) {
-    const { test, consequent, end } = argument
-    const ends = [pastParentheses(source, test.end), pastParentheses(source, consequent.end), end]
-    const begins = [start, seek(source, '?', ends[0]), seek(source, ':', ends[1])]
-    const texts = ['if', 'return', '; return']
-    if (ends[1] < beyond) {
-      to = ends[1]
-      for (let i = 0; i < 3; i++) {
-        const after = begins[i] + (i ? 1 : 6)
-        replace(draft, begins[i], after, texts[i])
-        enclose(draft, after, ends[i], BODY_EDGE, ' (', ')')
-      }
-    }
-  }
-  return to ? { from: statements[0].start, to } : null
-}
-
 // Linking
 
 /**
- * Begins a body: after its directives, with variables of ours and a point.
+ * Plans the text of a function that is wanted as a generator function.
  *
- * @param {Draft} draft @param {Node} own @param {string} [condition] of the point
+ * @param {FunctionDraft} draft @param {Node} own @returns {any} the plan, as of planTwin
  */
-function openBody(draft, own, condition = '') {
-  const { source, variables } = draft
-  const { from, to } = bodyOf(source, own)
-  const isBlock = !own.expression
-  let at = from
-  if (isBlock) {
-    at++
-    pick(own.body.body, statement => { if (!isNoDirective(statement)) at = statement.end })
+function planFunction(draft, own) {
+  const { facts } = own
+  const plan = {
+    node: own, facts, calls: /** @type {CallSite[]} */ ([]), guards: /** @type {any} */ (null), entry: '', twin: `${draft.our}self`, isLong: true,
+    isDirect: true, isTail: false
   }
-  const before = isBlock ? source[at - 1] === '{' ? ' ' : '; ' : '{ '
-  const declared = variables.size ? `let ${join(listOf(variables), ', ')}; ` : ''
-  insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
-    before + declared + condition + pointIn(draft, own.body, own) + (isBlock ? '' : ' return ('))
-  if (!isBlock) insert(draft, to, -BODY_EDGE, -1, ') }')
+  draft.variables = emptySet()
+  pick(facts.statements, statement => {
+    if (!isCallStatement(statement)) return
+    const { start, end } = statement
+    const point = pointIn(draft, statement, own)
+    statement.isParted = true
+    if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
+    else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
+  })
+  plan.calls = linkedCalls(draft, plan)
+  plan.guards = optimisations.guard(draft, plan)
+  if (plan.guards) plan.entry = `${draft.our}begin`
+  planTwin(draft, plan)
+  return plan
 }
 
-/** @param {Draft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
+/** @param {FunctionDraft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
 function rewriteFunction(draft, own, ownName) {
-  const { fn, options, label, source, our, free, links, edits } = draft
+  const { fn, options, label, source, our, free, links, edits, tree } = draft
   const { evaluate, home } = options
-  const { facts, params, async } = own
-  const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = facts
+  const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = own.facts
   if (!evaluate) {
     if (usesSuper && !home) throw refusal(label, 'super needs its object, { home }, or the whole, { methods: [...] }')
     if (isArrow && (usesNewTarget || (usesThis && !('this' in options)) || free.arguments)) {
@@ -7861,46 +8035,26 @@ function rewriteFunction(draft, own, ownName) {
         '{ evaluate: s => eval(s) }')
     }
   }
+  if (isArrow) draft.self = `${our}this.value`
+  draft.isSplittable = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget
   const lost = resolveNames(draft, ownName || fn.name, ownName !== '')
-  planBody(draft, own)
+  const plan = planFunction(draft, own)
   replaceWords(draft, own, ownName || fn.name)
-  const isPlain = isSimple(draft, own)
-  const points = isPlain ? optimisations.leaf(draft, own) : 0
-  const guards = isPlain && !points ? optimisations.guard(draft, own) : null
-  openBody(draft, own, guards ? `if (${our}skips !== ${our}pending) { ` : '')
   inOrder(edits)
 
-  const head = headOf(source, own)
-  const { from, to } = bodyOf(source, own)
-  const list = isPlain ? join(namesOf(source, params), ', ') : ''
-  /** @param {string} callee */
-  const call = (callee, more = '') => !isPlain ? `${our}apply(${our}${callee}, this, arguments)`
-    : `${our}${usesThis ? `invoke(${our}${callee}, this, ` : `${callee}(`}${list}${list && more && ', '}${more})`
-  const left = `${our}budget.left`
-  const begin = `function (${list}) { `
-  const going = `return ${our}run(${call('self')}) }`
-  const entry = points
-    ? `(${our}plain => ${begin}if (${left} > ${points}) { ${left} -= ${points}; return ${call('plain')} } ${going})` +
-      `(${isArrow ? source : `function ${cut(source, head.from)}`})`
-    : guards
-      ? `${begin}if (${left} > 1) { ${left}--; ${edited(draft, guards.from, guards.to)}; ` +
-        `return ${our}run(${call('self', `${our}pending`)}) } ${going}`
-      : begin + going
-
   // In the body of a `with`, and in a method, it needs an object to be a method of.
-  const around = bind(draft, 'around', { __proto__: home && getPrototypeOf(home), [`${our}budget`]: budget })
+  const around = bind(draft, 'around', { __proto__: home && getPrototypeOf(home), [draft.budget]: budget })
   const quoted = stringify(fn.name)
   const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
-  const parameters = guards ? `${list}${list && ', '}${our}skips` : edited(draft, head.from, head.to)
-  const rest = `${parameters[0] === '(' ? parameters : `(${parameters})`} ` +
-    (guards ? `${edited(draft, from, guards.to)} }${edited(draft, guards.to, to)}` : edited(draft, from, to))
-  const { 0: inner, 1: enter } = compiled(draft, member + rest, entry)
-  const self = links.self = async || lost.length ? wrapping(inner, async, label, lost) : inner
-  return publish(self, fn, `function* ${rest}`, async, self === inner ? enter : wayInto(self))
+  const rest = print(source, textOfTwin(draft, plan))
+  const entry = plan.guards ? `function ${print(source, textOfEntry(draft, plan))}` : 'null'
+  const { 0: inner, 1: begin } = compiled(draft, member + rest, entry)
+  const self = links.self = own.async || lost.length ? wrapping(inner, own.async, label, lost) : inner
+  return publish(self, fn, `function* ${rest}`, own.async, self === inner && begin || wayInto(self))
 }
 
 /**
- * @param {Draft} draft @param {Node} target @param {string[]} methods
+ * @param {FunctionDraft} draft @param {Node} target @param {string[]} methods
  * @returns {any} the class, whose private names and `super` are its own
  */
 function rewriteClass(draft, target, methods) {
@@ -7926,15 +8080,15 @@ function rewriteClass(draft, target, methods) {
     if (!parts.length) throw refusal(label, `${key} is no method`)
   })
   resolveNames(draft, '', false)
-  pick(functions, own => planBody(draft, own))
-  pick(functions, own => openBody(draft, own))
+  pick(functions, own => planFunction(draft, own))
   inOrder(edits)
-  const text = edited(draft, 0, source.length)
+  const edited = (/** @type {number} */ from, /** @type {number} */ to) => print(source, [range(draft, from, to)])
+  const text = edited(0, source.length)
   const result = compiled(draft, `${stringify(fn.name)}: ${text}`)[0]
   made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
     const holder = isStatic ? result : result.prototype
     if (!hasOwn(holder, key)) return // private
-    publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(draft, from, to), async, wayInto(holder[key]))
+    publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
   }))
   if (!hasOwn(result, 'source')) define(result, 'source', text)
   return result
@@ -7943,7 +8097,7 @@ function rewriteClass(draft, target, methods) {
 /**
  * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
  *
- * @param {Draft} draft @param {string} member @param {string} [begin] what begins a call of it; none of a class
+ * @param {FunctionDraft} draft @param {string} member @param {string} [begin] what begins a call of it; none of a class
  * @returns {any[]} the member and what begins a call of it
  */
 function compiled({ fn, options, label, our, bindings, helpers }, member, begin) {
@@ -7962,7 +8116,7 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
   const list = `(${join(listOf(bindings), ', ')})`
   const head = !begin || helpers.length ? `${list} =>` : `function ${list}`
   const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(fn.name)}], ` +
-    `${our}enter = ${begin}; return [${our}self, ${our}enter]`
+    `${our}begin = ${begin}; return [${our}self, ${our}begin]`
   const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
   /** @returns {any} */
   const attempt = () => {
@@ -8061,8 +8215,8 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
  * @property {Edit[]} edits of its twin
+ * @property {Draft} draft of its twin, if it has one
  */
-/** @typedef {{ node: Node, kind: string, target: Plan | null, isAwaited: boolean }} CallSite */
 
 /** Functions of the engine that neither call back nor take long, or only as one call of the engine. */
 const QUICK = /* @__PURE__ */ new RegExp('^(?:Array(?:Buffer)?|BigInt|Boolean|DataView|Date|Number|Object|RegExp|String|Symbol|URL|' +
@@ -8089,38 +8243,6 @@ const LOOP = 40
 const TWIN = 60
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
-
-/** What rewritten text refers to. @type {Record<string, string>} */
-const HELPERS = {
-  t: 'twin',
-  u: 'twin',
-  e: 'enter',
-  w: 'awaited',
-  a: 'apply',
-  n: 'construct',
-  g: 'run',
-  q: 'suspended',
-  v: 'over',
-  y: 'wait',
-  c: 'each',
-  k: 'collect',
-  j: 'binding',
-  i: 'iterate',
-  d: 'drive',
-  z: 'prototypeOf',
-  m: 'named'
-}
-
-/** Without spaces, but between words. @param {string} text */
-function terse(text) {
-  const words = split(text, ' ')
-  let result = words[0]
-  for (let i = 1; i < words.length; i++) {
-    const isBetween = matches(/[\w$]$/, words[i - 1]) && matches(/^[\w$]/, words[i])
-    result += isBetween ? ` ${words[i]}` : words[i]
-  }
-  return result
-}
 
 /** @param {Node} node */
 const isFunctionNode = ({ type }) =>
@@ -8214,7 +8336,7 @@ function planOf(facts, parent) {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0,
     holdsDual: false, sizes: [], twin: '',
     isDirect: false, isTail: false, guards: null, entry: '',
-    plain: [], inner: [], edits: []
+    plain: [], inner: [], edits: [], draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
   return plan
@@ -8255,7 +8377,7 @@ function refusalOf(plan) {
   return ''
 }
 
-/** @param {Plan} plan */
+/** @param {{ node: Node, facts: Facts }} plan */
 const isPrivate = ({ facts, node: { parent } }) => facts.isMethod && parent.key.type === 'PrivateIdentifier'
 
 /**
@@ -8344,7 +8466,8 @@ function findCalls(plan) {
       node: call,
       kind,
       target: targetOf(callee),
-      isAwaited: facts.isAsync && isAwaited(call, node)
+      isAwaited: isAwaited(call, node),
+      name: null
     }))
   }
 }
@@ -8487,32 +8610,18 @@ function printModule(source, tree, plans, runtime, kept) {
     used.add(key)
     return our + key
   }
-  const left = `${our}b.left`
+  const budget = `${our}b`
   const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
-  /** @type {Style} */
-  const style = {
-    left,
-    pause: condition => `if (${condition}) yield;`,
-    each: () => `${helper('c')}(`,
-    suspended: () => `${helper('q')}()`,
-    count: 'l',
-    helper: key => helper(key === 'over' ? 'v' : 'i'),
-    isQuick: node => node.type !== 'TaggedTemplateExpression' && kindOf(node) === '',
-    spell: terse
-  }
-  const steps = `${our}s`
-  /** That of generators, which yield within a step if whoever asks for it goes on with it later. @type {Style} */
-  const stepStyle = {
-    ...style,
-    pause: condition => `if (${condition} && ${steps}.on) yield ${steps};`,
-    each: () => `${steps}.c(`,
-    suspended: () => `${steps}.q()`
-  }
-
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
     plan.twin = `${our}${i}`
-    if (plan.isLong && !plan.isTail && canGuard(plan)) plan.guards = guard(/** @type {any} */ ({ source, edits: plan.edits, written }), plan.node)
+    if (!plan.isLong) continue
+    plan.draft = {
+      source, our, edits: plan.edits, variables: emptySet(), written, helper, spell: terse,
+      budget, budgetAround: isScript ? `${our}p.budget` : budget, begin: isScript ? ` const ${budget} = ${our}p.budget;` : '',
+      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, isSplittable: true, isTail: plan.isTail
+    }
+    if (!plan.isTail) plan.guards = optimisations.guard(plan.draft, plan)
     if (plan.isTail || plan.guards) plan.entry = `${plan.twin}e`
   }
   for (let i = plans.length; i-- > 0;) {
@@ -8520,17 +8629,20 @@ function printModule(source, tree, plans, runtime, kept) {
     plan.plain = inOrder(childEdits(plan, false))
     if (i === 0) continue
     plan.inner = inOrder(childEdits(plan, true))
-    if (plan.isLong) inOrder(twinEdits(plan, childEdits(plan, true, plan.edits)))
+    if (!plan.isLong) continue
+    childEdits(plan, true, plan.edits)
+    planTwin(plan.draft, plan)
+    inOrder(plan.edits)
   }
   const head = prologue()
   const { plain } = plans[0]
   const at = placeOfHead()
   insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
-  return print(source, { edits: inOrder(plain), from: 0, to: source.length }, kept)
+  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept)
 
   function placeOfHead() {
     const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
-    return isScript ? afterDirectives(tree.body, hashbang) : hashbang
+    return isScript ? pastDirectives(tree.body, hashbang) : hashbang
   }
 
   function prologue() {
@@ -8543,21 +8655,6 @@ function printModule(source, tree, plans, runtime, kept) {
     }
     return used.size ? result : ''
   }
-
-  // ------------------------------------------------------------------------------------------------ edits
-
-  /** After what may stand between a callee and its arguments, or an object and its member. @param {number} at */
-  function gap(at) {
-    return pastSpace(source, pastParentheses(source, at))
-  }
-
-  /** Behind the directives of a list of statements. @param {Node[]} body @param {number} start */
-  function afterDirectives(body, start) {
-    for (let i = 0; i < body.length && body[i].directive !== undefined; i++) start = body[i].end
-    return start
-  }
-
-  // ---------------------------------------------------------------------------------------------- functions
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
   function childEdits(plan, isInner, edits = /** @type {Edit[]} */ ([])) {
@@ -8595,28 +8692,28 @@ function printModule(source, tree, plans, runtime, kept) {
     if (node.type === 'FunctionDeclaration') {
       const name = id ? id.name : `${twin}f`
       if (!id) { // export default function () {}
-        const open = headOf(source, node).from
+        const open = seek(source, '(', start)
         insert({ edits: own }, open, REPLACES, open, ` ${name}`)
         inOrder(own)
         replace({ edits }, parent.start, start, `export{${name} as default};`)
       }
       const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
-      const made = plan.isTail ? [] : list(['function*', twin], twinOf(plan))
-      replace({ edits }, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], entryOf(plan)) : []))
+      const made = plan.isTail ? [] : list(['function*', twin], textOfTwin(plan.draft, plan))
+      replace({ edits }, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], textOfEntry(plan.draft, plan)) : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
-      const at = block ? afterDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
+      const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
       // In a block it stands before what a guard, which is printed elsewhere, begins with.
       insert({ edits }, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
         `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
       return
     }
-    const entry = facts.isGenerator ? ['!0'] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], entryOf(plan)) : []
+    const entry = facts.isGenerator ? ['!0'] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], textOfEntry(plan.draft, plan)) : []
     if (isInClass) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       const { static: isStatic } = parent
       if (isPrivate(plan)) {
-        insert({ edits }, parent.end, -BODY_EDGE, parent.start, list([`${isStatic ? 'static' : ''}*#${twin}`], twinOf(plan)))
+        insert({ edits }, parent.end, -BODY_EDGE, parent.start, list([`${isStatic ? 'static' : ''}*#${twin}`], textOfTwin(plan.draft, plan)))
         return
       }
       const elements = parent.parent.body
@@ -8624,8 +8721,8 @@ function printModule(source, tree, plans, runtime, kept) {
       const holder = `this${isStatic ? '' : '.prototype'}`
       const fn = holder + member
       const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
-      const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], twinOf(plan))) : list(['function*'], twinOf(plan))
-      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], entryOf(plan))) : entry
+      const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], textOfTwin(plan.draft, plan))) : list(['function*'], textOfTwin(plan.draft, plan))
+      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], textOfEntry(plan.draft, plan))) : entry
       const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
       insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
@@ -8640,14 +8737,14 @@ function printModule(source, tree, plans, runtime, kept) {
       return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
         : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
     }
-    const made = plan.isTail ? ['void 0'] : list(['function*'], twinOf(plan))
+    const made = plan.isTail ? ['void 0'] : list(['function*'], textOfTwin(plan.draft, plan))
     const self = isArrow ? 'this' : ''
     const head = isObjectMethod ? key : facts.isArrow ? '' : 'function'
     let result
     if (ownName) {
       const more = facts.isAsync ? [`,${ownName}`] : entry.length ? list([','], entry) : []
       result = isDual ? list([`(${ownName}=>`], registering([ownName], made, more), [')(', asItIs, ')'])
-        : list(['(()=>{'], stub(plan, `function ${ownName}`), [`function*${twin}`], twinOf(plan),
+        : list(['(()=>{'], stub(plan, `function ${ownName}`), [`function*${twin}`], textOfTwin(plan.draft, plan),
           [`return ${register}(${ownName},${twin}`], more, [')})()'])
     } else if (facts.isAsync) {
       result = list([`(${our}f=>`], registering([`${our}f`], made, [`,${our}f${self && ','}${self}`]), [')('], named([asItIs]), [')'])
@@ -8665,49 +8762,12 @@ function printModule(source, tree, plans, runtime, kept) {
     }
   }
 
-  /** What begins a call of a twin. @param {Plan} plan @returns {any[]} */
-  function entryOf({ node, facts, twin, edits, guards, isTail }) {
-    const { params, body } = node
-    const list = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
-    if (isTail) {
-      const text = { edits, from: body.start, to: body.end }
-      const isBlock = body.type === 'BlockStatement'
-      append(list, isBlock ? facts.isArrow ? '=>' : '' : '=>{')
-      append(list, text)
-      if (!isBlock) append(list, '}')
-      return list
-    }
-    const names = join(namesOf(source, params), ',')
-    const call = (/** @type {string} */ more) => {
-      const given = names && more ? `${names},${more}` : names + more
-      return `${helper('g')}(${facts.usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`})`
-    }
-    const budget = isScript ? `${our}p.budget` : `${our}b`
-    const strict = isStrictBody(body.body) ? '"use strict";' : ''
-    append(list, `{${strict}if(${budget}.left>1){${budget}.left--;`)
-    append(list, { edits, ...guards })
-    append(list, `;return ${call(budget)}}return ${call('')}}`)
-    return list
-  }
-
   /** @param {any[][]} lists @returns {any[]} */
   function list(...lists) {
     /** @type {any[]} */
     const all = []
     for (let i = 0; i < lists.length; i++) for (let k = 0; k < lists[i].length; k++) append(all, lists[i][k])
     return all
-  }
-
-  /** The parameters and the body of a twin. @param {Plan} plan @returns {any[]} */
-  function twinOf({ node, facts, edits, guards }) {
-    const { params, body } = node
-    const more = guards ? `${our}s` : ''
-    const first = facts.isGenerator ? `${steps}${params.length ? ',' : ''}` : ''
-    const pieces = params.length || first
-      ? [`(${first}`, params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : '', more && ',', more, ')'] : [`(${more})`]
-    if (guards) return list(pieces, [{ edits, from: body.start, to: guards.to }, '}', { edits, from: guards.to, to: body.end }])
-    if (body.type === 'BlockStatement') return list(pieces, [{ edits, from: body.start, to: body.end }])
-    return list(pieces, ['{', { edits, from: body.start, to: body.end }, '}'])
   }
 
   /** A function that drives its twin. @param {Plan} plan @param {string} head @returns {string[]} */
@@ -8728,200 +8788,6 @@ function printModule(source, tree, plans, runtime, kept) {
     const list = isArrow && !isSimple ? rest : given
     return [`${head}(${list})${isArrow ? '=>' : ''}{${directive}return ${helper('d')}(${call})}`]
   }
-
-  // ------------------------------------------------------------------------------------------------- twins
-
-  /** @param {Plan} plan @param {Edit[]} edits of the functions in it */
-  function twinEdits(plan, edits) {
-    const { node, facts, calls, isTail } = plan
-    const ways = facts.isGenerator ? stepStyle : style
-    /** @param {string} key */
-    const way = key => facts.isGenerator ? `${steps}.${key}` : helper(key)
-    const { body } = node
-    /** Variables of its own. */
-    const variables = emptySet()
-    /** @type {Draft} */
-    const draft = /** @type {any} */ ({ source, edits, our, variables, written, options: {}, style: ways })
-    /** Chains that are rewritten already. */
-    const chains = emptySet()
-    const suffix = () => isTail ? '' : `)===${our}b?yield ${ways.suspended?.()}:${variable(draft, 'r')})`
-    const prefix = () => isTail ? '' : `((${variable(draft, 'r')}=`
-    for (let i = 0; i < calls.length; i++) printCall(calls[i])
-    for (let i = 0; i < facts.awaits.length; i++) {
-      const { start, end } = facts.awaits[i]
-      if (start < body.start) continue
-      insert(draft, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
-      insert(draft, end, -EXPRESSION_EDGE, start, '))')
-      guardStatement(facts.awaits[i])
-    }
-    for (let i = 0; i < facts.loops.length; i++) {
-      if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
-    }
-    for (let i = 0; i < facts.yields.length; i++) {
-      const { start, end, delegate } = facts.yields[i]
-      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${steps}.d(`, ')')
-    }
-    const collect = (/** @type {number} */ start, /** @type {number} */ end, more = '') =>
-      enclose(draft, start, end, STATEMENT_EDGE, `${prefix()}${way('k')}(`, `${more})${suffix()}`)
-    pick(isTail ? [] : list(facts.spreads, facts.calls), node => {
-      if (node.start < body.start || !isCollected(node)) return
-      if (node.type === 'SpreadElement') collect(pastSpace(source, node.start + 3), node.end)
-      else collect(node.arguments[0].start, node.arguments[0].end, node.callee.name === 'Map' ? ',!0' : '')
-    })
-    const isBlock = body.type === 'BlockStatement'
-    const begin = isBlock ? afterDirectives(body.body, body.start + 1) : body.start
-    const own = listOf(variables)
-    if (isTail) {
-      const declared = own.length ? `let ${join(own, ',')};` : ''
-      insert(draft, begin, BODY_EDGE, Infinity, isBlock ? (declared && begin > body.start + 1 ? ';' : '') + declared : `${declared}return `)
-      return edits
-    }
-    const begins = pointIn(draft, body, node)
-    const entering = plan.guards ? `if(${our}s!==${our}b){${begins}` : begins
-    insert(draft, begin, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity, (isBlock && begin > body.start + 1 ? ';' : '') +
-      (own.length ? `let ${join(own, ',')};` : '') + (isScript ? `const ${our}b=${our}p.budget;` : '') +
-      entering + (isBlock ? '' : 'return '))
-    return edits
-
-    /** @param {CallSite} call */
-    function printCall({ node, kind, target, isAwaited }) {
-      const { callee = node.tag, start, end } = node
-      const enter = way(isAwaited ? 'w' : 'e')
-      if (target && kind === 'call' && !facts.isGenerator && target.isDirect && target.isLong && !node.optional && callee.start === start && source[callee.end] === '(') {
-        const begins = target.isTail || target.guards !== null
-        guardStatement(node)
-        insert(draft, start, EXPRESSION_EDGE, end, prefix() + (begins ? target.entry : `${helper('g')}(${target.twin}`), callee.end)
-        insert(draft, end, -EXPRESSION_EDGE, start, (begins ? '' : ')') + suffix())
-        return
-      }
-      const isChain = lastAfter(node).parent.type === 'ChainExpression'
-      if (target && isPrivate(target) && !isChain) {
-        if (facts.isGenerator || (target.facts.isAsync && !isAwaited)) return // it runs as it is, as what is not part of a job does
-        guardStatement(node)
-        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${helper('g')}(`)
-        replace(draft, callee.property.start, callee.property.end, `#${target.twin}`)
-        insert(draft, end, -EXPRESSION_EDGE, start, `)${suffix()}`)
-        return
-      }
-      guardStatement(node)
-      if (kind === 'new') {
-        const open = gap(callee.end)
-        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${way('n')}(`, start + 3)
-        if (open < end && source[open] === '(') {
-          replace(draft, open, open + 1, ',[')
-          replace(draft, end - 1, end, '])')
-        } else insert(draft, end, -REPLACES, start, ',[])')
-        insert(draft, end, -EXPRESSION_EDGE, start, suffix())
-        return
-      }
-      if (kind === 'tag') {
-        insert(draft, start, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
-        insert(draft, node.quasi.start, -EXPRESSION_EDGE, start, ')')
-        insert(draft, end, -EXPRESSION_EDGE, start, suffix())
-        return
-      }
-      const chain = lastAfter(node).parent
-      if (chain.type !== 'ChainExpression') printLink(node.call, -1)
-      else if (!chains.has(chain)) printChain(chain)
-    }
-
-    /** @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
-    function printLink({ node, kind, isAwaited }, begin) {
-      const { callee, start, end } = node
-      const enter = way(isAwaited ? 'w' : 'e')
-      const open = gap(callee.end)
-      const from = begin < 0 ? start : begin
-      if (kind === 'call') {
-        insert(draft, from, EXPRESSION_EDGE, end, `${prefix()}${enter}(`)
-        replace(draft, open, open + 1, ')(')
-      } else {
-        const receiver = printReceiver(callee, begin)
-        insert(draft, from, EXPRESSION_EDGE, end, `${prefix()}${helper('a')}(${enter}(`)
-        replace(draft, open, open + 1, `),${receiver},[`)
-        replace(draft, end - 1, end, '])')
-      }
-      insert(draft, end, -EXPRESSION_EDGE, from, suffix())
-    }
-
-    /** @param {Node} member @param {number} begin @returns {string} what is `this` */
-    function printReceiver(member, begin) {
-      const { object, property, computed } = member
-      if (object.type === 'Super' || object.type === 'ThisExpression') return 'this'
-      const isSteady = object.type === 'Identifier' && isFixed(object.variable) &&
-        !(object.variable.kind === 'parameter' && facts.usesArguments)
-      if (isSteady && begin < 0) return object.name
-      const receiver = objectOf(member)
-      const dot = gap(object.end)
-      if (begin === dot) return receiver // an optional link has put it there
-      insert(draft, begin < 0 ? member.start : begin, STATEMENT_EDGE, dot, `(${receiver}=`)
-      insert(draft, dot, -STATEMENT_EDGE, member.start, ')')
-      return receiver
-    }
-
-    /** What holds the object of a member, until that is called: another call in its brackets may need one, too. @param {Node} member */
-    function objectOf({ property, computed, start }) {
-      return variable(draft, !computed || property.type === 'Literal' || property.type === 'Identifier' ? 'o' : `o${start}`)
-    }
-
-    /** @param {Node} chain */
-    function printChain(chain) {
-      chains.add(chain)
-      /** @type {Node[]} */
-      const links = []
-      for (let link = chain.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) append(links, link)
-      let begin = -1
-      const { start, end } = chain
-      while (links.length) {
-        const link = takeLast(links)
-        const inner = link.object ?? link.callee
-        const call = link.call
-        if (!link.optional) {
-          if (call) printLink(call, begin)
-          continue
-        }
-        const at = gap(inner.end)
-        const from = begin < 0 ? start : begin
-        if (isMember(link)) {
-          const object = objectOf(link)
-          insert(draft, from, EXPRESSION_EDGE, end, `((${object}=`)
-          insert(draft, at, STATEMENT_EDGE, end, `)==null?void 0:`)
-          replace(draft, at, at + 2, source[gap(at + 2)] === '[' ? object : `${object}.`)
-        } else {
-          const open = gap(at + 2)
-          const isMethod = isMember(inner)
-          const callee = variable(draft, 'f')
-          insert(draft, from, EXPRESSION_EDGE, end, `((${callee}=`)
-          const receiver = isMethod ? printReceiver(inner, begin) : ''
-          const enter = way(call?.isAwaited ? 'w' : 'e')
-          insert(draft, at, STATEMENT_EDGE, end, ')==null?void 0:')
-          insert(draft, at, EXPRESSION_EDGE, link.end, `${prefix()}${isMethod ? `${helper('a')}(${enter}(${callee}),${receiver},[` : `${enter}(${callee})(`}`)
-          replace(draft, at, open + 1, '')
-          if (isMethod) replace(draft, link.end - 1, link.end, '])')
-          insert(draft, link.end, -EXPRESSION_EDGE, at, suffix())
-        }
-        insert(draft, end, -STATEMENT_EDGE, from, ')')
-        begin = at
-      }
-    }
-
-    /** A statement that now begins with a parenthesis would go on with the line before it. @param {Node} node */
-    function guardStatement(node) {
-      let top = node
-      while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
-      const statement = top.parent
-      if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.isGuarded === edits) return
-      statement.isGuarded = edits
-      const { type } = statement.parent
-      if (type === 'BlockStatement' || type === 'SwitchCase') insert(draft, statement.start, STATEMENT_EDGE, Infinity, ';')
-    }
-  }
-}
-
-/** Whether statements of it may be done before its twin is made. @param {Plan} plan */
-function canGuard(plan) {
-  const { facts, node } = plan
-  return !isPrivate(plan) && node.body.type === 'BlockStatement' && !facts.isAsync && !facts.isGenerator && !facts.usesArguments && !facts.usesSuper && !(facts.isArrow && facts.usesThis) &&
-    !find(node.params, ({ type }) => type !== 'Identifier')
 }
 
 /** Whether all calls that may be preempted are what is returned. @param {Plan} plan */
@@ -10170,7 +10036,7 @@ function rewriteModule(text, tree, url, isBlob, edits = [], prologue = '', epilo
   if (begin + prologue) append(edits, [start, BODY_EDGE, Infinity, begin + prologue, start])
   /** @type {number[]} */
   const kept = []
-  const moved = print(text, { edits: inOrder(edits), from: 0, to: text.length }, kept) + epilogue
+  const moved = print(text, [{ edits: inOrder(edits), from: 0, to: text.length }], kept) + epilogue
   return rewrittenText(moved, 'module', import.meta.url, url, { text, kept })
 }
 
