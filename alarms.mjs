@@ -1077,8 +1077,8 @@ class ConstantBandwidth extends Server {
 
 /**
  * PIBS, the priority inheritance bandwidth preserving server of Quest (Danish, Li, West 2011): short, frequent work under
- * a bound of its utilization. Its period is that of the reservation it works for, and its capacity the utilization's
- * share of it. After every use of `u` ms it is eligible again u / utilization after that use began: one time to remember,
+ * a bound of its utilization. Its period is its own, or else that of the reservation it works for, and its capacity the
+ * utilization's share of it. After every use of `u` ms it is eligible again u / utilization after that use began: one time to remember,
  * where a sporadic server would break its capacity into pieces. It may be used at the end of one period and again at the
  * start of the next.
  */
@@ -1086,10 +1086,11 @@ class PIBS extends Server {
   #eligible = -Infinity
   #used = 0
 
-  /** @param {number} utilization */
-  constructor(utilization) {
+  /** @param {Claim} claim */
+  constructor({ utilization, period }) {
     super(0, Infinity, 0, false)
     this.utilization = utilization
+    if (period < Infinity) this.inherit(period, 0)
   }
 
   /**
@@ -1145,13 +1146,13 @@ class PIBS extends Server {
   }
 
   /** @param {Claim} claim @param {number} time */
-  resize({ utilization }, time) {
+  resize({ utilization, period }, time) {
     this.#conclude()
     // What was used is earned from now on at the new rate.
     const wait = Math.max(0, this.#eligible - time)
     if (wait > 0) this.#eligible = time + wait * this.utilization / utilization
     this.utilization = utilization
-    this.inherit(this.period, time)
+    this.inherit(period < Infinity ? period : this.period, time)
     if (this.isAwake) this.wake(time, time)
     else this.next = Infinity
   }
@@ -1325,7 +1326,7 @@ class Account {
   }
 }
 
-/** The books of an I/O reservation, which takes period and priority from the most urgent that it works for. */
+/** The books of an I/O reservation: without a period of its own, it takes that and the priority from the most urgent that it works for. */
 class IoAccount extends Account {
   /** Which reservation each of its jobs works for. @type {WeakMap<Job, Account>} */
   #mains = new WeakMap()
@@ -1335,7 +1336,7 @@ class IoAccount extends Account {
   /** Its jobs work for `main`: what the scheduler attaches them by. @param {Account} main */
   delegateOf(main) {
     return {
-      level: main.level,
+      level: this.claim.period < Infinity ? this.level : main.level,
       payer: this,
       attach: (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => {
         this.#mains.set(job, main)
@@ -1374,7 +1375,7 @@ class IoAccount extends Account {
     const count = (this.#served.get(main) ?? 0) + more
     if (count > 0) this.#served.set(main, count)
     else this.#served.delete(main)
-    if (this.#served.size === 0) return
+    if (this.#served.size === 0 || this.claim.period < Infinity) return
     const { priority, claim } = [...this.#served.keys()].reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
     this.priority = priority
     this.server.inherit(claim.period, time)
@@ -1397,6 +1398,10 @@ class Reserved {
   get utilization() { return accountOf(this).claim.utilization }
   /** ms used in the foreground so far. */
   get used() { return accountOf(this).used }
+  /** ms per period; NaN where the period is that of whom it works for */
+  get capacity() { return accountOf(this).claim.wcet }
+  /** ms; Infinity where it is that of whom it works for */
+  get period() { return accountOf(this).claim.period }
   /** How often nothing remained. @returns {number} */
   get depletions() { return accountOf(this).server.depletions }
   /** How often capacity came back. @returns {number} */
@@ -1431,7 +1436,8 @@ const CAPACITY = { capacity: elsewhere, period: elsewhere, priority: finite }
 const RESERVATION = {
   ...CAPACITY, kind: among(...KINDS), depleted: elsewhere, name: text, scheduler: elsewhere
 }
-const IO_RESERVATION = { utilization: elsewhere, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
+const IO_CAPACITY = { utilization: elsewhere, capacity: elsewhere, period: elsewhere }
+const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
 
 /**
  * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned with
@@ -1477,10 +1483,6 @@ export class Reservation extends Reserved {
 
   get kind() { return this.#kind }
   get depleted() { return accountOf(this).depleted }
-  /** ms per period */
-  get capacity() { return accountOf(this).claim.wcet }
-  /** ms */
-  get period() { return accountOf(this).claim.period }
   get priority() { return accountOf(this).priority }
   /** ms that its jobs may still use, as of the latest reading of the clock. @returns {number} */
   get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
@@ -1530,7 +1532,7 @@ function interruptible(switched) {
 /**
  * A share of the processor for short, frequent work that is done for others: the bottom halves of events (Qduino II-A:
  * an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the reservation that it works for, and uses
- * no more than its utilization whichever that is.
+ * no more than its utilization whichever that is. With a period of its own it has the priority of that rate.
  *
  * Work for it: `on(target, type, handler, { io, capacity, period })`; `spawn(work, { reservation: io.for(main) })`; or
  * `spawn(work, { reservation: io })` in a job that has a reservation.
@@ -1539,19 +1541,19 @@ export class IoReservation extends Reserved {
   #mask = interruptible(() => accountOf(this).turn({ isMasked: !this.isOn }))
 
   /**
-   * @param {{ utilization: number, depleted?: 'background' | 'wait', name?: string, scheduler?: Scheduler }} options
-   *   `utilization`: > 0 and <= 1, or 0 = off; `depleted`: default 'wait', since events in the background would take
-   *   what is left over at any rate
+   * @param {{ utilization?: number, capacity?: number, period?: number, depleted?: 'background' | 'wait', name?: string,
+   *   scheduler?: Scheduler }} options `utilization`: > 0 and <= 1, or 0 = off; or `capacity`, ms per period, 0 = off, and
+   *   `period`, ms, > 0; `depleted`: default 'wait', since events in the background would take what is left over at any
+   *   rate
    * @throws {TypeError | RangeError} naming the parameter
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
     super()
-    const { utilization, depleted = 'wait', name = 'I/O reservation' } =
-      checked(options, IO_RESERVATION)
+    const { depleted = 'wait', name = 'I/O reservation' } = checked(options, IO_RESERVATION)
     const scheduler = here(options)
-    const claim = claimOfIo(name, fraction('utilization', utilization))
-    const account = new IoAccount(scheduler, new PIBS(utilization), claim, depleted, isByDeadline(scheduler.policy))
+    const claim = claimOfIo(name, options)
+    const account = new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy))
     Object.defineProperty(this, seam.protocol, { value: account })
   }
 
@@ -1585,18 +1587,18 @@ export class IoReservation extends Reserved {
   }
 
   /**
-   * Changes its share (Qduino II-C: interruptsVcpu); 0 turns it off.
+   * Changes its share (Qduino II-C: interruptsVcpu), as a utilization, which leaves its period, or as a capacity and a
+   * period; 0 turns it off.
    *
-   * @param {{ utilization: number }} options
+   * @param {{ utilization?: number, capacity?: number, period?: number }} options
    * @returns {this}
    * @throws {TypeError | RangeError} naming the parameter
    * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
    */
   resize(options) {
-    const { utilization } = checked(options, { utilization: elsewhere })
-    fraction('utilization', utilization)
     const account = accountOf(this)
-    account.change(claimOfIo(this.name, utilization), account.priority)
+    const claim = claimOfIo(this.name, checked(options, IO_CAPACITY), this.period)
+    account.change(claim, claim.period < Infinity ? claim.priority : account.priority)
     return this
   }
 }
@@ -1623,16 +1625,30 @@ const claimOfReservation = (name, capacity, period, priority, isBursty) => ({
   name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, isBursty
 })
 
-/** @param {string} name @param {number} utilization @returns {Claim} */
-const claimOfIo = (name, utilization) =>
-  ({ name, of: 'I/O', utilization, wcet: NaN, period: Infinity, deadline: Infinity, priority: 0, isBursty: true })
+/**
+ * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options @param {number} [own] the period
+ *   that a utilization is of; Infinity: that of whom it works for
+ * @returns {Claim}
+ */
+function claimOfIo(name, { utilization, capacity, period }, own = Infinity) {
+  if (capacity === undefined && period === undefined) {
+    fraction('utilization', utilization)
+    capacity = own < Infinity ? utilization * own : NaN
+    period = own
+  } else {
+    if (utilization !== undefined) throw new TypeError('utilization must not be given beside capacity and period')
+    checkCapacity(capacity, period)
+    utilization = capacity / period
+  }
+  return { name, of: 'I/O', utilization, wcet: capacity, period, deadline: period, priority: 1 / period, isBursty: true }
+}
 
 /** @param {any} member @param {string} where @param {Policy} policy @returns {[object, Claim]} */
 function claimOf(member, where, policy) {
   if (member instanceof Reserved) return [accountOf(member), accountOf(member).claim]
   if (typeof member !== 'object' || member === null) throw wrongType(where, 'a reservation or a task', member)
   const { name = where, kind, utilization, capacity, wcet, period } = member
-  if (utilization !== undefined) return [member, claimOfIo(name, fraction(`${where}.utilization`, utilization))]
+  if (utilization !== undefined) return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
   interval(`${where}.period`, period)
   if (capacity !== undefined) {
     checkCapacity(capacity, period)
@@ -1735,7 +1751,7 @@ function isSchedulable(claims, policy, share) {
   // What may be used back to back is there once more, at the worst moment: a task that comes once.
   const longest = Math.max(0, ...reservations.map(({ period }) => period))
   const extra = longest === 0 ? [] : claims.filter(({ isBursty }) => isBursty).map(claim => ({
-    name: claim.name, wcet: (claim.of === 'I/O' ? claim.utilization * longest : claim.wcet) / speed,
+    name: claim.name, wcet: (claim.period < Infinity ? claim.wcet : claim.utilization * longest) / speed,
     period: 2 ** 30 * longest, priority: rank(claim)
   }))
   return schedulable([...set, ...extra], { policy: fp }).schedulable
@@ -2285,7 +2301,7 @@ export function loop(body, options) {
  * @param {object} options
  * @param {{ capacity: number, period: number }} options.handler the reservation that the handler runs by
  * @param {{ capacity: number, period: number } | { utilization: number }} [options.io] the I/O reservation that delivers
- *   the event, by default none; with a utilization, it has the handler's period
+ *   the event, by default none; with a utilization alone, it has the handler's period
  * @param {number} [options.bottomHalf] ms of work between listener and handler, default 0
  * @returns {number} ms; Infinity where a capacity is 0
  * @throws {TypeError | RangeError} naming the parameter
@@ -2298,8 +2314,8 @@ export function worstCaseDelay(options) {
   const blackout = handler.period - handler.capacity
   if (io === undefined) return blackout + bottomHalf
   if (typeof io !== 'object' || io === null) throw wrongType('io', 'an I/O reservation', io)
-  const { utilization } = /** @type {any} */ (io)
-  const { period, capacity } = utilization === undefined ? /** @type {any} */ (io)
+  const { utilization, period: own = Infinity } = /** @type {any} */ (io)
+  const { period, capacity } = utilization === undefined || own < Infinity ? /** @type {any} */ (io)
     : { period: handler.period, capacity: fraction('utilization', utilization) * handler.period }
   checkCapacity(capacity, period)
   if (capacity === 0) return Infinity

@@ -335,6 +335,14 @@ tasks('beside I/O, which takes its share of all the time, and a capacity more', 
   const { reserve: another, io: ioToo, admit: admitToo } = world()
   refusal(() => admitToo([ioToo(0.1), another(2, { period: 10 }), task(8.2)]))
   refusal(() => admitToo([ioToo(1), task(40)]))
+  // A capacity of its own, 5 of 50: t = (5 + 2 * 2 + 4.5) / 0.9 = 15.
+  const own = { utilization: undefined, capacity: 5, period: 50 }
+  for (const [deadline, isAdmitted] of /** @type {const} */ ([[15.1, true], [14.9, false]])) {
+    const { reserve, io, admit } = world()
+    const ask = () => admit([io(0, own), reserve(2, { period: 10 }), task(deadline)])
+    if (isAdmitted) ask()
+    else refusal(ask)
+  }
 })
 
 tasks('the same answers as schedulable gives, on random sets', () => forSeeds(300, random => {

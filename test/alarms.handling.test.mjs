@@ -764,9 +764,33 @@ pibs('off, it does nothing in the background either', () => {
 pibs('its parameters can be read', () => {
   const { scheduler } = world()
   const plain = new IoReservation({ utilization: 0.3, scheduler })
-  const { name, utilization, used, isOn, drops } = plain
-  assert.equal([name, utilization, used, isOn, drops], ['I/O reservation', 0.3, 0, true, false])
+  const { name, utilization, capacity, period, used, isOn, drops } = plain
+  assert.equal([name, utilization, capacity, period, used, isOn, drops], ['I/O reservation', 0.3, NaN, Infinity, 0, true, false])
   assert.is(plain.scheduler, scheduler)
+})
+
+pibs('with a capacity and a period of its own it has those, and the priority of that rate, whoever it works for', () => {
+  for (const policy of [fp, edf]) {
+    const { host, reserve, run, scheduler, when, ran } = world({ policy })
+    const shared = new IoReservation({ capacity: 2, period: 10, name: 'io', scheduler })
+    run('main', 6, { reservation: reserve(4, 20) })
+    run('I/O', 5, { reservation: shared.for(reserve(3, 40)) })
+    when(21, () => shared.resize({ utilization: 0.1 }))
+    host.run()
+    // 2 of 10 at first, before what has 20; from 21 on 1 of 10, of which 1 was used at 20.
+    assert.equal(ran(), { 'I/O': [[0, 2], [10, 12], [20, 21]], main: [[2, 6], [21, 23]] }, policy.name)
+    assert.equal([shared.capacity, shared.period, shared.utilization], [1, 10, 0.1])
+  }
+})
+
+pibs('a period of its own can be given to it later; what it has used, it earns at the new rate', () => {
+  const { host, reserve, io, run, when, ran } = world()
+  const shared = io(0.2)
+  run('I/O', 10, { reservation: shared.for(reserve(5, 40)) })
+  when(20, () => shared.resize({ capacity: 1, period: 10 }))
+  host.run()
+  // 8 of 40 at first; at 20, half of that is not earned.
+  assert.equal(ran(), { 'I/O': [[0, 8], [60, 61], [70, 71]] })
 })
 
 pibs.run()
@@ -1135,6 +1159,12 @@ delay('without a bottom half, without I/O, without any capacity', () => {
   assert.is(worstCaseDelay({ handler: { capacity: 0, period: 10 } }), Infinity)
   assert.is(worstCaseDelay({ handler, io: { capacity: 0, period: 10 } }), Infinity)
   assert.is(worstCaseDelay({ handler, io: { utilization: 0 }, bottomHalf: 1 }), Infinity)
+})
+
+delay('of an I/O reservation with a period of its own', () => {
+  const { scheduler } = world()
+  const io = new IoReservation({ capacity: 2, period: 10, scheduler })
+  near(worstCaseDelay({ handler: { capacity: 3, period: 20 }, io, bottomHalf: 2.33 }), 35.33)
 })
 
 delay('of reservations that are there', () => {

@@ -196,10 +196,20 @@ const CALLS = {
       name: STRING, utilization: FRACTION, depleted: oneOf('background', 'wait'), scheduler: SCHEDULER
     }
   },
+  'new IoReservation with a period of its own': {
+    call: ({ scheduler }, { options }) => new IoReservation(options({ scheduler, capacity: 2, period: 10 })),
+    parameters: {},
+    options: { capacity: DURATION, period: INTERVAL, scheduler: SCHEDULER }
+  },
   'IoReservation.resize': {
     call: ({ io }, { options }) => io.resize(options({ utilization: 0.2 })),
     parameters: {},
     options: { utilization: FRACTION }
+  },
+  'IoReservation.resize with a period of its own': {
+    call: ({ io }, { options }) => io.resize(options({ capacity: 2, period: 10 })),
+    parameters: {},
+    options: { capacity: DURATION, period: INTERVAL }
   },
   'IoReservation.noInterrupts': {
     call: ({ io }, { options }) => io.noInterrupts(options({ drop: true })),
@@ -527,6 +537,8 @@ wrong('reservations: capacity and period, or utilization, are required', () => {
     'utilization must be a number from 0 to 1, got undefined')
   assertRefusal(here, () => here.io.resize(/** @type {any} */ ({})), TypeError,
     'utilization must be a number from 0 to 1, got undefined')
+  assertRefusal(here, () => here.io.resize({ utilization: 0.1, capacity: 1, period: 10 }), TypeError,
+    'utilization must not be given beside capacity and period')
   for (const call of [Reservation, IoReservation]) {
     assertRefusal(here, () => new /** @type {any} */ (call)(), TypeError,
       'options must be an object, got undefined')

@@ -7,15 +7,15 @@ const bottomHalf = 2.33 // ms
 const longestPause = 2.3 // ms between two events
 
 /**
- * @typedef {{ utilization: number, handler: { capacity: number, period: number } }} Case
- * @type {Case[]} an I/O reservation has the handler's period: 4/20 in the last case, where the paper has 2/10
+ * @typedef {{ capacity: number, period: number }} Share
+ * @type {{ io: Share, handler: Share }[]}
  */
 const cases = [
-  { utilization: 0.2, handler: { capacity: 3, period: 10 } },
-  { utilization: 0.1, handler: { capacity: 3, period: 10 } },
-  { utilization: 0.3, handler: { capacity: 3, period: 10 } },
-  { utilization: 0.2, handler: { capacity: 2, period: 10 } },
-  { utilization: 0.2, handler: { capacity: 3, period: 20 } }
+  { io: { capacity: 2, period: 10 }, handler: { capacity: 3, period: 10 } },
+  { io: { capacity: 1, period: 10 }, handler: { capacity: 3, period: 10 } },
+  { io: { capacity: 3, period: 10 }, handler: { capacity: 3, period: 10 } },
+  { io: { capacity: 2, period: 10 }, handler: { capacity: 2, period: 10 } },
+  { io: { capacity: 2, period: 10 }, handler: { capacity: 3, period: 20 } }
 ]
 
 /**
@@ -23,7 +23,7 @@ const cases = [
  * them, which fire between any two budgets, as interrupts would come.
  * @param {object} setup
  * @param {'fp' | 'edf'} setup.policy
- * @param {Case} [setup.reserved] without, a job per event does all of it
+ * @param {{ io: Share, handler: Share }} [setup.reserved] without, a job per event does all of it
  * @param {boolean} [setup.isQueue] whether events are raised while others are handled
  * @param {number} setup.hogs
  * @param {number} setup.events
@@ -62,8 +62,8 @@ async function deliveriesOf({ policy, reserved, isQueue = false, hogs: number, e
     yield* lower()
     yield* upper(change)
   }
-  const attach = ({ utilization, handler }) => {
-    const io = new IoReservation({ utilization, scheduler })
+  const attach = ({ io: share, handler }) => {
+    const io = new IoReservation({ ...share, scheduler })
     const size = isQueue ? 1 : Infinity
     const handling =
       on(pin, 'change', upper, { ...handler, depleted: 'wait', io, bottomHalf: lower, size, scheduler })
@@ -88,10 +88,9 @@ export async function predictableEvents({ events, clock }) {
   console.log(`### Event delivery (Qduino, Table V and figure 9)
 
 From an event's listener to its handler, ms, beside 4 hogs. Bottom half: ${bottomHalf} ms; handler: up to
-all its capacity, at random. Depleted, handlers wait. The I/O reservation has the handler's period: 4/20,
-where the paper has 2/10. Paced: ${events} events, each 0 to ${longestPause} ms after the one before has been
-handled. Queueing: ${Math.ceil(events / 2)} events, each 0 to ${longestPause} ms after the one before
-came; one waits, others are lost; from idle: since the one before had been handled.
+all its capacity, at random. Depleted, handlers wait. Paced: ${events} events, each 0 to ${longestPause} ms after the
+one before has been handled. Queueing: ${Math.ceil(events / 2)} events, each 0 to ${longestPause} ms after the one
+before came; one waits, others are lost; from idle: since the one before had been handled.
 `)
   // What the compiler does to the first one is no delivery.
   await deliveriesOf({ policy: 'fp', reserved: cases[0], hogs: 4, events: 8, clock })
@@ -99,9 +98,7 @@ came; one waits, others are lost; from idle: since the one before had been handl
   let excess = -Infinity
   for (const policy of /** @type {const} */ (['fp', 'edf'])) {
     for (const reserved of cases) {
-      const { utilization, handler } = reserved
-      const { capacity, period } = handler
-      const predicted = worstCaseDelay({ handler, io: { utilization }, bottomHalf })
+      const predicted = worstCaseDelay({ ...reserved, bottomHalf })
       const setup = { policy, reserved, hogs: 4, clock }
       const paced = await undisturbed(() => deliveriesOf({ ...setup, events }), clock)
       const queued = await undisturbed(() =>
@@ -111,7 +108,7 @@ came; one waits, others are lost; from idle: since the one before had been handl
       excess = Math.max(excess, latest - predicted - paced.longestBudget,
         latestFromIdle - predicted - queued.longestBudget)
       rows.push([
-        `${policy}, ${utilization * period}/${period}, ${capacity}/${period}`, predicted,
+        `${policy}, ${[reserved.io, reserved.handler].map(({ capacity, period }) => `${capacity}/${period}`).join(', ')}`, predicted,
         quantile(paced.fromListener, 0.5), quantile(paced.fromListener, 0.99), latest, paced.longestBudget,
         quantile(queued.fromListener, 0.99), Math.max(...queued.fromListener), latestFromIdle
       ])

@@ -85,7 +85,7 @@ async function executionOf({ policy, way, rate, round = 5, clock }) {
     yield* spin.preemptible(bottomHalf)
     handler()
   }
-  const io = typeof way === 'number' ? new IoReservation({ utilization: way / period, scheduler }) : undefined
+  const io = typeof way === 'number' ? new IoReservation({ capacity: way, period, scheduler }) : undefined
   let handling
   if (io !== undefined) {
     handling = on(storm.source, storm.type, handler, {
