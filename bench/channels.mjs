@@ -1,5 +1,6 @@
 import { Scheduler } from '../rt.mjs'
 import { Channel, choice, par } from '../sync.mjs'
+import { barChart, lineChart, picture } from './support-chart.mjs'
 import {
   figure, find, heading, measure, printRows, ratio, synchronousHost, table, target
 } from './support.mjs'
@@ -123,6 +124,10 @@ const took = performance.now() - began
 clearInterval(timer)
 printRows('CommsTime', 'ns per cycle', [...comms, ...others.slice(1)])
 const name = 'sequential Delta'
+await picture('csp-figure-8', barChart({
+  title: 'CommsTime, us per cycle', least: 0.1,
+  groups: [...comms, ...others.slice(1)].map(({ name, median }) => ({ label: name, bars: [{ name: 'us', value: median / 1000 }] }))
+}))
 target(name, find(comms, name).median / 1000, { most: 0.9, unit: ' us per cycle' })
 target(`${name}, times that by hand`, ratio(comms, name, 'generators and a queue by hand'), { most: 3.2 })
 target('a timer of 1 ms fired meanwhile, times per second', fired / took * 1000, { least: 50 })
@@ -195,9 +200,11 @@ console.log('\n### creating n processes that do nothing, ns each\n')
 const created = []
 for (const n of [1, 10, 100, 1000, 10_000]) {
   const rows = await measure(creation(n), { passes: 5 })
-  created.push([figure(n), ...rows.map(({ median }) => median), ratio(rows, 'par()', 'fork: spawn()')])
+  created.push([String(n), ...rows.map(({ median }) => median), ratio(rows, 'par()', 'fork: spawn()')])
 }
-table(['n', 'generators by hand', 'fork: spawn()', 'par()', 'par / fork'], created)
+const creations = ['generators by hand', 'fork: spawn()', 'par()']
+table(['n', ...creations, 'par / fork'], created)
+await draw('csp-figure-9', 'ns to create one of n processes', creations, created)
 
 // ---------------------------------------------------------------------------------------------------- yields
 
@@ -239,6 +246,14 @@ console.log('\n### a yield of one of n jobs, creation included, ns\n')
 const yields = []
 for (const n of [1, 10, 100, 1000, 10_000, 100_000]) {
   const rows = await measure(yielding(n), { passes: 5 })
-  yields.push([figure(n), ...rows.map(({ median }) => median)])
+  yields.push([String(n), ...rows.map(({ median }) => median)])
 }
-table(['n', 'generators in turns by hand', 'slices of 1 ms', 'every yield hands over'], yields)
+const yieldings = ['generators in turns by hand', 'slices of 1 ms', 'every yield hands over']
+table(['n', ...yieldings], yields)
+await draw('csp-figure-6', 'ns of a yield of one of n processes', yieldings, yields)
+
+/** A curve for each column of a table. */
+async function draw(name, title, columns, rows) {
+  const curves = columns.map((name, i) => ({ name, points: rows.map(row => [Number(row[0]), row[i + 1]]) }))
+  await picture(name, lineChart({ title, across: 'n', logarithmic: true, curves }))
+}

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { Worker, isMainThread, parentPort } from 'node:worker_threads'
 import { acceptWebSocket } from '../examples/chat/web-socket.mjs'
 import { openWebSocket } from '../test/fixtures/channels/open-web-socket.mjs'
+import { barChart, lineChart, picture } from './support-chart.mjs'
 import { compare, receive } from './support-external.mjs'
 import { heading, table, target } from './support.mjs'
 
@@ -17,7 +18,29 @@ async function serveSockets() {
   server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port))
 }
 
+const places = []
+
+/** Figures 4, 5 and 7 of Communicating Generators. */
+async function draw() {
+  const ways = ['bare', 'inJob']
+  const names = { bare: 'bare, there and back', inJob: 'channel, in jobs' }
+  const of = kind => places.filter(({ place }) => place.includes(kind))
+  for (const [figure, kind] of [[4, 'WebSocket'], [5, 'worker']]) {
+    await picture(`csp-figure-${figure}`, barChart({
+      title: `us to send a number over a ${kind}`, least: 1,
+      groups: of(kind).map(({ place, rows }) => ({ label: place, bars: ways.map(way => ({ name: names[way], value: rows[0][way] })) }))
+    }))
+  }
+  await picture('csp-figure-7', lineChart({
+    title: 'us to send a message over a WebSocket', across: 'bytes', logarithmic: true,
+    curves: of('WebSocket').flatMap(({ place, rows }) => ways.map(way => ({
+      name: `${place.split(/[ ,]/)[0]}: ${names[way]}`, points: rows.filter(({ bytes }) => bytes > 0).map(row => [row.bytes, row[way]])
+    })))
+  }))
+}
+
 function print(place, rows) {
+  places.push({ place, rows })
   console.log(`### ${place}\n`)
   table(
     ['message', 'bare there and back, us', 'channel, awaited', 'in jobs', 'ratio, awaited', 'ratio, in jobs'],
@@ -83,7 +106,7 @@ async function inBrowsers(port) {
 }
 
 if (isMainThread) {
-  const { values } = parseArgs({ options: { browsers: { type: 'boolean', default: false } } })
+  const { values } = parseArgs({ options: { browsers: { type: 'boolean', default: false }, svg: { type: 'string' } } })
   heading('what a channel adds to a message between threads or machines',
     'wall time; bare: the message goes there, an answer comes back; workers get large buffers transferred')
   // The kernel may keep two threads that take turns on one core, and move others apart: there each message wakes a core.
@@ -93,5 +116,6 @@ if (isMainThread) {
   const port = await new Promise(resolve => server.once('message', resolve))
   await inNode(port)
   if (values.browsers) await inBrowsers(port)
+  await draw()
   await server.terminate()
 } else await serveSockets()

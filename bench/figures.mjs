@@ -1,14 +1,13 @@
-import { writeFile } from 'node:fs/promises'
 import { chooseSets, conditions, measure, optionsHelp, parseOptions } from '../examples/task-sets/command.mjs'
 import { disturbances, percent, policyNames, summarize } from '../examples/task-sets/report.mjs'
 import { loadTaskSets } from '../examples/task-sets/task-sets.mjs'
-import { barChart } from './support-chart.mjs'
+import { barChart, picture } from './support-chart.mjs'
 import { generateTaskSets } from './support-generated.mjs'
 import { heading, table, target } from './support.mjs'
 
 // Figures 5 and 6 of RT.js, on both clocks, beside the published ones. At the paper's scale (1000 sets of 10 s, by each
 // policy on each clock: about half a day): node bench/figures.mjs --sets all --generated 750 --seconds 10 --svg .
-const { own, rest } = split(process.argv.slice(2), { generated: '10', svg: undefined })
+const { own, rest } = split(process.argv.slice(2), { generated: '0', svg: undefined })
 const options = parseOptions(rest)
 
 /** Means in percent by Dietrich et al. (Node 8, i5-6400); FCFS is plain JavaScript. The overheads of all sets are medians. */
@@ -27,7 +26,7 @@ const published = {
 
 if (options.help) {
   console.log(`Figures 5 and 6 of RT.js${optionsHelp}
-  --generated 10         so many sets besides, generated as the paper's
+  --generated 0          so many sets besides, generated as the paper's
   --svg DIRECTORY        writes figure-5-<clock>.svg and figure-6-<clock>.svg there`)
 } else await draw()
 
@@ -41,18 +40,20 @@ async function draw() {
     const results = await measure(sets, { ...options, clock })
     const rows = summarize(results)
     console.log(`### Clock: ${clock}\n\n${conditions({ ...options, clock }, sets)}\n`)
-    console.log('Figure 5: deadlines missed, %, mean and standard deviation of the sets (published)\n')
-    print(rows, options.policies, 'misses', ({ missRatio, deviation }) => [missRatio, deviation])
+    console.log('Figure 5: deadlines missed, %, mean and standard deviation of the sets (of the exact schedule; published)\n')
+    print(rows, options.policies, 'misses', ({ missRatio, deviation, ideal }) => [missRatio, deviation, `${percent(ideal)}; `])
     console.log(`${disturbances(results)}\n`)
     const scheduled = options.policies.filter(policy => policy !== 'fcfs')
     console.log('Figure 6: scheduler time / job time, %, mean and standard deviation of the sets (published)\n')
     print(rows, scheduled, 'overhead', ({ overhead }) => overhead && [overhead.mean, overhead.deviation])
     for (const policy of scheduled) {
-      const { overhead } = rows.at(-1).figures[policy]
-      if (overhead) target(`${policyNames[policy]}, median overhead`, overhead.median * 100, { most: 2, unit: ' %' })
+      const { overhead, inflation } = rows.at(-1).figures[policy]
+      if (overhead === null) continue
+      console.log(`- ${policyNames[policy]}: rounds outlast the work of their jobs by ${percent(inflation)} % in the median, points and clock included`)
+      target(`${policyNames[policy]}, median overhead`, overhead.median * 100, { most: 2, unit: ' %' })
     }
     console.log()
-    if (own.svg !== undefined) await picture(rows, clock, own.svg)
+    await drawFigures(rows, clock)
   }
 }
 
@@ -62,19 +63,19 @@ function print(rows, policies, figure, select) {
       const value = select(figures[policy])
       if (!value) return ''
       const there = published[figure][policy][published.bins.indexOf(label)]
-      return `${percent(value[0])} ± ${percent(value[1])} (${there})`
+      return `${percent(value[0])} ± ${percent(value[1])} (${value[2] ?? ''}${there})`
     })
   ]))
 }
 
-async function picture(rows, clock, directory) {
+async function drawFigures(rows, clock) {
   const figures = [
     ['figure-5', 'misses', 'Deadlines missed, %', ({ missRatio, deviation }) => [missRatio, deviation]],
     ['figure-6', 'overhead', 'Scheduler time / job time, %', ({ overhead }) => overhead ? [overhead.mean, overhead.deviation] : [0, 0]]
   ]
   for (const [name, figure, title, select] of figures) {
     const policies = options.policies.filter(policy => published[figure][policy])
-    const svg = barChart({
+    await picture(`${name}-${clock}`, barChart({
       title: `${title}: measured (filled) and published (outlined)`,
       least: figure === 'misses' ? 1e-4 : 0.1,
       groups: rows.map(({ label, figures }) => ({
@@ -87,10 +88,7 @@ async function picture(rows, clock, directory) {
           }
         })
       }))
-    })
-    const file = `${directory}/${name}-${clock}.svg`
-    await writeFile(file, svg)
-    console.log(`${file} is written`)
+    }))
   }
 }
 

@@ -1,5 +1,7 @@
 import { getEventListeners, setMaxListeners } from 'node:events'
-import { Scheduler } from '../rt.mjs'
+import { IoReservation, Reservation, after } from '../alarms.mjs'
+import { Scheduler, Task } from '../rt.mjs'
+import { Channel, Mutex } from '../sync.mjs'
 import { figure, heading, table, target } from './support.mjs'
 
 if (globalThis.gc === undefined) {
@@ -134,3 +136,47 @@ const worst = ours.reduce((left, right) => each(right) > each(left) ? right : le
 target(`largest growth: ${worst.name}`, each(worst), { most: 4, unit: ' bytes each' })
 const listeners = getEventListeners(controller.signal, 'abort')
 target('listeners left on the abort signal', listeners.length, { most: 0 })
+
+/** As Qduino's Table VIII: what there is to keep. */
+const kept = [
+  ['an empty object', () => ({})],
+  ['a generator', () => yields(1)],
+  ['a promise', () => new Promise(ignore)],
+  ['Task', () => new Task(nothingToYield)],
+  ['job, ready: function', () => paused.spawn(nothing)],
+  ['job, ready: generator function', () => paused.spawn(nothingToYield)],
+  ['job, ready, with a deadline and a name', () => paused.spawn(nothing, { deadline: anHour, name: 'job' })],
+  ['job, waiting for a promise of its own', () => scheduler.spawn(waitsFor, undefined, new Promise(ignore))],
+  ['job, ended', () => scheduler.spawn(nothing)],
+  ['alarm', () => after(anHour, nothing, { scheduler, ref: false })],
+  ['Reservation', () => new Reservation({ capacity: 0, period: 10, scheduler })],
+  ['IoReservation', () => new IoReservation({ utilization: 0, scheduler })],
+  ['Channel', () => new Channel()],
+  ['Channel of 16, full', () => filled(new Channel(16))],
+  ['Mutex', () => new Mutex()],
+  ['Scheduler', () => new Scheduler()]
+]
+const paused = new Scheduler({ paused: true })
+
+function filled(channel) {
+  for (let i = 0; i < 16; i++) channel.offer(i)
+  return channel
+}
+
+async function bytesOf(make) {
+  const count = 2000
+  const all = new Array(count)
+  for (let i = 0; i < 100; i++) all[i] = make()
+  await new Promise(resolve => setTimeout(resolve, 10))
+  const before = await heapUsed()
+  for (let i = 0; i < count; i++) all[i] = make()
+  await new Promise(resolve => setTimeout(resolve, 10))
+  const taken = await heapUsed() - before
+  return all.length && taken / count
+}
+
+console.log('\n### What is kept, bytes each (Qduino, Table VIII: a sketch of two loops 7192, its kernel 1 274 874)\n')
+const footprints = []
+for (const [name, make] of kept) footprints.push([name, await bytesOf(make)])
+table(['', 'bytes'], footprints)
+process.exit()

@@ -4,7 +4,8 @@ import { eachBrowser, kinds } from './support-browsers.mjs'
 // support-node.mjs; their clock is the page's, by wall time.
 const [name, ...args] = process.argv.slice(2)
 if (name === undefined) {
-  console.log('node bench/in-pages.mjs channels | periodic-jitter | reservations [its options], such as --clock wall --only isolation')
+  console.log(`node bench/in-pages.mjs NAME [its options]: channels, yield-depth, budget, region, switch, job-creation, dispatch-latency,
+periodic-jitter, or reservations, such as with --clock wall --only isolation`)
   process.exit()
 }
 

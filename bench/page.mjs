@@ -1,28 +1,34 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { subtests } from '../examples/macro/experiment.mjs'
+import { paperSubtests, subtests } from '../examples/macro/experiment.mjs'
+import { lineChart, picture } from './support-chart.mjs'
 import { eachBrowser, keysUntil, kinds as everyKind, type } from './support-browsers.mjs'
-import { figure, heading, median, table, target } from './support.mjs'
+import { figure, heading, mean, median, table, target } from './support.mjs'
 
 const usage = `node bench/page.mjs [options]
   --seconds 2.5                     of each subtest
   --passes 1                        all subtests so many times; of throughput the median counts
   --browsers chromium,firefox
   --pages isolated,plain            cross-origin isolated, and not
-  --ways plain,fp,edf,yield,timeout,react
+  --ways plain,fp,edf,paper,yield,timeout,react
   --loads none,aes,tasks,all,endless
+  --paper                           figure 8 of RT.js: 60 s x 5 by plain JavaScript and by its parameters (rounds of 1 ms, budget 300,
+                                    of AES 10), words typed by a timer; shorter with --seconds and --passes
   --json file                       writes all that was found
+  --svg directory                   writes the frames of each second, means of the passes
 Without --ways and --loads: every load by plain JavaScript and by earliest deadline; in isolated pages also
 AES and the task set by the others.`
 
-const everyWay = ['plain', 'fp', 'edf', 'yield', 'timeout', 'react']
+const everyWay = ['plain', 'fp', 'edf', 'paper', 'yield', 'timeout', 'react']
 const everyLoad = Object.keys(subtests)
-const scheduled = ['fp', 'edf']
+const scheduled = ['fp', 'edf', 'paper']
 
 const { values } = parseArgs({
   options: {
-    seconds: { type: 'string', default: '2.5' },
-    passes: { type: 'string', default: '1' },
+    seconds: { type: 'string' },
+    passes: { type: 'string' },
+    paper: { type: 'boolean', default: false },
+    svg: { type: 'string' },
     browsers: { type: 'string', default: everyKind.join() },
     pages: { type: 'string', default: 'isolated,plain' },
     ways: { type: 'string' },
@@ -35,6 +41,11 @@ if (values.help) {
   console.log(usage)
   process.exit()
 }
+const { paper } = values
+Object.assign(values, {
+  ...paper ? { seconds: '60', passes: '5', ways: 'plain,paper', loads: paperSubtests.join() } : { seconds: '2.5', passes: '1' },
+  ...values
+})
 const seconds = Number(values.seconds)
 if (!(seconds >= 1)) throw new RangeError(`seconds must be a number >= 1, got ${values.seconds}`)
 const passes = Number(values.passes)
@@ -67,7 +78,7 @@ function stepsIn(origin) {
 }
 
 /** Runs in the page. */
-async function start(report, steps, seconds, hasReact) {
+async function start(report, steps, seconds, hasReact, typing) {
   const { benchmark } = await import('/examples/macro/page.mjs')
   const { ways } = await import('/examples/macro/ways.mjs')
   const { peers } = await import('/bench/support-page.mjs')
@@ -79,7 +90,7 @@ async function start(report, steps, seconds, hasReact) {
   const found = steps.map(([id, subtest]) => ({ way: known.find(way => way.id === id), subtest }))
     .filter(({ way }) => way !== undefined)
   // Not awaited: keys are to come meanwhile.
-  benchmark({ steps: found, seconds, typing: false }).then(async results => {
+  benchmark({ steps: found, seconds, typing }).then(async results => {
     // What was typed last may be about to come.
     await new Promise(resolve => setTimeout(resolve, 500))
     return { ...results, keys }
@@ -93,13 +104,31 @@ async function measure(browser, server, origin) {
   const { report, results } = server.expect(steps.length * (seconds + 10) * 1000 + 30_000)
   results.catch(() => {})
   await browser.open(`${server[origin]}/examples/macro/index.html`)
-  await browser.evaluate(start, report, steps, seconds, hasReact)
-  const typed = await type(browser, keysUntil(results), 100)
+  await browser.evaluate(start, report, steps, seconds, hasReact, paper)
+  const typed = paper ? 0 : await type(browser, keysUntil(results), 100)
   const found = await results
   if (found.error) throw new Error(`${browser.name}: ${found.error}`)
   const problems = await browser.takeProblems()
   if (problems.length > 0) throw new Error(`errors on the console:\n${problems.join('\n')}`)
   return { ...found, typed }
+}
+
+/** Figure 8 of RT.js: the frames of each second. */
+async function draw(page, { outcomes }) {
+  const titles = [...new Set(outcomes.map(({ title }) => title))]
+  await picture(`rtjs-figure-8-${page.toLowerCase().replace(/\W+/g, '-')}`, lineChart({
+    title: `${page}: frames in each second of ${[...new Set(outcomes.map(({ subtest }) => subtests[subtest].title))].join('; ')}`,
+    across: 's',
+    curves: titles.map(name => {
+      const own = outcomes.filter(({ title }) => title === name)
+      const loads = [...new Set(own.map(({ subtest }) => subtest))]
+      const rates = loads.flatMap(load => {
+        const runs = own.filter(({ subtest }) => subtest === load).map(({ frames }) => frames.perSecond)
+        return Array.from({ length: Math.min(...runs.map(({ length }) => length)) }, (_, i) => mean(runs.map(run => run[i])))
+      })
+      return { name, points: rates.map((rate, i) => /** @type {[number, number]} */ ([i + 1, rate])) }
+    })
+  }))
 }
 
 const pair = spread => spread === null ? '-' : `${spread.median.toFixed(1)} / ${spread.p95.toFixed(1)}`
@@ -118,7 +147,7 @@ function throughput(outcome, outcomes) {
 
 heading(
   'the page benchmark of RT.js: what a page notices of the work behind it',
-  `headless, trusted keys every 100 to 200 ms, ${seconds} s each, ${passes} ${passes > 1 ? 'passes' : 'pass'}`
+  `headless, ${paper ? 'words typed by a timer' : 'trusted keys every 100 to 200 ms'}, ${seconds} s each, ${passes} ${passes > 1 ? 'passes' : 'pass'}`
 )
 
 const all = []
@@ -128,6 +157,7 @@ await eachBrowser(kinds, async (browser, server) => {
     const page = `${browser.name}, ${origin === 'isolated' ? '' : 'not '}isolated`
     all.push({ page, ...found })
     print(page, found)
+    await draw(page, found)
   }
 })
 if (values.json) writeFileSync(values.json, `${JSON.stringify(all, null, 2)}\n`)

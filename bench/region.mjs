@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { periodic } from '../alarms.mjs'
 import { Region } from '../examples/region.mjs'
 import { budget, edf, Scheduler, Task } from '../rt.mjs'
-import { figure, heading, quantile, table, target } from './support.mjs'
+import { figure, heading, mean, quantile, statistics, statisticsColumns, table, target } from './support.mjs'
 
 // RTJPerf's memory tests (Corsaro and Schmidt 2003, 4.3.1): allocation by size, and creating, entering and leaving a scope;
 // then what the garbage collector does to deadlines. Samples are of single operations, as there, on the wall clock.
@@ -35,7 +35,7 @@ console.log('\n### Time to allocate an array of bytes, us\n')
 const sizes = [32, 128, 512, 2048, 8192, 16_384]
 const allocations = sizes.map(size => [size, inRegion(size), onHeap(size)])
 table(
-  ['bytes', ...['region', 'heap'].flatMap(kind => ['mean', 'deviation', '99 %', 'maximum'].map(word => `${kind}: ${word}`))],
+  ['bytes', ...['region', 'heap'].flatMap(kind => statisticsColumns.map(word => `${kind}: ${word}`))],
   allocations.map(([size, ...both]) => [String(size), ...both.flatMap(statistics)])
 )
 const largest = allocations.at(-1)
@@ -153,14 +153,4 @@ async function deadlines(inScope) {
   await turn()
   observer.disconnect()
   return { lateness, misses: scheduler.stats().misses - misses, collections }
-}
-
-function mean(values) {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
-function statistics(values) {
-  const average = mean(values)
-  const deviation = Math.sqrt(mean(values.map(value => (value - average) ** 2)))
-  return [average, deviation, quantile(values, 0.99), Math.max(...values)]
 }

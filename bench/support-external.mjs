@@ -10,6 +10,7 @@ import { connect } from '../sync.mjs'
 const messages = [
   { name: 'a number', bytes: 0, count: 200 },
   { name: '1 kB', bytes: 1000, count: 200 },
+  { name: '10 kB', bytes: 10_000, count: 200 },
   { name: '66 kB', bytes: 66_000, count: 60 },
   { name: '1 MB', bytes: 1_000_000, count: 30 },
   { name: '1 MB, copied', bytes: 1_000_000, count: 30, isCopied: true }
@@ -34,7 +35,7 @@ const messageOf = bytes => bytes === 0 ? 0 : new Uint8Array(bytes)
  * @param {any} bare an endpoint whose other side answers every message
  * @param {any} endpoint one with channels at its other side
  * @param {{ passes?: number }} [options]
- * @returns {Promise<{ name: string, bare: number, awaited: number, inJob: number, ratios: number[] }[]>}
+ * @returns {Promise<{ name: string, bytes: number, bare: number, awaited: number, inJob: number, ratios: number[] }[]>}
  *   us per message, medians over the passes, and of the ratios to bare within a pass: awaited, in jobs
  */
 export async function compare(bare, endpoint, { passes = 25 } = {}) {
@@ -66,6 +67,7 @@ export async function compare(bare, endpoint, { passes = 25 } = {}) {
     const [plain, ...channels] = samples
     rows.push({
       name,
+      bytes,
       bare: middle(plain),
       awaited: middle(channels[0]),
       inJob: middle(channels[1]),

@@ -21,6 +21,14 @@ export const setFlagsFromString = () => {}
 export const openSync = () => { throw new Error('there are no files here') }
 export const readSync = openSync
 export const existsSync = () => false
+export const writeFile = openSync
+export const setMaxListeners = () => {}
+export const setImmediate = () => new Promise(resolve => setTimeout(resolve))
+/** No page is told of collections. */
+export class PerformanceObserver {
+  observe() {}
+  disconnect() {}
+}
 export class Worker {}
 
 /** `--name value`, and defaults for the others. */

@@ -1,6 +1,6 @@
 // Runs in the page: what others offer to slice work, in place of the scheduler. They run the same generators.
-import { byCallbacks } from '../examples/macro/ways.mjs'
-import { budget } from '../rt.mjs'
+import { byCallbacks, scheduled } from '../examples/macro/ways.mjs'
+import { budget, edf } from '../rt.mjs'
 
 /** ms before a slice gives way, as by React. */
 const slice = 5
@@ -74,6 +74,7 @@ export async function peers(hasReact) {
     react.unstable_scheduleCallback(work.deadline < 1000 ? normal : low, next)
   }
   return [
+    scheduled('paper', 'RT.js\'s parameters', edf, { budget: 300, round: 1, budgets: { AES: 10 } }),
     ...globalThis.scheduler?.yield
       ? [byCallbacks('yield', 'scheduler.yield', slicedBy(next => { scheduler.yield().then(next) }))] : [],
     byCallbacks('timeout', 'setTimeout(0)', slicedBy(next => { setTimeout(next) })),

@@ -69,6 +69,9 @@ export function undisturbedClock() {
   }
 }
 
+/** Runs a function in the next turn of the event loop. @type {(fn: () => void) => unknown} */
+export const later = globalThis.setImmediate ?? (fn => globalThis.scheduler.postTask(fn))
+
 /**
  * Random numbers in [0, 1) that are the same in every run (mulberry32).
  * @param {number} seed
@@ -98,6 +101,21 @@ export function quantile(values, fraction) {
 }
 
 export const median = values => quantile(values, 0.5)
+
+/** @param {number[]} values */
+export const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length
+
+/** The standard deviation. @param {number[]} values */
+export function deviation(values) {
+  const average = mean(values)
+  return Math.sqrt(mean(values.map(value => (value - average) ** 2)))
+}
+
+/** As the tables of RTJPerf. */
+export const statisticsColumns = ['mean', 'deviation', '99 %', 'maximum']
+
+/** @param {number[]} values */
+export const statistics = values => [mean(values), deviation(values), quantile(values, 0.99), Math.max(...values)]
 
 /**
  * Measures the variants in turns, and states each one's ratio to the floor as the median of the ratios within

@@ -1,5 +1,5 @@
 import { edf, fp, Scheduler } from '../rt.mjs'
-import { figure, heading, measure, printRows, synchronousHost } from './support.mjs'
+import { figure, heading, measure, printRows, statistics, statisticsColumns, synchronousHost, table } from './support.mjs'
 
 const switches = 20_000
 
@@ -42,8 +42,8 @@ function byHand() {
 // A slice that has always passed, and a clock that is read at every point: every yield hands over.
 const everyYield = { slice: Number.MIN_VALUE, budget: 1 }
 
-function scheduled(options, work = player, ...args) {
-  const host = synchronousHost(options.now)
+function scheduled({ now, ...options }, work = player, ...args) {
+  const host = synchronousHost(now)
   const scheduler = new Scheduler({ ...everyYield, ...options, host })
   return () => {
     scheduler.spawn(work, undefined, 1, ...args)
@@ -73,6 +73,24 @@ async function onEventLoop() {
   if (counted < switches - 1) throw new Error(`only ${counted} of ${switches} switches`)
 }
 
+/** RTJPerf, Table 1: single hand-overs, the clock's own cost contained. */
+function samples(next) {
+  const now = performance.now.bind(performance)
+  const taken = []
+  let left = 0
+  function* sampled() {
+    while (taken.length < 3000) {
+      const before = left
+      left = now()
+      if (before !== 0) taken.push((left - before) * 1000)
+      left = now()
+      yield
+    }
+  }
+  next(sampled)
+  return statistics(taken.slice(-1000))
+}
+
 heading('what it costs to hand over between two equal jobs at every yield',
   `CPU time, ${figure(switches)} switches a run`)
 
@@ -86,3 +104,17 @@ printRows('variant', 'ns per switch', await measure([
     scheduled({ policy: edf, now: ticking, round: Infinity })),
   { name: 'scheduler, edf, default host', operations: switches, run: onEventLoop, async: true }
 ]))
+
+console.log('\n### 1000 single hand-overs, us, wall time, the clock\'s own cost contained (RTJPerf, Table 1: jRate 1.449 ± 0.002)\n')
+table(['hand-over', ...statisticsColumns], [
+  ['two bare generators, alternated by hand', ...samples(work => {
+    const [one, other] = [work(), work()]
+    while (!one.next().done) other.next()
+  })],
+  ...[edf, fp].map(policy => [`scheduler, ${policy.name}`, ...samples(work => {
+    const host = synchronousHost()
+    const scheduler = new Scheduler({ ...everyYield, policy, host })
+    for (let i = 0; i < 2; i++) scheduler.spawn(work)
+    host.drain()
+  })])
+])

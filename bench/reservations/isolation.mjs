@@ -1,6 +1,6 @@
 import { loop } from '../../alarms.mjs'
-import { table, target } from '../support.mjs'
-import { disturbanceOf, end, findPrime, laboratory, mean, undisturbed } from './workloads.mjs'
+import { mean, table, target } from '../support.mjs'
+import { disturbanceOf, end, findPrime, laboratory, undisturbed } from './workloads.mjs'
 
 const period = 100
 const capacities = [40, 20, 10]

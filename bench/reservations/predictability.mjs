@@ -1,7 +1,7 @@
 import { every, loop, sleep } from '../../alarms.mjs'
-import { seededRandom, table, target } from '../support.mjs'
+import { mean, seededRandom, table, target } from '../support.mjs'
 import {
-  count, countOn, disturbanceOf, end, hogs, laboratory, mean, undisturbed, variation
+  count, countOn, disturbanceOf, end, hogs, laboratory, undisturbed, variation
 } from './workloads.mjs'
 
 const period = 100

@@ -1,5 +1,6 @@
 import { processClockHost } from '../../examples/task-sets/process-clock.mjs'
 import { budget, defaultHost, edf, fp, Scheduler } from '../../rt.mjs'
+import { deviation, mean } from '../support.mjs'
 
 /**
  * @typedef {'process' | 'wall'} Clock wall time less what the system gave to other processes, idle waits
@@ -76,15 +77,8 @@ export function* findPrime(scheduler, ms) {
   return (number - first) / 2
 }
 
-/** @param {number[]} values */
-export const mean = values => values.reduce((sum, value) => sum + value, 0) / values.length
-
 /** The coefficient of variation, in %. @param {number[]} values */
-export function variation(values) {
-  const average = mean(values)
-  const squares = values.reduce((sum, value) => sum + (value - average) ** 2, 0)
-  return Math.sqrt(squares / (values.length - 1)) / average * 100
-}
+export const variation = values => deviation(values) / mean(values) * 100
 
 /**
  * Ends what runs, and waits until it has.

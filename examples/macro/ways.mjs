@@ -110,10 +110,10 @@ export const plain = byCallbacks('plain', 'Plain JavaScript', (place, work, args
  * @param {string} id
  * @param {string} title
  * @param {import('../../rt.mjs').Policy} policy
- * @param {object} [options] of the Scheduler
+ * @param {object} [options] of the Scheduler; `budgets`: of single works, by name
  * @returns {Way}
  */
-export function scheduled(id, title, policy, options = {}) {
+export function scheduled(id, title, policy, { budgets = {}, ...options } = /** @type {any} */ ({})) {
   return {
     id,
     title,
@@ -124,7 +124,7 @@ export function scheduled(id, title, policy, options = {}) {
       const background = new Set()
       // By fixed priority the shorter deadline is the more important one (Leung, Whitehead 1982).
       const parameters = ({ name, deadline }) => ({
-        name, deadline, scheduler, priority: deadline === Infinity ? -1e9 : -deadline
+        name, deadline, scheduler, budget: budgets[name], priority: deadline === Infinity ? -1e9 : -deadline
       })
       const foreground = work => new Task(function* (...args) {
         yield work.preemptible(...args)
