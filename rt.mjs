@@ -1596,40 +1596,39 @@ class Settlement extends Waitable {
   begin(job) {
     this.dispatcher = job && activationOf(job).dispatcher
     if (this.dispatcher !== null) this.dispatcher.holds++
-    this.#follow(this.thenable)
+    const { round } = this
+    follow(this.thenable, () => round === this.round, (phase, outcome) => {
+      this.undo()
+      settle(this, phase, outcome)
+    })
   }
   undo() {
     this.round++ // what the thenable still says is not for the next waiter
-    this.#letGo()
-  }
-  /** @param {PromiseLike<any>} thenable */
-  #follow(thenable) {
-    const round = ++this.round
-    const reject = (/** @type {unknown} */ error) => {
-      if (round !== this.round) return
-      this.round++
-      this.#letGo()
-      this.fail(error)
-    }
-    try {
-      thenable.then(value => {
-        if (round !== this.round) return
-        try {
-          if (isThenable(value)) return this.#follow(value)
-        } catch (error) {
-          return reject(error)
-        }
-        this.round++
-        this.#letGo()
-        this.wake(value)
-      }, reject)
-    } catch (error) {
-      reject(error)
-    }
-  }
-  #letGo() {
     if (this.dispatcher !== null) this.dispatcher.holds--
     this.dispatcher = null
+  }
+}
+
+/**
+ * As a promise adopts it, but at once where a thenable calls back at once.
+ *
+ * @param {any} value
+ * @param {() => boolean} isAwaited whether anybody still listens
+ * @param {(phase: number, outcome: any) => void} settled called with FULFILLED or REJECTED
+ */
+function follow(value, isAwaited, settled) {
+  let hasAnswered = false
+  const once = (/** @type {(outcome: any) => void} */ act) => (/** @type {any} */ outcome) => {
+    if (hasAnswered || !isAwaited()) return
+    hasAnswered = true
+    act(outcome)
+  }
+  const fail = once(error => settled(REJECTED, error))
+  try {
+    if (isThenable(value)) value.then(once(result => follow(result, isAwaited, settled)), fail)
+    else settled(FULFILLED, value)
+  } catch (error) {
+    fail(error)
   }
 }
 
@@ -4704,17 +4703,10 @@ class AsyncDriver {
     this.owner = contextual ? null : activation
   }
 
-  /** @param {any} value a thenable, or in the end the result */
-  follow(value) {
-    try {
-      if (isThenable(value)) {
-        this.isAsync = true
-        return void value.then((/** @type {any} */ next) => this.follow(next), (/** @type {any} */ error) => this.end(FAILED, error))
-      }
-    } catch (error) {
-      return this.end(FAILED, error)
-    }
-    this.end(DONE, value)
+  /** @param {PromiseLike<any>} thenable */
+  follow(thenable) {
+    this.isAsync = true
+    follow(thenable, () => this.ended === 0, (phase, outcome) => this.end(phase === FULFILLED ? DONE : FAILED, outcome))
   }
 
   /** @param {number} state @param {any} outcome */
