@@ -1080,8 +1080,8 @@ class Activation extends HeapNode {
     this.finished = undefined
     this.cost = 0
     this.preemptions = 0
-    /** The entry at the deadline. @type {Entry | null} */
-    this.miss = null
+    /** On the timeline: at the release while the job is pending, then at the deadline. @type {Entry | null} */
+    this.entry = null
     this.missed = false
     this.handled = false
     /** @type {any} the result or the error */
@@ -1232,8 +1232,6 @@ class Extras {
   driver = null
   /** What it listens to. @type {AbortSignal | null} */
   signal = null
-  /** The entry at a release in the future. @type {Entry | null} */
-  pending = null
   /** NOT_CANCELLED, or the reason. @type {unknown} */
   reason = NOT_CANCELLED
   delivered = false
@@ -2115,7 +2113,7 @@ function drive(a) {
     const { left } = budget
     if (typeof left === 'number' && left > 1) {
       budget.left = left - 1
-    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && !a.dispatcher.cut) {
+    } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && a.dispatcher.granted > 0) {
       spared = before - 1
       a.dispatcher.granted++
       budget.left = 1
@@ -2604,6 +2602,21 @@ class Accounts extends Configured {
     if (tells) this.call('onStall', this.onStall, by, ms)
   }
 
+  /**
+   * What the host or the policy says.
+   *
+   * @template T
+   * @param {() => T} question @param {T} otherwise if it throws @returns {T}
+   */
+  ask(question, otherwise) {
+    try {
+      return question()
+    } catch (error) {
+      this.suffer(error)
+      return otherwise
+    }
+  }
+
   /** The host or the policy threw. It is told once a round, which ends; nothing else does. @param {unknown} error */
   suffer(error) {
     if (this.roundEnds === -Infinity) return
@@ -2624,16 +2637,6 @@ class Accounts extends Configured {
 
   // The trace
 
-  /** @param {(record: TraceRecord) => void} fn */
-  observe(fn) {
-    const observer = (/** @type {TraceRecord} */ record) => fn(record) // one of its own, however often it is given
-    this.observers = [...this.observers ?? [], observer]
-    return () => {
-      const rest = this.observers?.filter(other => other !== observer) ?? []
-      this.observers = rest.length === 0 ? null : rest
-    }
-  }
-
   /** @param {string} type @param {Activation | null} a @param {object} [more] */
   emit(type, a, more) {
     this.hasTold = true
@@ -2650,6 +2653,8 @@ class Accounts extends Configured {
 
 // --------------------------------------------------------------------------------------------- 5d dispatching
 
+/** Of a budget that teaches nothing about the price of points. */
+const CUT_SHORT = -1
 const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infinity, priority: -Infinity } })
 
 /** @type {Activation | null} the job that this thread runs */
@@ -2768,10 +2773,10 @@ class Dispatcher extends Accounts {
   #ran = false
   /** @type {Activation[]} that failed in this round */
   #failures = []
-  /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
-  #idlers = []
-  /** Only a closed scheduler keeps account of who waits. @type {Set<Job> | null} */
-  #waiters
+  /** Who waits until no job is left. @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
+  idlers = []
+  /** Jobs not yet ended, of a closed scheduler. @type {Set<Activation>} */
+  #lives = new Set()
   /** Whether the present deadlock has been reported. */
   #deadlocked = false
   /** @type {object[]} */
@@ -2796,15 +2801,12 @@ class Dispatcher extends Accounts {
     this.standing = SPENT
     /** Whether the next budget is one longer. */
     this.begins = false
-    /** Whether the present budget was cut short; it teaches nothing about the price of points. */
-    this.cut = false
-    /** Points of the present budget. */
+    /** Points of the present budget; CUT_SHORT if it was. */
     this.granted = 0
     /** @type {Gate[]} the ceiling stack */
     this.gates = []
 
     this.loop = new EventLoop(this)
-    this.#waiters = settings.closed ? new Set() : null
 
     /** Jobs not yet ended. */
     this.live = 0
@@ -2823,13 +2825,7 @@ class Dispatcher extends Accounts {
   compareStandings(a, b) {
     if (a.band !== b.band) return b.band - a.band
     const { policy } = this
-    if (this.isKnown) return policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
-    try {
-      return policy.compare(a.job, b.job)
-    } catch (error) {
-      this.suffer(error)
-      return 0
-    }
+    return this.isKnown ? policy.compare(a.ranked ?? a.job, b.ranked ?? b.job) : this.ask(() => policy.compare(a.job, b.job), 0)
   }
 
   /**
@@ -2898,6 +2894,7 @@ class Dispatcher extends Accounts {
     if (a.leaf !== UNSTARTED && a.leaf !== null) drives(a.leaf)
     this.stats.jobs++
     this.live++
+    if (this.closed) this.#lives.add(a)
     if (signal?.aborted) {
       extrasOf(a).reason = signal.reason
       this.finish(a, CANCELLED, signal.reason)
@@ -2908,7 +2905,7 @@ class Dispatcher extends Accounts {
     } else if (a.release <= now) {
       this.#arrive(a)
     } else {
-      extrasOf(a).pending = this.timeline.at(RELEASE, a.release, a, true)
+      a.entry = this.timeline.at(RELEASE, a.release, a, true)
       this.loop.rest()
     }
     return a.job
@@ -2934,7 +2931,7 @@ class Dispatcher extends Accounts {
 
   /** A release is due. @param {Activation} a */
   #arrive(a) {
-    if (a.deadline < Infinity) this.#expectMiss(a)
+    this.#expectMiss(a)
     const { excess } = a.parameters
     if (excess === undefined || this.#takeTurn(a, excess)) {
       this.#enqueue(a, 'release')
@@ -2969,7 +2966,7 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a */
   #expectMiss(a) {
-    a.miss = this.timeline.at(MISS, justAfter(a.absoluteDeadline), a, a.parameters.abort)
+    a.entry = a.deadline < Infinity ? this.timeline.at(MISS, justAfter(a.absoluteDeadline), a, a.parameters.abort) : null
   }
 
   /**
@@ -3027,7 +3024,7 @@ class Dispatcher extends Accounts {
   interrupt() {
     this.#changed = true
     if (this.current === null) return
-    this.cut = true
+    this.granted = CUT_SHORT
     budget.left = 0
   }
 
@@ -3049,7 +3046,6 @@ class Dispatcher extends Accounts {
   /** @param {Activation} a */
   unblock(a) {
     a.turn = a.cost
-    this.#waiters?.delete(a.job)
     if (!this.inRound || this.observers !== null) this.read()
     this.#enqueue(a, 'wake')
     if (!isOut(a)) this.giveWay(a)
@@ -3086,16 +3082,15 @@ class Dispatcher extends Accounts {
   setDeadline(a, deadline) {
     this.rekey(a, 'deadline', deadline)
     if (a.state === PENDING || a.state >= DONE || a.work instanceof Elsewhere) return
-    if (a.miss !== null) this.timeline.remove(a.miss)
-    a.miss = null
-    if (!a.missed && deadline < Infinity) this.#expectMiss(a)
+    if (a.entry !== null) this.timeline.remove(a.entry)
+    if (!a.missed) this.#expectMiss(a)
     this.loop.rest()
   }
 
   /** @param {Activation} a @param {number} release */
   renew(a, release) {
     // The period that ends here may have been missed; it is noticed with the other misses of the next reading.
-    if (a.miss !== null && this.read() > a.absoluteDeadline) a.miss = null
+    if (a.entry !== null && this.read() > a.absoluteDeadline) a.entry = null
     this.rekey(a, 'release', release)
     a.missed = false
     extrasOf(a).overran = false
@@ -3211,7 +3206,6 @@ class Dispatcher extends Accounts {
     if (a.work instanceof Elsewhere) {
       a.work.cancel(reason)
     } else if (a.started === undefined) {
-      this.#waiters?.delete(a.job)
       a.waiting?.leave(a)
       this.finish(a, CANCELLED, reason)
     } else if (a.state === WAITING) {
@@ -3274,12 +3268,13 @@ class Dispatcher extends Accounts {
     a.args = NO_ARGUMENTS
     a.input = undefined
     this.live--
+    if (this.closed) this.#lives.delete(a)
     if (this.running === a) this.running = null
-    const isLate = a.miss !== null && a.finished > a.absoluteDeadline
+    const isLate = a.entry !== null && a.finished > a.absoluteDeadline
     if (isLate) a.missed = true
     // In a round, a late end is noticed with the other misses of this reading.
-    if (a.miss !== null && !(isLate && this.inRound)) this.timeline.remove(a.miss)
-    a.miss = null
+    if (a.entry !== null && !(isLate && this.inRound)) this.timeline.remove(a.entry)
+    a.entry = null
     if (this.observers !== null) {
       this.emit(state === DONE ? 'finish' : state === FAILED ? 'fail' : 'cancel', a,
         state === DONE ? undefined : { error: outcome })
@@ -3297,7 +3292,6 @@ class Dispatcher extends Accounts {
   /** @param {Activation} a @param {Extras} extras */
   #tidy(a, extras) {
     if (extras.driver !== null && extras.driver.promise !== null) extras.driver.resume(a.state !== DONE, a.outcome)
-    if (extras.pending !== null) this.timeline.remove(extras.pending)
     if (extras.signal !== null) this.call('signal', unlisten, a)
     if (extras.gates > 0) {
       this.gates = this.gates.filter(gate => gate.activation !== a)
@@ -3360,8 +3354,8 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a @param {Entry | null} entry null for that of a job that has ended */
   miss(a, entry) {
-    if (a.miss === entry) {
-      a.miss = null
+    if (a.entry === entry) {
+      a.entry = null
       a.missed = true
     }
     this.stats.misses++
@@ -3425,12 +3419,8 @@ class Dispatcher extends Accounts {
     // Within a millisecond of a slice or of the round the host is not asked: every round gets something done.
     const used = this.running === null ? 0 : this.running.cost - this.running.turn
     if (used > 0 && (used < SLICE || this.time - this.#roundBegan < SLICE)) return false
-    try {
-      return this.host.inputPending?.() ?? false
-    } catch (error) {
-      this.suffer(error)
-      return true
-    }
+    const { host } = this
+    return host.inputPending !== undefined && this.ask(() => host.inputPending?.() ?? false, true)
   }
 
   /**
@@ -3486,7 +3476,7 @@ class Dispatcher extends Accounts {
   answerIdlers() {
     if (this.live === 0) {
       this.#keepShapes()
-      for (const { resolve } of this.#idlers.splice(0)) resolve()
+      for (const { resolve } of this.idlers.splice(0)) resolve()
       return
     }
     if (!this.closed) return
@@ -3494,9 +3484,9 @@ class Dispatcher extends Accounts {
       this.#deadlocked = false
       return
     }
-    const jobs = [.../** @type {Set<Job>} */ (this.#waiters)]
+    const jobs = this.#waiters.map(({ job }) => job)
     const error = new DeadlockError(`deadlock: nothing can wake ${jobs.map(job => job.name).join(', ')}`, jobs)
-    const idlers = this.#idlers.splice(0)
+    const idlers = this.idlers.splice(0)
     if (!this.#deadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
     this.#deadlocked = true
     for (const { reject } of idlers) reject(error)
@@ -3518,8 +3508,11 @@ class Dispatcher extends Accounts {
   #isDeadlocked() {
     return !this.hasWork && this.holds === 0 && this.timeline.refs === 0 &&
       this.timeline.lines[ALARM].size === 0 &&
-      (this.timeline.lines[REPLENISHMENT].size === 0 || /** @type {Set<Job>} */ (this.#waiters).size === this.live)
+      (this.timeline.lines[REPLENISHMENT].size === 0 || this.#waiters.length === this.live)
   }
+
+  /** Those that wait, of a closed scheduler. */
+  get #waiters() { return [...this.#lives].filter(a => a.waiting !== null) }
 
   // Dispatching
 
@@ -3552,22 +3545,12 @@ class Dispatcher extends Accounts {
       this.#rotate(running, this.#stamp)
     }
     this.#stamp = 0
-    let next = this.best
+    const next = this.best
     if (next !== null && this.gates.length > 0) {
       const top = this.gates[this.gates.length - 1]
-      if (next !== top.activation && !this.#passes(next, top.ceiling)) next = top.activation
+      if (next !== top.activation && !this.ask(() => next.level > top.ceiling, false)) return top.activation
     }
     return next
-  }
-
-  /** @param {Activation} a @param {number} ceiling */
-  #passes(a, ceiling) {
-    try {
-      return a.level > ceiling
-    } catch (error) {
-      this.suffer(error)
-      return false
-    }
   }
 
   /** Dispatches a job, whoever else is ready. @param {Activation} a @returns {Activation | null} null unless it is ready, too */
@@ -3612,7 +3595,6 @@ class Dispatcher extends Accounts {
     this.granted = budget.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.tuner === null ? 1 : a.tuner.points
     if (this.begins) this.granted = ++budget.left
     this.begins = false
-    this.cut = false
   }
 
   /**
@@ -3630,7 +3612,7 @@ class Dispatcher extends Accounts {
     this.current = dispatched = a
     const isOver = this.#changed || this.time >= this.timeline.due || this.time >= this.roundEnds ||
       a.cost - a.turn >= this.slice
-    if (isOver) this.cut = true // what is left until the yield teaches nothing
+    if (isOver) this.granted = CUT_SHORT // what is left until the yield teaches nothing
     else this.#grant(a)
     return isOver
   }
@@ -3641,7 +3623,7 @@ class Dispatcher extends Accounts {
     this.charge(a)
     if (outcome < DONE) {
       a.tuner ??= new BudgetTuner()
-      if (a.limit === AUTO && !this.cut) {
+      if (a.limit === AUTO) {
         const passed = this.#pointsPassed()
         if (passed > 0) a.tuner.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
       }
@@ -3664,14 +3646,13 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a has begun to wait */
   #await(a) {
-    this.#waiters?.add(a.job)
     if (this.observers !== null) this.emit('block', a, { on: subjectOf(/** @type {Waitable} */ (a.waiting)) })
   }
 
   /** ms that a budget may cost at most. */
   get #budgetCeiling() { return Math.min(this.slice / 10, this.round / 10, LONG_BUDGET) }
 
-  /** How many points of the budget have been passed; 0 where the job has written nonsense. */
+  /** How many points of the budget have been passed; 0 where it was cut short, or the job has written nonsense. */
   #pointsPassed() {
     const { left } = budget // which is the job's to write
     return typeof left === 'number' && left <= this.granted ? this.granted - Math.max(0, left) || 1 : 0
@@ -3749,8 +3730,6 @@ class Dispatcher extends Accounts {
       this.compareStandings(best.standing, a.standing) === 0
   }
 
-  // What the handle asks for
-
   /** @param {any} settings */
   configure(settings) {
     if (this.live > 0 || this.inRound) {
@@ -3759,34 +3738,12 @@ class Dispatcher extends Accounts {
     this.loop.stop()
     const { host } = this
     Object.assign(this, settings)
-    this.#waiters = this.closed ? new Set() : null
     if (this.host !== host) {
       this.time = -Infinity
       this.resolution = Infinity
       this.loop = new EventLoop(this)
     }
     this.loop.rest()
-  }
-
-  pause() {
-    this.paused = true
-    if (this.running !== null) this.interrupt()
-    this.loop.rest()
-  }
-
-  resume() {
-    this.paused = false
-    this.loop.rest()
-  }
-
-  /** @returns {Promise<void>} */
-  idle() {
-    if (this.live === 0) return Promise.resolve()
-    const promise = new Promise((/** @type {(value?: any) => void} */ resolve, reject) => {
-      this.#idlers.push({ resolve, reject })
-    })
-    if (!this.inRound) this.answerIdlers()
-    return promise
   }
 
   /** The ceiling of a gate is the highest from the bottom of the stack up to it. */
@@ -3886,12 +3843,16 @@ export class Scheduler {
 
   /** Runs no job, and fires nothing, until `resume`. The running job stops at its next point. */
   pause() {
-    this.#dispatcher.pause()
+    const dispatcher = this.#dispatcher
+    dispatcher.paused = true
+    dispatcher.interrupt()
+    dispatcher.loop.rest()
   }
 
   /** Goes on after `pause`, or after `paused: true`. */
   resume() {
-    this.#dispatcher.resume()
+    this.#dispatcher.paused = false
+    this.#dispatcher.loop.rest()
   }
 
   /** @returns {boolean} */
@@ -3910,7 +3871,11 @@ export class Scheduler {
    *   rejected with a DeadlockError when nothing is left that could wake those that wait
    */
   idle() {
-    return this.#dispatcher.idle()
+    const dispatcher = this.#dispatcher
+    return new Promise((resolve, reject) => {
+      dispatcher.idlers.push({ resolve, reject })
+      if (!dispatcher.inRound) dispatcher.answerIdlers()
+    })
   }
 
   /** The job whose code runs right now. @returns {Job | null} */
@@ -3941,7 +3906,14 @@ export class Scheduler {
    * @returns {() => void} ends it
    */
   observe(fn) {
-    return this.#dispatcher.observe(callable('fn', fn))
+    callable('fn', fn)
+    const dispatcher = this.#dispatcher
+    const observer = (/** @type {TraceRecord} */ record) => fn(record) // one of its own, however often it is given
+    dispatcher.observers = [...dispatcher.observers ?? [], observer]
+    return () => {
+      const rest = dispatcher.observers?.filter(other => other !== observer) ?? []
+      dispatcher.observers = rest.length === 0 ? null : rest
+    }
   }
 
   /**

@@ -70,7 +70,7 @@ export function checkInvariants(dispatcher, activations, reservations, { isOrder
     if (state >= DONE) continue
     const isAway = extras.driver !== null && extras.driver.promise === null
     if (state !== WAITING || !isAway) is(WAITING, a.waiting !== null, 'waiting for something')
-    is(PENDING, extras.pending !== null && extras.pending.queue !== null && state === PENDING,
+    is(PENDING, a.entry !== null && a.entry.kind === RELEASE && a.entry.queue !== null,
       'on the timeline')
     checkStanding(dispatcher, a, misplaced)
   }
