@@ -1056,8 +1056,6 @@ class Activation extends HeapNode {
 
     /** The innermost generator, which is resumed directly; UNSTARTED, or null when nothing is to be resumed. */
     this.leaf = leaf
-    /** Whether it is a generator of this realm: looked up at each resume instead, a communication costs a tenth more. */
-    this.isNative = leaf !== null && leaf.next === next
     /** Its callers, outermost first. @type {any[] | null} */
     this.callers = null
     /** What the next resume hands in, and whether it is thrown. @type {any} */
@@ -1215,17 +1213,13 @@ class BudgetTuner {
 /**
  * A promise and what settles it.
  *
- * @typedef {object} Deferred
- * @property {Promise<any>} promise
- * @property {(value: any) => void} resolve
- * @property {(error: unknown) => void} reject
+ * @typedef {{ promise: Promise<any>, resolve: (value: any) => void, reject: (error: unknown) => void }} Deferred
  */
 
 /** What only few jobs have; the others share NO_EXTRAS. */
 class Extras {
-  /** The job's cost when its present period began, and whether that has overrun. */
+  /** The job's cost when its present period began; Infinity once that has overrun. */
   costBefore = 0
-  overran = false
   /** Kept when deadline or priority change after the release. @type {number | undefined} */
   level = undefined
   /** Of a function that goes on in microtasks. @type {AsyncDriver | null} */
@@ -1541,11 +1535,8 @@ class Waitable extends HeapNode {
   /** For `await` in async code. @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
   then(onDone, onFailed) {
     return new Promise((resolve, reject) => {
-      const waiter = {
-        job: null,
-        woken: () => this.phase === FULFILLED ? resolve(this.outcome) : reject(this.outcome)
-      }
-      if (this.enlist(waiter)) waiter.woken()
+      const woken = () => this.phase === FULFILLED ? resolve(this.outcome) : reject(this.outcome)
+      if (this.enlist({ job: null, woken })) woken()
     }).then(onDone, onFailed)
   }
 
@@ -1935,17 +1926,7 @@ function takeReason(a) {
  * @returns {IteratorResult<any, any>} the last step
  */
 function advance(generator, input) {
-  const step = next.call(generator, input)
-  return step.value === undefined && !step.done ? passPoints(generator, step) : step
-}
-
-/**
- * A function of its own, so that the compiler sees one short loop (in one with `advance`, CommsTime costs 7 % more).
- *
- * @param {any} generator @param {IteratorResult<any, any>} step at a preemption point
- * @returns {IteratorResult<any, any>} the last step
- */
-function passPoints(generator, step) {
+  let step = next.call(generator, input)
   while (step.value === undefined && !step.done) {
     const { left } = budget // which is the job's to write
     if (!(left > 1)) break
@@ -1961,17 +1942,11 @@ const MOST_CALLS = 2 ** 21
 /** How many calls may end, one after the other, until that is taken for a preemption point: an error may end millions. */
 const MOST_ENDS = 64
 
-/** Has a job go on in a generator, or another iterator. @param {Activation} a @param {any} leaf */
-function enter(a, leaf) {
-  a.leaf = leaf
-  a.isNative = leaf.next === next
-}
-
 /** @param {Activation} a @param {any} callee of its innermost generator */
 function call(a, callee) {
   const callers = a.callers ??= []
   callers.push(a.leaf)
-  enter(a, callee)
+  a.leaf = callee
 }
 
 /** @param {Activation} a @returns {boolean} whether the innermost generator, which has ended, has a caller to go on */
@@ -1980,7 +1955,7 @@ function leaveCall(a) {
   const caller = a.callers?.pop()
   if (caller === undefined) return false
   if (leaf[driven] === true) leaf[driven] = false
-  enter(a, caller)
+  a.leaf = caller
   return true
 }
 
@@ -2076,7 +2051,7 @@ function drive(a) {
     let value
     let done
     try {
-      const step = throwing ? throwInto(leaf, input) : a.isNative ? advance(leaf, input) : leaf.next(input)
+      const step = throwing ? throwInto(leaf, input) : leaf.next === next ? advance(leaf, input) : leaf.next(input)
       value = step.value
       done = step.done
       throwing = false
@@ -2148,7 +2123,7 @@ function start(a) {
     const isResult = a.posted && isIterator(result) && !generatorPrototype.isPrototypeOf(result)
     const callee = isResult || isJob(result) ? null : calleeOf(a, result)
     if (callee !== null) {
-      enter(a, callee)
+      a.leaf = callee
       return POINT
     }
     if (result?.[Symbol.asyncIterator] !== undefined && typeof result.next === 'function') {
@@ -2181,11 +2156,6 @@ function finishWith(a, result) {
 /** The promise of a job's outcome, made when somebody asks. @param {Activation} a @returns {Promise<any>} */
 function promiseOf(a) {
   a.handled = true
-  return basePromise(a)
-}
-
-/** @param {Activation} a @returns {Promise<any>} */
-function basePromise(a) {
   if (a.deferred !== null) return a.deferred.promise
   const deferred = a.deferred = defer(/** @type {Deferred} */ ({}))
   if (a.state >= DONE) settlePromise(a, deferred)
@@ -2403,15 +2373,10 @@ class EventLoop {
   rest(goesOn = false) {
     const dispatcher = this.#dispatcher
     if (dispatcher.inRound || this.isPosted && following === null) return
-    if (dispatcher.paused) this.#arm(Infinity)
-    else if (!dispatcher.hasWork) this.#arm(dispatcher.timeline.next)
+    if (dispatcher.paused) this.arm(Infinity)
+    else if (!dispatcher.hasWork) this.arm(dispatcher.timeline.next)
     else if (following !== null && this.taken < dispatcher.round) following.add(this)
     else if (!this.isPosted) this.#post(goesOn)
-  }
-
-  /** Takes back the timer; a turn that has been posted counts no more once the dispatcher has another loop. */
-  stop() {
-    this.#arm(Infinity)
   }
 
   /**
@@ -2427,14 +2392,14 @@ class EventLoop {
   /** @param {boolean} goesOn */
   #post(goesOn) {
     this.taken = 0
-    this.#arm(Infinity)
+    this.arm(Infinity)
     this.isPosted = true
     try {
       this.#host.post(this.#onTurn, goesOn)
     } catch (error) {
       this.isPosted = false
       this.#dispatcher.report(error, null)
-      this.#arm(this.#dispatcher.time, true, false) // a host that refuses a turn may have a timer
+      this.arm(this.#dispatcher.time, true, false) // a host that refuses a turn may have a timer
     }
   }
 
@@ -2450,7 +2415,7 @@ class EventLoop {
    *
    * @param {number} time @param {boolean} [ref] @param {boolean} [postsInstead] where the host refuses a timer
    */
-  #arm(time, ref = this.#dispatcher.timeline.refs > 0, postsInstead = time < Infinity) {
+  arm(time, ref = this.#dispatcher.timeline.refs > 0, postsInstead = time < Infinity) {
     if (time === this.#armedFor && ref === this.#armedRef) return
     const disarm = this.#disarm
     const dispatcher = this.#dispatcher
@@ -2544,13 +2509,18 @@ class Accounts extends Configured {
   inspect(a) {
     const { elapsed } = this
     if (elapsed > this.slice) this.stall(a.job, elapsed, a)
-    if (!a.extras.overran && a.cost - a.extras.costBefore > a.parameters.wcet) {
-      extrasOf(a).overran = true
+    if (a.cost - a.extras.costBefore > a.parameters.wcet) {
+      extrasOf(a).costBefore = Infinity
       this.stats.overruns++
       if (this.observers !== null) this.emit('overrun', a)
-      this.call('onOverrun', a.parameters.onOverrun, a.job)
-      this.call('onOverrun', this.onOverrun, a.job)
+      this.tell('onOverrun', a)
     }
+  }
+
+  /** Calls the handler of the job, then that of the scheduler. @param {'onMiss' | 'onOverrun'} event @param {Activation} a */
+  tell(event, a) {
+    this.call(event, a.parameters[event], a.job)
+    this.call(event, this[event], a.job)
   }
 
   /**
@@ -2600,21 +2570,6 @@ class Accounts extends Configured {
     if (this.observers !== null) this.emit('stall', a, a === null ? { ms, by } : { ms })
     if (a !== null) for (const tell of this.stalling) tell(a.job, ms)
     if (tells) this.call('onStall', this.onStall, by, ms)
-  }
-
-  /**
-   * What the host or the policy says.
-   *
-   * @template T
-   * @param {() => T} question @param {T} otherwise if it throws @returns {T}
-   */
-  ask(question, otherwise) {
-    try {
-      return question()
-    } catch (error) {
-      this.suffer(error)
-      return otherwise
-    }
   }
 
   /** The host or the policy threw. It is told once a round, which ends; nothing else does. @param {unknown} error */
@@ -2756,6 +2711,18 @@ class Pool extends HeapNode {
   }
 }
 
+/** @param {any} work @returns {any} what a job of it resumes first: see Activation */
+function beginningOf(work) {
+  if (typeof work === 'function' || work instanceof Task) {
+    refuseAsyncGenerator('work', typeof work === 'function' ? work : callable('work.run', work.run), work)
+    return UNSTARTED
+  }
+  if (work instanceof Elsewhere) return null
+  if (!isIterator(work) || isJob(work)) throw wrongType('work', 'a Task, a generator or a function', work)
+  if (work[driven] === true) throw new TypeError('work is driven by another job already')
+  return work
+}
+
 /** What schedules. `Scheduler` is the handle that users hold. */
 class Dispatcher extends Accounts {
   /** Whether anything happened that may change who runs. */
@@ -2825,7 +2792,13 @@ class Dispatcher extends Accounts {
   compareStandings(a, b) {
     if (a.band !== b.band) return b.band - a.band
     const { policy } = this
-    return this.isKnown ? policy.compare(a.ranked ?? a.job, b.ranked ?? b.job) : this.ask(() => policy.compare(a.job, b.job), 0)
+    if (this.isKnown) return policy.compare(a.ranked ?? a.job, b.ranked ?? b.job)
+    try {
+      return policy.compare(a.job, b.job)
+    } catch (error) {
+      this.suffer(error)
+      return 0
+    }
   }
 
   /**
@@ -2848,28 +2821,13 @@ class Dispatcher extends Accounts {
 
   /** @param {any} work @param {any} options @param {any[]} args @returns {Job} */
   spawn(work, options, args) {
-    let leaf
     if (work?.[asCall]) {
       const call = work
       work = () => call
     }
-    if (typeof work === 'function' || work instanceof Task) {
-      const run = typeof work === 'function' ? work : callable('work.run', work.run)
-      refuseAsyncGenerator('work', run, work)
-      leaf = UNSTARTED
-    } else if (work instanceof Elsewhere) {
-      leaf = null
-    } else if (isIterator(work) && !isJob(work)) {
-      if (work[driven] === true) throw new TypeError('work is driven by another job already')
-      leaf = work
-    } else {
-      throw wrongType('work', 'a Task, a generator or a function', work)
-    }
-    return this.#spawnWith(work, leaf, options === undefined ? NO_OPTIONS : knownOptions(options, SPAWN_OPTIONS), args)
-  }
-
-  /** @param {any} work @param {any} leaf @param {any} options @param {any[]} args @returns {Job} */
-  #spawnWith(work, leaf, options, args) {
+    const leaf = beginningOf(work)
+    if (options === undefined) options = NO_OPTIONS
+    else knownOptions(options, SPAWN_OPTIONS)
     const { release, signal, scheduler } = options
     if (scheduler !== undefined && scheduler !== this.scheduler) throw new TypeError('scheduler must be the one that spawns')
     if (release !== undefined) finite('release', release)
@@ -2896,11 +2854,8 @@ class Dispatcher extends Accounts {
     this.live++
     if (this.closed) this.#lives.add(a)
     if (signal?.aborted) {
-      extrasOf(a).reason = signal.reason
-      this.finish(a, CANCELLED, signal.reason)
-      return a.job
-    }
-    if (a.work instanceof Elsewhere) {
+      this.cancel(a, signal.reason)
+    } else if (a.work instanceof Elsewhere) {
       a.work.begin(a)
     } else if (a.release <= now) {
       this.#arrive(a)
@@ -3033,16 +2988,6 @@ class Dispatcher extends Accounts {
     if (this.running !== null && this.running !== this.best) this.interrupt()
   }
 
-  /** Has the running job come back at its next point, because it has woken its equal. */
-  #shorten() {
-    this.#changed = true
-    if (this.current === null) return
-    const { left } = budget // which is the job's to write
-    // As if no more had been granted: what the budget costs still tells the price of a point.
-    if (typeof left === 'number' && left > 1) this.granted -= left - 1
-    budget.left = 0
-  }
-
   /** @param {Activation} a */
   unblock(a) {
     a.turn = a.cost
@@ -3058,14 +3003,17 @@ class Dispatcher extends Accounts {
     if (running === null) return
     const isPooled = a.extras.pool !== null && a.extras.pool === running.extras.pool
     const order = isPooled ? this.compareStandings(a, running) : this.compareStandings(a.standing, running.standing)
+    if (order > 0) return
+    if (order !== 0) return this.interrupt()
     // A woken equal is handed over to; rotation at the end of slices alone would make choices unfair.
-    if (order === 0) {
-      this.#stamp = ++this.#rotation
-      running.turn = running.cost
-      this.#shorten()
-    } else if (!(order > 0)) {
-      this.interrupt()
-    }
+    this.#stamp = ++this.#rotation
+    running.turn = running.cost
+    this.#changed = true
+    if (this.current === null) return
+    const { left } = budget // which is the job's to write
+    // As if no more had been granted: what the budget costs still tells the price of a point.
+    if (typeof left === 'number' && left > 1) this.granted -= left - 1
+    budget.left = 0
   }
 
   /** Puts the running job after its equals. @param {Activation} a @param {number} stamp */
@@ -3093,7 +3041,6 @@ class Dispatcher extends Accounts {
     if (a.entry !== null && this.read() > a.absoluteDeadline) a.entry = null
     this.rekey(a, 'release', release)
     a.missed = false
-    extrasOf(a).overran = false
     extrasOf(a).costBefore = a.cost
     this.setDeadline(a, a.deadline)
   }
@@ -3203,19 +3150,17 @@ class Dispatcher extends Accounts {
     extras.reason = reason
     this.read()
     if (this.current !== a) this.#leaveReservation(a)
-    if (a.work instanceof Elsewhere) {
+    if (a.work instanceof Elsewhere && a.state !== PENDING) {
       a.work.cancel(reason)
     } else if (a.started === undefined) {
       a.waiting?.leave(a)
       this.finish(a, CANCELLED, reason)
-    } else if (a.state === WAITING) {
-      // What async code awaits cannot be left: it is told at its next yield.
-      if (a.waiting === null) return true
-      this.#letGo(a)
     } else if (this.current === a) {
       this.interrupt()
-    } else {
+    } else if (a.state === READY) {
       this.strike(a)
+    } else if (a.waiting !== null) { // what async code awaits cannot be left: it is told at its next yield
+      this.#letGo(a)
     }
     return true
   }
@@ -3261,17 +3206,17 @@ class Dispatcher extends Accounts {
       if (Object.is(outcome, extras.reason) && !(state === DONE && extras.delivered)) state = CANCELLED
     }
     if (a.state === READY) this.#extract(a)
+    a.finished = this.time
+    const isLate = a.entry !== null && a.state !== PENDING && a.finished > a.absoluteDeadline
+    if (isLate) a.missed = true
     a.state = state
     a.outcome = outcome
-    a.finished = this.time
     a.leaf = a.callers = a.waiting = null
     a.args = NO_ARGUMENTS
     a.input = undefined
     this.live--
     if (this.closed) this.#lives.delete(a)
     if (this.running === a) this.running = null
-    const isLate = a.entry !== null && a.finished > a.absoluteDeadline
-    if (isLate) a.missed = true
     // In a round, a late end is noticed with the other misses of this reading.
     if (a.entry !== null && !(isLate && this.inRound)) this.timeline.remove(a.entry)
     a.entry = null
@@ -3313,11 +3258,10 @@ class Dispatcher extends Accounts {
 
   /** Reports, as the platform does rejections, the failures that nobody has asked about. */
   #reportFailures() {
-    if (this.#failures.length === 0) return
     for (const a of this.#failures.splice(0)) {
       if (a.handled) continue
       if (this.onError !== undefined || this.host.report !== undefined) this.report(a.outcome, a.job)
-      else basePromise(a)
+      else promiseOf(a)
     }
   }
 
@@ -3360,8 +3304,7 @@ class Dispatcher extends Accounts {
     }
     this.stats.misses++
     if (this.observers !== null) this.emit('miss', a)
-    this.call('onMiss', a.parameters.onMiss, a.job)
-    this.call('onMiss', this.onMiss, a.job)
+    this.tell('onMiss', a)
     if (!a.parameters.abort || a.state >= DONE) return
     this.cancel(a, new DeadlineError(`${a.job.name} missed its deadline, ${a.deadline} ms after its release`))
   }
@@ -3419,8 +3362,12 @@ class Dispatcher extends Accounts {
     // Within a millisecond of a slice or of the round the host is not asked: every round gets something done.
     const used = this.running === null ? 0 : this.running.cost - this.running.turn
     if (used > 0 && (used < SLICE || this.time - this.#roundBegan < SLICE)) return false
-    const { host } = this
-    return host.inputPending !== undefined && this.ask(() => host.inputPending?.() ?? false, true)
+    try {
+      return this.host.inputPending?.() ?? false
+    } catch (error) {
+      this.suffer(error)
+      return true
+    }
   }
 
   /**
@@ -3441,7 +3388,6 @@ class Dispatcher extends Accounts {
             quiet = 0
           }
           const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
-          this.#endBudget(a, outcome)
           this.#account(a, outcome)
           if (!hasAudience(a)) continue
         }
@@ -3548,9 +3494,19 @@ class Dispatcher extends Accounts {
     const next = this.best
     if (next !== null && this.gates.length > 0) {
       const top = this.gates[this.gates.length - 1]
-      if (next !== top.activation && !this.ask(() => next.level > top.ceiling, false)) return top.activation
+      if (next !== top.activation && !this.#passes(next, top.ceiling)) return top.activation
     }
     return next
+  }
+
+  /** @param {Activation} a @param {number} ceiling */
+  #passes(a, ceiling) {
+    try {
+      return a.level > ceiling
+    } catch (error) {
+      this.suffer(error)
+      return false
+    }
   }
 
   /** Dispatches a job, whoever else is ready. @param {Activation} a @returns {Activation | null} null unless it is ready, too */
@@ -3583,9 +3539,7 @@ class Dispatcher extends Accounts {
     this.current = dispatched = a
     this.standing = a.standing
     const outcome = drive(a)
-    if (outcome === ASYNC) return outcome
-    this.#endBudget(a, outcome)
-    this.#account(a, outcome)
+    if (outcome !== ASYNC) this.#account(a, outcome)
     return outcome
   }
 
@@ -3679,6 +3633,7 @@ class Dispatcher extends Accounts {
    * @param {Activation} a @param {number} outcome
    */
   #account(a, outcome) {
+    this.#endBudget(a, outcome)
     const { time } = this
     if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest(a.job, time)
     if (outcome === BLOCKED) {
@@ -3735,7 +3690,7 @@ class Dispatcher extends Accounts {
     if (this.live > 0 || this.inRound) {
       throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
     }
-    this.loop.stop()
+    this.loop.arm(Infinity) // a turn that has been posted counts no more once there is another loop
     const { host } = this
     Object.assign(this, settings)
     if (this.host !== host) {
