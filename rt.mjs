@@ -958,6 +958,9 @@ const NO_OPTIONS = Object.freeze({})
 /** Classes may declare a field without a value, and users take one away. @param {any} given @param {any} own @param {any} otherwise */
 const chosen = (given, own, otherwise) => given !== undefined ? given : own !== undefined ? own : otherwise
 
+/** @type {JobHook[]} */
+const NO_HOOKS = []
+
 /** What counts where nothing is said. */
 const PLAIN_TASK = /* @__PURE__ */ new Task(/** @type {any} */ (() => {}))
 const PLAIN = /* @__PURE__ */ parametersOf(PLAIN_TASK, PLAIN_TASK)
@@ -996,7 +999,7 @@ function parametersOf(given, task) {
     onMiss: onMiss === undefined ? undefined : callable('onMiss', onMiss),
     onOverrun: onOverrun === undefined ? undefined : callable('onOverrun', onOverrun),
     reservation: reservation === undefined ? null : reservationHookOf('reservation', reservation),
-    uses: uses === undefined ? null : Array.from(uses, one => jobHookOf('uses', one))
+    uses: uses === undefined ? NO_HOOKS : Array.from(uses, one => jobHookOf('uses', one))
   }
 }
 
@@ -1233,8 +1236,7 @@ class Extras {
   server = null
   /** That of its reservation, while the job is ready by nothing else. @type {Pool | null} */
   pool = null
-  /** @type {JobHook[] | null} */
-  uses = null
+  uses = NO_HOOKS
   /** The number of gates held. */
   gates = 0
   /** A copy of its own keys, for those it lends them to. @type {Standing | null} */
@@ -2361,12 +2363,10 @@ class EventLoop {
   #armedFor = Infinity
   #armedRef = false
   #dispatcher
-  #host
 
   /** @param {Dispatcher} dispatcher */
   constructor(dispatcher) {
     this.#dispatcher = dispatcher
-    this.#host = dispatcher.host
   }
 
   /** Has the host call again when there is something to do. @param {boolean} [goesOn] after a round */
@@ -2395,7 +2395,7 @@ class EventLoop {
     this.arm(Infinity)
     this.isPosted = true
     try {
-      this.#host.post(this.#onTurn, goesOn)
+      this.#dispatcher.host.post(this.#onTurn, goesOn)
     } catch (error) {
       this.isPosted = false
       this.#dispatcher.report(error, null)
@@ -2424,7 +2424,7 @@ class EventLoop {
     this.#armedRef = ref
     try {
       disarm?.()
-      if (time < Infinity) this.#disarm = this.#host.after(Math.max(0, time - dispatcher.read()), this.#onTimer, { ref })
+      if (time < Infinity) this.#disarm = dispatcher.host.after(Math.max(0, time - dispatcher.read()), this.#onTimer, { ref })
     } catch (error) {
       this.#armedFor = Infinity
       dispatcher.report(error, null)
@@ -2866,10 +2866,10 @@ class Dispatcher extends Accounts {
     return a.job
   }
 
-  /** @param {Activation} a @param {JobHook[] | null} uses @param {any} reservation a ReservationHook, or what stands for it */
+  /** @param {Activation} a @param {JobHook[]} uses @param {any} reservation a ReservationHook, or what stands for it */
   attach(a, uses, reservation) {
-    if (uses === null && reservation === null) return
-    const hooks = reservation === null ? uses ?? [] : [...uses ?? [], reservation]
+    const hooks = reservation === null ? uses : [...uses, reservation]
+    if (hooks.length === 0) return
     let attached = 0
     if (reservation?.level !== undefined) extrasOf(a).level = reservation.level // by which resources compute ceilings
     try {
@@ -3062,7 +3062,7 @@ class Dispatcher extends Accounts {
     if (a.work instanceof Elsewhere) a.work.change(key, value)
     if (!isPending) return this.#place(a, this.standingOf(a))
     // The level has changed, by which resources compute their ceilings.
-    const uses = a.extras.uses ?? []
+    const { uses } = a.extras
     const declareAnew = () => {
       for (const resource of uses) resource.detach(a.job)
       for (const resource of uses) resource.attach(a.job, this.scheduler)
@@ -3246,8 +3246,9 @@ class Dispatcher extends Accounts {
       extras.server.detach(a.job)
       extras.server.pool.dependents.delete(a)
     }
-    if (extras.uses !== null) for (const resource of extras.uses) resource.detach(a.job)
-    extras.server = extras.uses = null
+    for (const resource of extras.uses) resource.detach(a.job)
+    extras.server = null
+    extras.uses = NO_HOOKS
     for (const queue of extras.owned.slice()) if (queue !== extras.joiners) queue.orphan()
     const { joiners } = extras
     if (joiners !== null) {
@@ -3425,16 +3426,13 @@ class Dispatcher extends Accounts {
       for (const { resolve } of this.idlers.splice(0)) resolve()
       return
     }
-    if (!this.closed) return
-    if (!this.#isDeadlocked()) {
-      this.#deadlocked = false
-      return
-    }
+    const wasDeadlocked = this.#deadlocked
+    this.#deadlocked = this.closed && this.#isDeadlocked()
+    if (!this.#deadlocked) return
     const jobs = this.#waiters.map(({ job }) => job)
     const error = new DeadlockError(`deadlock: nothing can wake ${jobs.map(job => job.name).join(', ')}`, jobs)
     const idlers = this.idlers.splice(0)
-    if (!this.#deadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
-    this.#deadlocked = true
+    if (!wasDeadlocked && (this.onError !== undefined || idlers.length === 0)) this.report(error, null)
     for (const { reject } of idlers) reject(error)
   }
 
