@@ -960,10 +960,36 @@ threads('a thread that is ended inside is noticed: the next finds the lock aband
   assert.equal(await found, [true, false])
 })
 
+threads('the permits of a thread that is ended come back, and are found abandoned until they are released', async () => {
+  const semaphore = new AnySemaphore(2, { shared: true })
+  await semaphore.acquire()
+  const { worker, said } = thread({ semaphore: semaphore.buffer, notes: notesOf(), stays: true })
+  assert.is(await said, 'inside')
+  assert.equal([semaphore.available, semaphore.abandoned], [0, false])
+  const next = semaphore.acquire().then(() => semaphore.abandoned)
+  await worker.terminate()
+  assert.is(await next, true)
+  semaphore.release()
+  semaphore.release()
+  assert.equal([semaphore.available, semaphore.abandoned], [2, false])
+})
+
+threads('what a semaphore gets is of its own thread, else of another one, else one more, up to 1024', async () => {
+  const here = new AnySemaphore(1, { shared: true })
+  const there = AnySemaphore.from(here.buffer)
+  await here.acquire()
+  there.release()
+  assert.is(here.available, 1)
+  for (let i = 1; i < 1024; i++) here.release()
+  assert.is(there.available, 1024)
+  assert.throws(() => here.release(), /^permits must be at most 1024$/)
+  assert.is(new AnySemaphore(2000, { shared: true }).available, 2000)
+})
+
 threads('threads ended at any moment hold up nobody', async () => {
-  const mutex = new AnyMutex({ shared: true })
-  await forSeeds(10, async random => {
-    const given = { mutex: mutex.buffer, notes: notesOf(), rounds: 1e9 }
+  const [mutex, semaphore] = [new AnyMutex({ shared: true }), new AnySemaphore(1, { shared: true })]
+  await forSeeds(20, async random => {
+    const given = { mutex: mutex.buffer, semaphore: semaphore.buffer, notes: notesOf(), rounds: 1e9 }
     const victims = [1, 2].map(() => thread(given))
     const survivor = thread({ ...given, rounds: 300 })
     for (const { worker } of victims) {
@@ -974,6 +1000,8 @@ threads('threads ended at any moment hold up nobody', async () => {
     assert.is(await survivor.said, 'done')
     assert.is(given.notes[1], 0)
     await mutex.use(() => {})
+    await semaphore.use(() => {})
+    assert.is(semaphore.available, 1)
   })
 })
 
