@@ -744,6 +744,48 @@ class End extends Waitable {
   }
 }
 
+/**
+ * Waits for what nothing in this thread shows to come: jobs that do are not stuck.
+ *
+ * @template {new (...given: any[]) => Waitable} T
+ * @param {T} Base @param {boolean} isTimed whether Node is to be kept alive by a timer, since nothing else does
+ */
+const outside = (Base, isTimed) => class extends Base {
+  #letGo = () => {}
+  /** @param {Job | null} job */
+  begin(job) {
+    super.begin(job)
+    if (this.phase !== Waitable.BEGUN) return
+    const release = job === null ? () => {} : seam.hold(here())
+    const timer = isTimed ? setInterval(() => {}, 2 ** 30) : undefined
+    this.#letGo = () => {
+      clearInterval(timer)
+      release()
+    }
+  }
+  undo() {
+    super.undo()
+    // Its job may be about to be woken by something else, and must not look as if nobody would.
+    queueMicrotask(this.#letGo)
+  }
+  // Once it is settled: an idle scheduler asks at once who is left.
+  /** @param {any} [value] */
+  wake(value) {
+    super.wake(value)
+    this.#letGo()
+  }
+  /** @param {unknown} error */
+  fail(error) {
+    super.fail(error)
+    this.#letGo()
+  }
+}
+const OutsideTurn = /* @__PURE__ */ outside(Turn, true)
+const OutsideEnd = /* @__PURE__ */ outside(End, false)
+
+/** @param {Exchange} exchange @param {boolean} isSender @param {any} [message] */
+const endAt = (exchange, isSender, message) => new (exchange.isOutside ? OutsideEnd : End)(exchange, isSender, message)
+
 /** Tells who waits that it will be settled: nobody else in its choice may be. @param {Waitable} waitable */
 const decide = waitable => /** @type {any} */ (waitable.waiter)?.decided?.(waitable)
 
@@ -763,6 +805,9 @@ function take(queue) {
   return end
 }
 
+/** Stands for a message where there is none. */
+const NOTHING = Symbol('nothing')
+
 /**
  * Where senders and receivers of a channel within this page meet.
  *
@@ -776,6 +821,8 @@ class Exchange {
   closed = null
   /** Whether it was closed because of an error. */
   failed = false
+  /** Whether its other side is elsewhere. */
+  isOutside = false
 
   /** @param {number} size @param {string} overflow @param {string} name */
   constructor(size, overflow, name) {
@@ -798,16 +845,20 @@ class Exchange {
 
   /** @param {End} receive @returns {boolean} */
   tryReceive(receive) {
-    if (this.length > 0) receive.wake(this.shift())
-    else {
-      const send = take(this.senders)
-      if (send !== null) {
-        send.wake()
-        receive.wake(send.message)
-      } else if (this.closed !== null) receive.fail(this.closed)
-      else return false
-    }
+    const message = this.next()
+    if (message !== NOTHING) receive.wake(message)
+    else if (this.closed !== null) receive.fail(this.closed)
+    else return false
     return true
+  }
+
+  /** @returns {any} the next message; NOTHING where there is none */
+  next() {
+    if (this.length > 0) return this.shift()
+    const send = take(this.senders)
+    if (send === null) return NOTHING
+    send.wake()
+    return send.message
   }
 
   /** @param {any} message @returns {boolean} whether it has been received or kept */
@@ -862,10 +913,8 @@ class Exchange {
 
   /** @returns {any} a message, or undefined */
   poll() {
-    if (this.length > 0) return this.shift()
-    const send = take(this.senders)
-    send?.wake()
-    return send?.message
+    const message = this.next()
+    return message === NOTHING ? undefined : message
   }
 
   /** @param {unknown} reason @returns {boolean} whether it was open */
@@ -963,12 +1012,12 @@ export class Channel {
    *   neither will be
    */
   send(message) {
-    return new End(this.#exchange, true, message)
+    return endAt(this.#exchange, true, message)
   }
 
   /** @returns {Awaitable<T>} the next message; fails with a ChannelError when there will be none */
   receive() {
-    return new End(this.#exchange, false)
+    return endAt(this.#exchange, false)
   }
 
   /**
@@ -1028,7 +1077,7 @@ export class Channel {
 /** @param {Exchange} exchange @param {(message: any) => any} work @returns {Generator<any, any, any>} */
 function* receiveAll(exchange, work) {
   for (;;) {
-    const receive = new End(exchange, false)
+    const receive = endAt(exchange, false)
     try {
       yield receive
     } catch (error) {
@@ -1046,9 +1095,8 @@ function* receiveAll(exchange, work) {
  * @implements {AsyncIterableIterator<any, void, void>}
  */
 class Messages {
-  #isOver = false
-  /** Those who wait, by what for. @type {Map<End, { job: null, woken(): void }>} */
-  #pending = new Map()
+  /** Settled when no more is to come. */
+  #end = new Waitable()
 
   /** @param {Exchange} exchange */
   constructor(exchange) {
@@ -1057,26 +1105,20 @@ class Messages {
 
   /** @returns {Promise<IteratorResult<any, void>>} */
   async next() {
-    const receive = new End(this.exchange, false)
-    await new Promise(resolve => {
-      const waiter = { job: null, woken: () => resolve(null) }
-      if (this.#isOver || receive.enlist(waiter)) waiter.woken()
-      else this.#pending.set(receive, waiter)
-    })
-    this.#pending.delete(receive)
-    if (receive.isFulfilled) return { done: false, value: receive.outcome }
-    this.#isOver = true
-    if (receive.outcome === undefined || this.exchange.isEnd(receive)) return { done: true, value: undefined }
-    throw receive.outcome
+    const receive = endAt(this.exchange, false)
+    try {
+      const { index, value } = await /** @type {any} */ (new Group('next', [this.#end, receive], any))
+      if (index === 1) return { done: false, value }
+    } catch (error) {
+      this.#end.wake()
+      if (!this.exchange.isEnd(receive)) throw error
+    }
+    return this.return()
   }
 
   /** @returns {Promise<IteratorResult<any, void>>} */
   async return() {
-    this.#isOver = true
-    for (const [receive, waiter] of this.#pending) {
-      receive.leave(waiter)
-      waiter.woken()
-    }
+    this.#end.wake()
     return { done: true, value: undefined }
   }
 
@@ -1341,7 +1383,7 @@ const isGiven = (/** @type {unknown} */ value) => value !== undefined
 /** @param {string} name @param {any} channel @param {boolean} isSender @param {any} [value] to send */
 function endOf(name, channel, isSender, value) {
   if (!isChannel(channel)) throw check.wrongType(name, 'a Channel', channel)
-  return new End(exchangeOf(channel), isSender, value)
+  return endAt(exchangeOf(channel), isSender, value)
 }
 
 /**
@@ -1897,50 +1939,21 @@ function storeOf(layout, count, options, first) {
   return { store, isMade }
 }
 
-/** Waits for something that other threads do, which nothing in this one shows. */
-class OutsideTurn extends Turn {
-  /** @type {(() => void) | null} */
-  #letGo = null
-  /** @param {Job | null} job */
-  begin(job) {
-    super.begin(job)
-    if (this.queue === null) return
-    const release = seam.hold(here())
-    // A wait for memory does not keep Node alive, a timer does.
-    const timer = setInterval(() => {}, 2 ** 30)
-    this.#letGo = () => {
-      clearInterval(timer)
-      release()
-    }
-  }
-  undo() {
-    super.undo()
-    // Its job may be about to be woken by something else, and must not look as if nobody would.
-    if (this.#letGo !== null) queueMicrotask(this.#letGo)
-    this.#letGo = null
-  }
-  /** @param {any} [value] */
-  wake(value) {
-    super.wake(value)
-    this.#letGo?.()
-    this.#letGo = null
-  }
-}
-
 /** Those that will be told. @type {Set<Watch>} */
 const listening = new Set()
 
 /** Those of this thread who wait until a word of memory changes. */
 class Watch {
   /**
-   * @param {Store | Local} store @param {number} word @param {() => boolean} settle the first of the queue, if it can be
-   * @param {Queue} [queue]
+   * @param {Store | Local} store @param {number} word @param {() => boolean} isReady whether somebody can go on
+   * @param {(turn: Waitable) => void} give has the first of them go on @param {Queue} [queue]
    */
-  constructor(store, word, settle, queue = new Queue()) {
+  constructor(store, word, isReady, give, queue = new Queue()) {
     this.store = store
     this.words = store.words
     this.word = word
-    this.settle = settle
+    this.isReady = isReady
+    this.give = give
     this.queue = queue
   }
   get buffer() { return this.store.buffer }
@@ -1956,7 +1969,7 @@ class Watch {
   listen() {
     while (!listening.has(this) && this.queue.size > 0) {
       const seen = Atomics.load(this.words, this.word)
-      if (this.settle()) continue
+      if (this.serve()) continue
       if (this.buffer === undefined) return
       this.prepare()
       const { async, value } = changeOf(this.words, this.word, seen)
@@ -1970,6 +1983,12 @@ class Watch {
         seam.event(() => this.listen())
       })
     }
+  }
+  /** @returns {boolean} whether one of those who wait has gone on */
+  serve() {
+    const isReady = this.queue.size > 0 && this.isReady()
+    if (isReady) this.give(/** @type {Waitable} */ (this.queue.shift()))
+    return isReady
   }
   /** It will be waited for. */
   prepare() {}
@@ -2062,11 +2081,7 @@ class Permits extends Watch {
    */
   constructor(layout, count, buffer, queue, give) {
     const most = layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS)
-    super(new Store(layout, most, 0, buffer), RELEASES, () => {
-      const isOurs = this.take()
-      if (isOurs) give(/** @type {Waitable} */ (queue.shift()))
-      return isOurs
-    }, queue)
+    super(new Store(layout, most, 0, buffer), RELEASES, () => this.take(), give, queue)
     for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1
     identified().then(() => { if (listening.has(this)) this.tell() })
   }
@@ -2109,7 +2124,7 @@ class Permits extends Watch {
     const isFree = [isOurs, isTaken, isNone].some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
     if (!isFree) throw new RangeError(`permits must be at most ${this.store.count}`)
     // What this thread's have waited for they get at once, unless others wait.
-    if (!this.tell()) while (this.queue.size > 0 && this.settle());
+    if (!this.tell()) while (this.serve());
   }
 
   /** A thread has ended; even if it has nothing now, it may not have told so. @param {number} ended */
@@ -2171,7 +2186,7 @@ export class Latest {
   constructor(initial, options = {}) {
     const { store, isMade } = storeOf(LATEST, 4, options, initial)
     this.#store = store
-    this.#watch = new Watch(store, WRITES, () => this.#serve())
+    this.#watch = new Watch(store, WRITES, () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0, turn => turn.wake(this.read()))
     if (isMade) this.#put(/** @type {T} */ (initial), 0)
   }
 
@@ -2220,11 +2235,6 @@ export class Latest {
   receive() {
     return this.#watch.turn('latest')
   }
-  #serve() {
-    const isNew = (Atomics.load(this.#store.words, WRITES) - this.#seen | 0) > 0
-    if (isNew) this.#watch.queue.shift()?.wake(this.read())
-    return isNew
-  }
 }
 
 // The words of control of a ring: how often was written and read, modulo twice its size.
@@ -2253,7 +2263,7 @@ export class Ring {
     const { store } = storeOf(RING, n, options, n)
     this.#store = store
     this.#words = store.words
-    this.#watch = new Watch(store, WRITTEN, () => this.#serve())
+    this.#watch = new Watch(store, WRITTEN, () => this.length > 0, turn => turn.wake(this.read()))
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
@@ -2304,11 +2314,6 @@ export class Ring {
   /** @returns {Awaitable<T>} the oldest value, once there is one */
   receive() {
     return this.#watch.turn('ring')
-  }
-  #serve() {
-    const isThere = this.length > 0
-    if (isThere) this.#watch.queue.shift()?.wake(this.read())
-    return isThere
   }
 }
 
@@ -2757,19 +2762,16 @@ class Link {
   /** @param {any} message @returns {void} */
   #take(message) {
     if (this.#isOver) return
-    const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
-    const bytes = isBytes(message) ? bytesOf(message) : null
     const isRest = this.#reading !== null
     let frame = null
-    if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
-    else if (isText || bytes !== null && (isRest || startsFrame(bytes))) {
-      try {
-        frame = this.#decode(bytes ?? fromBase64(message))
-      } catch {
-        this.#reading = null
-        this.rejected++
-        if (isRest) return this.#take(message) // it may well be the next
-      }
+    try {
+      const bytes = bytesIn(message)
+      if (Array.isArray(message)) frame = message[0] === PROTOCOL ? message : null
+      else if (bytes !== null && (isRest || startsFrame(bytes))) frame = this.#decode(bytes)
+    } catch {
+      this.#reading = null
+      this.rejected++
+      if (isRest) return this.#take(message) // it may well be the next
     }
     if (frame !== null && !this.#handle(frame)) this.rejected++
   }
@@ -2845,8 +2847,10 @@ class Link {
 /** @param {Uint8Array} bytes @returns {boolean} of whatever version */
 const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].every((_, i) => bytes[i] === PREFIX[i])
 
-/** @param {string} text in base64 */
-const fromBase64 = text => Uint8Array.from(atob(text), character => character.charCodeAt(0))
+/** @param {any} message @returns {Uint8Array | null} what it says in bytes, or in base64; null: neither @throws {DOMException} */
+const bytesIn = message => isBytes(message) ? bytesOf(message)
+  : typeof message !== 'string' || !message.startsWith(TEXT_PREFIX) ? null
+    : Uint8Array.from(atob(message), character => character.charCodeAt(0))
 
 // ------------------------------------------------------------------------------ 9c what outlives its endpoint
 
@@ -3099,14 +3103,12 @@ class Session {
 
   /** @param {any} message of an endpoint */
   receive(message) {
-    const isText = typeof message === 'string' && message.startsWith(TEXT_PREFIX)
     if (Array.isArray(message) && message[0] === PROTOCOL) return this.#release()
-    if (this.#isOver || !isText && !isBytes(message)) return
     /** @type {any[]} */
     let content
     try {
-      const bytes = isText ? fromBase64(message) : bytesOf(message)
-      if (!startsFrame(bytes)) return
+      const bytes = bytesIn(message)
+      if (this.#isOver || bytes === null || !startsFrame(bytes)) return
       const [version, isSession] = bytes.subarray(PREFIX.length - 2)
       if (version !== VERSION) return this.fail(`of version ${version} of the protocol, this is version ${VERSION}`)
       if (isSession !== 1) return this.#release()
@@ -3270,8 +3272,7 @@ class Wire extends Exchange {
   /** What it has been told. */
   #saidWanted = false
 
-  /** For ends that jobs wait for: that somebody outside may wake them. @type {Map<End, () => void>} */
-  #holds = new Map()
+  isOutside = true
 
   /** @param {Link} link @param {string} name */
   constructor(link, name) {
@@ -3378,7 +3379,6 @@ class Wire extends Exchange {
       this.#post(send.message, send, /** @type {any} */ (send).transfer)
     } catch (error) {
       send.fail(error)
-      this.#release(send)
     }
   }
 
@@ -3402,7 +3402,6 @@ class Wire extends Exchange {
     if (send !== null) {
       if (problem === undefined || problem === null) send.wake()
       else send.fail(new ChannelError(`${this.name}: the other side could not read the message`))
-      this.#release(send)
     }
     this.pump()
     return true
@@ -3416,7 +3415,6 @@ class Wire extends Exchange {
     }
     if (this.#flight !== null) return this.#flight.send === send
     if (!this.isConnected || choosing !== null && !this.#isWanted) return false
-    this.#hold(send)
     this.#launch(send)
     return true
   }
@@ -3449,7 +3447,6 @@ class Wire extends Exchange {
     // First of all the answer, which somebody waits for.
     this.#finish(number)
     receive.wake(message)
-    this.#release(receive)
     return true
   }
 
@@ -3468,36 +3465,27 @@ class Wire extends Exchange {
   }
 
   /** @returns {any} what is held */
-  #take() {
-    const { message, number } = /** @type {Held} */ (this.#held)
+  next() {
+    if (this.#held === null) return NOTHING
+    const { message, number } = this.#held
     this.#held = null
     if (this.closed === null) this.#finish(number)
     return message
   }
 
-  /** @param {End} receive @returns {boolean} */
-  tryReceive(receive) {
-    if (this.#held !== null) receive.wake(this.#take())
-    else if (this.closed !== null) receive.fail(this.closed)
-    else return false
-    return true
-  }
-
   poll() {
-    if (this.#held !== null) return this.#take()
     // Who polls will do so again: a choice at the other end may send to it.
-    if (this.#isAsked && !this.#saidWanted && this.closed === null) {
+    if (this.#held === null && this.#isAsked && !this.#saidWanted && this.closed === null) {
       this.#saidWanted = true
       this.#tell(WANT, true)
     }
-    return undefined
+    return super.poll()
   }
 
   // --- both
 
   /** @param {End} end @param {Job | null} job */
   enter(end, job) {
-    this.#hold(end)
     end.group = choosing
     const queue = end.isSender && choosing !== null ? this.#guards : sideOf(end)
     queue.push(end, job)
@@ -3507,27 +3495,12 @@ class Wire extends Exchange {
 
   /** @param {End} end */
   withdraw(end) {
-    // Its job may be about to be woken by something else, and must not look as if nobody would.
-    const release = this.#holds.get(end)
-    if (release !== undefined) queueMicrotask(release)
-    this.#holds.delete(end)
     super.withdraw(end)
     if (this.#flight !== null && this.#flight.send === end) {
       this.#flight.send = null
       this.#tell(WITHDRAW, this.#flight.number)
     }
     if (!end.isSender && this.closed === null) this.announce()
-  }
-
-  /** @param {End} end */
-  #hold(end) {
-    const scheduler = here()
-    if (scheduler.current !== null && !this.#holds.has(end)) this.#holds.set(end, seam.hold(scheduler))
-  }
-  /** After it has been settled: an idle scheduler asks at once who is left. @param {End} end */
-  #release(end) {
-    this.#holds.get(end)?.()
-    this.#holds.delete(end)
   }
 
   /** @param {unknown} reason @returns {boolean} */
@@ -3562,8 +3535,6 @@ class Wire extends Exchange {
     send?.fail(error)
     this.failAll(this.#guards)
     super.end(error, failed)
-    for (const release of this.#holds.values()) release()
-    this.#holds.clear()
   }
 }
 
@@ -3593,7 +3564,7 @@ class ExternalChannel extends Channel {
    */
   send(message, options = {}) {
     const { transfer } = check.options(options, TRANSFER)
-    return Object.assign(new End(wireOf(this), true, message), { transfer })
+    return Object.assign(endAt(wireOf(this), true, message), { transfer })
   }
 }
 
