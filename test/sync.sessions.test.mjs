@@ -4,7 +4,7 @@ import { sleep } from '../alarms.mjs'
 import { Scheduler } from '../rt.mjs'
 import { ChannelError, accept, choice, connect } from '../sync.mjs'
 import { endpoints } from './fixtures/channels/fakes.mjs'
-import { forSeeds } from './support/seeded.mjs'
+import { forSeeds, seeded } from './support/seeded.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 
 const { random } = Math
@@ -65,61 +65,96 @@ function setUp({ shape = 'WebSocket', isMutual = false, meet = () => {}, posted 
 
 const sessions = suite('connect: what outlives its endpoint')
 
+/**
+ * Values both ways over a line, with an answer to each of some, to the end. All has to arrive once and in order, and nobody
+ * may be left.
+ *
+ * @param {any} random @param {number} most values @param {(line: any, host: any) => void} posted
+ */
+function converse(random, most, posted) {
+  Math.random = () => random.real()
+  const got = { there: [], here: [], echo: [] }
+  const jobs = []
+  const count = random.integer(1, most)
+  const { host, dial, run, lines } = setUp({
+    shape: random.pick(['WebSocket', 'ws', 'RTCDataChannel', 'postMessage, on', 'send, on, JSON', 'emit, on, socket.io']),
+    isMutual: random.chance(0.2), timeout: 3e5, heartbeat: 1000, retry: 1000,
+    posted: line => posted(line, host),
+    meet(connected, run) {
+      const [lines, echo] = [connected('lines'), connected('echo')]
+      jobs.push(
+        run(function* () {
+          yield lines.forEach(function* (message) {
+            got.there.push(message)
+            if (random.chance(0.2)) yield sleep(random.integer(0, 300))
+          })
+        }),
+        run(function* () {
+          for (let i = 0; i < count; i++) yield choice([{ send: lines, value: i - 100 }])
+        }),
+        run(() => echo.forEach(function* (message) { yield echo.send(message) })))
+    }
+  })
+  const [out, echo] = [dial('lines'), dial('echo')]
+  const all = Array.from({ length: count }, (_, i) => i)
+  jobs.push(run(function* () {
+    const back = run(function* () { for (const _ of all) got.here.push(yield out.receive()) })
+    for (const i of all) yield out.send(i)
+    yield back
+    out.close()
+  }), run(function* () {
+    for (const i of all) {
+      const large = i % 5 === 4 ? new Uint8Array(70_000).fill(i) : i
+      yield echo.send(large)
+      const same = yield echo.receive()
+      got.echo.push(same.length === 70_000 && same.every(byte => byte === i) ? i : same)
+    }
+    echo.close()
+  }))
+  host.run({ until: 1e6 })
+  assert.equal(jobs.map(({ state }) => state), jobs.map(() => 'done'))
+  assert.equal(got, { there: all, here: all.map(i => i - 100), echo: all })
+  host.run({ until: 2e6 })
+  assert.equal(host.timers, [])
+  assert.is(lines.reduce((sum, { a, b }) => sum + a.listeners.of('message').length + b.listeners.of('message').length, 0), 0)
+}
+
 sessions('cut at any messages, all arrives once and in order, both ways, to the end, and nobody is left', () =>
   forSeeds(1000, random => {
-    Math.random = () => random.real()
-    const got = { there: [], here: [], echo: [] }
-    const jobs = []
-    const count = random.integer(1, 12)
     const risk = random.real(0, 0.4)
     let cuts = random.integer(0, 30)
-    const { host, scheduler, dial, run, lines } = setUp({
-      shape: random.pick(['WebSocket', 'ws', 'RTCDataChannel', 'postMessage, on', 'send, on, JSON', 'emit, on, socket.io']),
-      isMutual: random.chance(0.2), timeout: 3e5, heartbeat: 1000, retry: 1000,
-      posted(line) {
-        if (cuts === 0 || !random.chance(risk)) return
-        cuts--
-        // Within this turn, or when some of it has arrived.
-        if (random.chance(0.5)) cut(line)
-        else host.after(random.integer(0, 2), () => (random.chance(0.8) ? cut : hang)(line))
-      },
-      meet(connected, run) {
-        const [lines, echo] = [connected('lines'), connected('echo')]
-        jobs.push(
-          run(function* () {
-            yield lines.forEach(function* (message) {
-              got.there.push(message)
-              if (random.chance(0.2)) yield sleep(random.integer(0, 300))
-            })
-          }),
-          run(function* () {
-            for (let i = 0; i < count; i++) yield choice([{ send: lines, value: i - 100 }])
-          }),
-          run(() => echo.forEach(function* (message) { yield echo.send(message) })))
-      }
+    converse(random, 12, (line, host) => {
+      if (cuts === 0 || !random.chance(risk)) return
+      cuts--
+      // Within this turn, or when some of it has arrived.
+      if (random.chance(0.5)) cut(line)
+      else host.after(random.integer(0, 2), () => (random.chance(0.8) ? cut : hang)(line))
     })
-    const [out, echo] = [dial('lines'), dial('echo')]
-    const all = Array.from({ length: count }, (_, i) => i)
-    jobs.push(run(function* () {
-      const back = run(function* () { for (const _ of all) got.here.push(yield out.receive()) })
-      for (const i of all) yield out.send(i)
-      yield back
-      out.close()
-    }), run(function* () {
-      for (const i of all) {
-        const large = i % 5 === 4 ? new Uint8Array(70_000).fill(i) : i
-        yield echo.send(large)
-        const same = yield echo.receive()
-        got.echo.push(same.length === 70_000 && same.every(byte => byte === i) ? i : same)
+  }))
+
+// SEEDS=1000 takes two minutes.
+sessions('cut at each message in turn, of either side, which arrives or does not, the same holds', () =>
+  forSeeds(20, ({ seed }) => {
+    const converseCutAt = (message, delay) => {
+      let count = 0
+      converse(seeded(seed), 3, (line, host) => {
+        if (++count !== message) return
+        if (delay === 0) cut(line)
+        else host.after(delay, () => cut(line))
+      })
+      return count
+    }
+    const messages = converseCutAt(0, 0)
+    for (let message = 1; message <= messages; message++) {
+      for (const delay of [0, 1]) {
+        try {
+          converseCutAt(message, delay)
+        } catch (error) {
+          error.message = `cut ${delay} ms after message ${message} of ${messages}: ${error.message}`
+          throw error
+        }
       }
-      echo.close()
-    }))
-    host.run({ until: 1e6 })
-    assert.equal(jobs.map(({ state }) => state), jobs.map(() => 'done'))
-    assert.equal(got, { there: all, here: all.map(i => i - 100), echo: all })
-    host.run({ until: 2e6 })
-    assert.equal(host.timers, [])
-    assert.is(lines.reduce((sum, { a, b }) => sum + a.listeners.of('message').length + b.listeners.of('message').length, 0), 0)
+    }
   }))
 
 sessions.after(() => { Math.random = random })
