@@ -13,7 +13,7 @@
 
 import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
 
-const { AdmissionError, Fifo, Sleep, Waitable, check, here, parameters: TASK } = seam
+const { AdmissionError, Fifo, Sleep, Waitable, check, here, percent, parameters: TASK } = seam
 const {
   among, callable, duration, elsewhere, finite, flag, interval, notNegative, number, options: checked, text, wrongType
 } = check
@@ -1666,9 +1666,6 @@ function claimOf(member, where, policy) {
 /** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */
 const NOISE = 1e-9
 
-/** @param {number} value */
-const percent = value => `${Math.round(value * 1e4) / 100} %`
-
 /**
  * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`: whether it sees to
  * it that all get in time what they were promised.
@@ -1716,9 +1713,8 @@ function sumsOf({ policy, claims: all, share, guarantees }) {
   const fits = sums.demand <= sums.bound + NOISE
   if (fits && (test !== 'schedulable' || isSchedulable(claims, policy, share))) return Object.freeze(sums)
   const askers = claims.map(({ name }) => name).join(', ')
-  const by = `${policy.name}, share ${share}`
-  throw new AdmissionError(fits ? `${askers} cannot all be served in time (schedulable, ${by})`
-    : `${askers} ask for ${percent(sums.demand)} of the processor, more than ${percent(sums.bound)} (${test}, ${by})`, sums)
+  throw new AdmissionError(fits ? `${askers} cannot all be served in time`
+    : `${askers} ask for ${percent(sums.demand)} of the processor, more than ${percent(sums.bound)}`, policy, sums)
 }
 
 /** @param {Claim[]} claims @param {Policy} policy @returns {Sums['test']} */

@@ -582,13 +582,16 @@ export class DeadlockError extends Error {
  * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit` of alarms.mjs
  */
 
+/** @param {number} part of a processor */
+const percent = part => `${Math.round(part * 1e4) / 100} %`
+
 /** The processor has not that much left. */
 class AdmissionError extends Error {
-  /** @param {string} message @param {Sums} sums */
-  constructor(message, sums) {
-    super(message)
+  /** @param {string} message @param {Policy} policy @param {Sums} sums */
+  constructor(message, policy, sums) {
+    super(`${message} (${sums.test}, ${policy.name}, share ${sums.share})`)
     this.name = 'AdmissionError'
-    this.sums = sums
+    this.sums = Object.freeze(sums)
     this.utilization = sums.utilization
     this.demand = sums.demand
     this.bound = sums.bound
@@ -4089,7 +4092,7 @@ class Fifo {
  * - `Elsewhere` what runs elsewhere, spawned like other work
  * - `Queue` those who wait, in order of standing; its owner inherits
  * - `Heap` a stable priority queue; `Fifo` a plain one
- * - `AdmissionError` of both other modules
+ * - `AdmissionError` of both other modules, and `percent` for its messages
  * - `bring(address)` the module that is there
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
  * - `here(options)` the scheduler that acts
@@ -4124,6 +4127,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   Heap,
   Fifo,
   AdmissionError,
+  percent,
   check,
   parameters: TASK_OPTIONS,
   here,

@@ -12,7 +12,7 @@ import { DeadlineError, DeadlockError, Job, Task, budget, edf, fp, rm, schedulab
 
 export { DeadlockError }
 
-const { AdmissionError, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, preemptible } = seam
+const { AdmissionError, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, percent, preemptible } = seam
 
 /** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Scheduler, Taking, TaskOptions, TaskParameters,
  *   TraceRecord, Work } from './rt.mjs' */
@@ -3631,23 +3631,27 @@ export function connect(endpoint, name, options = {}) {
 /**
  * Time of a processor that is promised, once in every period: to one job after the other.
  *
- * @typedef {Promised & { core: Core, isBusy: boolean, isPast: boolean, until: number }} Slot `isBusy`: a job has it;
+ * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number }} Slot `isBusy`: a job has it;
  *   `isPast`: since its job ended there was a time without any promised job; `until`: when its period is over
  */
 
 const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
 /** @param {Iterable<Promised>} tasks */
 const usedBy = tasks => Array.from(tasks).reduce((sum, { wcet, period }) => sum + wcet / period, 0)
-/** @param {number} part of a processor */
-const percent = part => `${Math.round(part * 1e4) / 100} %`
 
 /**
- * A processor, by what is promised of it. The jobs of one busy period all have slots that passed the test together, and no two
+ * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the test together, and no two
  * jobs of a slot are closer than its period: so they are what was tested. A slot is taken anew, or given up, only after that.
  */
-class Core {
+class Site {
   /** @type {Slot[]} */
   slots = []
+  /** @type {Map<number, Remote>} */
+  jobs = new Map()
+  /** @type {Transport | null} */
+  transport = null
+  /** @type {any} */
+  stats = {}
 
   /** @param {Policy} policy @param {number} share that may be promised */
   constructor(policy, share) {
@@ -3658,11 +3662,9 @@ class Core {
   /** @param {Promised} task @param {Slot[]} slots beside which @returns {Slot | null} a new one */
   promise(task, slots) {
     const { policy, share } = this
-    const set = [...slots, task]
-    if (usedBy(set) > share * (1 + 1e-9)) return null
-    const scaled = set.map(({ wcet, period, deadline, priority }) => ({ wcet: wcet / share, period, deadline, priority }))
-    if (!schedulable(scaled, { policy }).schedulable) return null
-    const slot = { ...task, core: this, isBusy: false, isPast: true, until: 0 }
+    const all = [...slots, task].map(one => ({ ...one, wcet: one.wcet / share }))
+    if (usedBy(all) > 1 + 1e-9 || !schedulable(all, { policy }).schedulable) return null
+    const slot = { ...task, site: this, isBusy: false, isPast: true, until: 0 }
     this.slots = [...slots, slot]
     return slot
   }
@@ -3684,28 +3686,28 @@ class Core {
 }
 
 /**
- * First fit: the first core on which all will meet their deadlines.
+ * First fit: the first of the sites at which all will meet their deadlines.
  *
- * @param {Core[]} cores @param {Promised} task @param {number} time
+ * @param {Site[]} sites @param {Promised} task @param {number} time
  * @returns {Slot}
  * @throws {AdmissionError}
  */
-function firstFit(cores, task, time) {
-  const free = cores.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
+function firstFit(sites, task, time) {
+  const free = sites.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
   if (free !== undefined) return free
   for (const mayWait of [false, true]) {
-    for (const core of cores) {
-      const kept = mayWait ? core.slots.filter(({ isPast, until }) => !isPast || until > time) : core.slots
-      const slot = mayWait && kept.length === core.slots.length ? null : core.promise(task, kept)
+    for (const site of sites) {
+      const kept = mayWait ? site.slots.filter(({ isPast, until }) => !isPast || until > time) : site.slots
+      const slot = mayWait && kept.length === site.slots.length ? null : site.promise(task, kept)
       if (slot !== null) return slot
     }
   }
-  const [{ policy, share }] = cores
-  const sums = cores.map(({ slots }) => usedBy(slots))
-  const utilization = task.wcet / task.period
-  throw new AdmissionError(`${task.name ?? 'a task'} asks for ${percent(utilization)}, for which no worker has time beside ` +
-    `${sums.map(percent).join(', ')} (schedulable, ${policy.name}, share ${share})`,
-  Object.freeze({ utilization, demand: Math.min(...sums) + utilization, bound: share, share, test: 'schedulable' }))
+  const [{ policy, share }] = sites
+  const sums = sites.map(({ slots }) => usedBy(slots))
+  const utilization = usedBy([task])
+  throw new AdmissionError(
+    `${task.name ?? 'a task'} asks for ${percent(utilization)}, for which no worker has time beside ${sums.map(percent).join(', ')}`,
+    policy, { utilization, demand: Math.min(...sums) + utilization, bound: share, share, test: 'schedulable' })
 }
 
 // -------------------------------------------------------------------------------------- 10b in a worker
@@ -3722,8 +3724,8 @@ function firstFit(cores, task, time) {
  * and by it, with times on the clock of who spawns:
  *
  *   broken   why there are no works
- *   hear     number, 'onMiss' or 'onOverrun'
- *   ended    number, state, whether it knew of its cancellation, outcome, whether missed, times
+ *   tell     number, 'onMiss' or 'onOverrun'
+ *   ended    number, state, outcome, whether it knew of its cancellation, whether missed, times
  *   status   of each job that has changed: number, state, times; statistics; records
  */
 const WORK = 'rt.mjs work'
@@ -3743,19 +3745,19 @@ const TIMES = new Set(['release', 'absoluteDeadline', 'started', 'finished', 'ti
 function portable(error, depth = 4) {
   if (!(error instanceof Error)) return [error]
   const { name, message, stack, cause } = error
-  const more = Object.entries(error).filter(([, value]) => Object(value) !== value)
+  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => Object(value) !== value)
   const kind = error instanceof DOMException ? 'DOMException' : name
-  return [message, kind, { name, stack }, more, cause === undefined || depth === 0 ? null : portable(cause, depth - 1)]
+  return [message, kind, own, cause === undefined || depth === 0 ? null : portable(cause, depth - 1)]
 }
 
 /** @param {any[]} sent by `portable` @returns {any} */
-function restored([message, kind, own, more, cause]) {
+function restored([message, kind, own, cause]) {
   if (kind === undefined) return message
-  const error = kind === 'DOMException' ? new DOMException(message, own.name) : new Error(message)
+  const error = /** @type {any} */ (kind === 'DOMException' ? new DOMException(message, Object.fromEntries(own).name) : new Error(message))
   if (Object.hasOwn(THROWN, kind)) Object.setPrototypeOf(error, THROWN[kind].prototype)
-  if (cause !== null) own.cause = restored(cause)
-  for (const [key, value] of [...Object.entries(own), ...more]) {
-    if (/** @type {any} */ (error)[key] !== value) Object.defineProperty(error, key, { value, writable: true, configurable: true })
+  if (cause !== null) own.push(['cause', restored(cause)])
+  for (const [key, value] of own) {
+    if (error[key] !== value) Object.defineProperty(error, key, { value, writable: true, configurable: true })
   }
   return error
 }
@@ -3775,13 +3777,22 @@ function transferring(values, given, act) {
   }
 }
 
-/** Hears what is said. @param {Transport} transport @param {(message: any[]) => void} heed @param {(why: string, error?: unknown) => void} gone */
-function hear(transport, heed, gone) {
+/**
+ * Hears the other side, until it has gone: each message is an act of that name.
+ *
+ * @param {Transport} transport @param {(kind: string, ...rest: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
+ */
+function hear(transport, act, gone = () => {}) {
   const receive = (/** @type {any} */ message) => {
-    if (Array.isArray(message) && message[0] === WORK) seam.event(() => heed(message.slice(1)))
+    if (Array.isArray(message) && message[0] === WORK) seam.event(() => act(message[1], ...message.slice(2)))
   }
   transport.listen({ receive, gone, open() {}, closeUnreadable: () => gone('a message could not be read') })
-  return connect(transport.endpoint, WORK) // by which the end of either side is known
+  connect(transport.endpoint, WORK).receive().then(undefined, error => gone('its thread has ended', error))
+}
+
+/** @param {Transport | null} transport @param {any[]} message @param {any[]} [transfer] */
+function say(transport, message, transfer) {
+  transport?.post([WORK, ...message], transfer)
 }
 
 /**
@@ -3795,7 +3806,7 @@ function labour(load, endpoint, scheduler) {
   const jobs = new Map()
   /** @type {any} */
   let works = null
-  /** What is said before they are there. @type {any[][]} */
+  /** What is said before they are there. @type {[string, ...any[]][]} */
   const early = []
   /** ms that this clock is ahead. */
   let ahead = 0
@@ -3804,10 +3815,9 @@ function labour(load, endpoint, scheduler) {
   let stopObserving = () => {}
   let isReporting = false
 
-  const say = (/** @type {any[]} */ message, /** @type {any[]} */ transfer = NONE) => transport.post([WORK, ...message], transfer)
   /** @param {any} from @param {string[]} [keys] @returns {any} */
   const copied = (from, keys = Object.keys(from)) =>
-    Object.fromEntries(keys.map(key => [key, TIMES.has(key) ? from[key] - ahead : shown(from[key])]))
+    Object.fromEntries(keys.map(key => [key, TIMES.has(key) && from[key] !== undefined ? from[key] - ahead : shown(from[key])]))
   const shown = (/** @type {any} */ value) => value instanceof Job ? copied(value, SHOWN)
     : Object(value) === value ? String(value.name ?? platformKindOf(value)) : value
 
@@ -3821,7 +3831,7 @@ function labour(load, endpoint, scheduler) {
       changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
       Object.assign(entry, { state, cost })
     }
-    say(['status', changed, scheduler.stats(), records])
+    say(transport, ['status', changed, scheduler.stats(), records])
     records = []
     if (jobs.size > 0) reportSoon()
   }
@@ -3830,48 +3840,48 @@ function labour(load, endpoint, scheduler) {
     isReporting = true
   }
 
-  /** @param {number} id @param {Waitable} end */
-  function ended(id, { isFulfilled, outcome }) {
-    const { job, isTold } = /** @type {any} */ (jobs.get(id))
+  /** @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job] @param {boolean} [isTold] */
+  function ended(id, state, outcome, job, isTold = false) {
     jobs.delete(id)
-    const how = [isTold, isFulfilled ? outcome : portable(outcome), job.missed, copied(job, COUNTS)]
+    const values = state === 'done' ? [outcome] : NONE
+    const how = [state, values === NONE ? portable(outcome) : outcome, isTold, job?.missed, job && copied(job, COUNTS)]
     try {
-      transferring(isFulfilled ? [outcome] : NONE, undefined, transfer => say(['ended', id, job.state, ...how], transfer))
+      transferring(values, undefined, transfer => say(transport, ['ended', id, ...how], transfer))
     } catch (error) {
-      how[1] = portable(error)
-      say(['ended', id, 'failed', ...how])
+      ended(id, 'failed', error, job, isTold)
     }
   }
 
   /** @type {Record<string, (...rest: any[]) => void>} */
-  const heeds = {
+  const acts = {
     async begin({ origin, settings, ...source }) {
       ahead = origin - performance.timeOrigin
       try {
         scheduler.configure({ ...settings, policy: POLICIES[settings.policy] })
         works = await load(source)
-        for (const message of early) heed(message)
+        for (const message of early) act(...message)
       } catch (error) {
-        say(['broken', portable(error)])
+        say(transport, ['broken', portable(error)])
       }
     },
     start(id, name, options, args) {
       const work = Object.hasOwn(works, name) ? works[name] : undefined
       const telling = (/** @type {string} */ event) => (/** @type {Job} */ job) => {
         work[event]?.(job)
-        if (jobs.has(id)) say(['hear', id, event])
+        say(transport, ['tell', id, event])
       }
       try {
         if (work === undefined) throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
         const job = scheduler.spawn(work, {
           name, ...options, release: options.release + ahead, onMiss: telling('onMiss'), onOverrun: telling('onOverrun')
         }, ...args)
-        jobs.set(id, { job, isTold: false, state: '', cost: 0 })
+        const entry = { job, isTold: false, state: '', cost: 0 }
+        jobs.set(id, entry)
         const end = /** @type {Waitable} */ (Waitable.of(job))
-        const woken = () => ended(id, end)
+        const woken = () => ended(id, job.state, end.outcome, job, entry.isTold)
         if (end.enlist({ job: null, woken })) woken()
       } catch (error) {
-        say(['ended', id, 'failed', false, portable(error), false, {}])
+        ended(id, 'failed', error)
       }
       reportSoon()
     },
@@ -3891,13 +3901,11 @@ function labour(load, endpoint, scheduler) {
       })
     }
   }
-  /** @param {any[]} message */
-  function heed(message) {
-    const [kind, ...rest] = message
-    if (works === null && kind !== 'begin') early.push(message)
-    else heeds[kind](...rest)
+  const act = (/** @type {string} */ kind, /** @type {any[]} */ ...rest) => {
+    if (works === null && kind !== 'begin') early.push([kind, ...rest])
+    else acts[kind](...rest)
   }
-  hear(transport, heed, () => {})
+  hear(transport, act)
 }
 
 // ---------------------------------------------------------------------------------- 10c who has them work
@@ -3913,14 +3921,12 @@ const MOST = 64
 const GRACE = 1000
 
 /**
- * A job in a worker. `given`: options that go there; `restarts`: how often it may still be started again; `isKept`: the
- * arguments are ours
+ * A job in a worker. `given`: options that go there; `restarts`: how often it may still be started again
  *
  * @typedef {InstanceType<typeof seam.Elsewhere> & { id: number, name: string, given: any, args: any[], transfer: any[] | undefined,
- *   restarts: number, isKept: boolean, isCancelled: boolean, scheduler: Scheduler, letGo: () => void, site: Site | null,
+ *   restarts: number, isCancelled: boolean, scheduler: Scheduler, letGo: () => void, site: Site | null,
  *   promised: Slot | null }} Remote
  */
-/** @typedef {{ index: number, core: Core, jobs: Map<number, Remote>, transport: Transport | null, stats: any }} Site */
 
 const aShare = check.number('a number > 0 and <= 1', value => value > 0 && value <= 1)
 /** @param {(name: string, value: any) => unknown} check @returns {(name: string, value: any) => unknown} */
@@ -4023,7 +4029,6 @@ export class Workers {
   #waiters = new Queue()
   #spawned = 0
   #isClosed = false
-  #emptied = () => {}
 
   /**
    * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory; or a function that
@@ -4040,8 +4045,7 @@ export class Workers {
     const source = { url: isMade ? '' : new URL(url, base).href, preemptify, settings: { ...settings, policy: policy.name } }
     this.#options = { policy, isAdmitting: admit !== false, restart, limit, source, make: isMade ? url : makeWorker }
     this.#held = new Heap((a, b) => policy.compare(a.job, b.job) || a.id - b.id)
-    this.#sites = Array.from({ length: size }, (_, index) => (
-      { index, core: new Core(policy, Number(admit)), jobs: new Map(), transport: null, stats: {} }))
+    this.#sites = Array.from({ length: size }, () => new Site(policy, Number(admit)))
     for (const site of this.#sites) this.#start(site)
   }
 
@@ -4070,7 +4074,7 @@ export class Workers {
     /** @type {Remote} */
     const remote = Object.assign(
       new seam.Elsewhere(reason => this.#cancel(remote, reason), (key, value) => this.#change(remote, key, value)), {
-        id: ++this.#spawned, name, given, args, transfer, restarts: timesOf(restart), isKept: false, isCancelled: false,
+        id: ++this.#spawned, name, given, args, transfer, restarts: timesOf(restart), isCancelled: false,
         scheduler, letGo: seam.hold(scheduler), site: null, promised: null
       })
     this.#all.add(remote)
@@ -4111,7 +4115,7 @@ export class Workers {
   observe(fn) {
     const observers = this.#observers
     const observer = (/** @type {any} */ record) => fn(record)
-    const tell = () => { for (const site of this.#sites) say(site, ['observe', observers.size > 0]) }
+    const tell = () => { for (const { transport } of this.#sites) say(transport, ['observe', observers.size > 0]) }
     check.callable('fn', fn)
     if (observers.add(observer).size === 1) tell()
     return () => {
@@ -4123,11 +4127,8 @@ export class Workers {
   stats() {
     const workers = this.#sites.map(({ stats }) => stats)
     const total = /** @type {any} */ ({})
-    for (const stats of workers) {
-      for (const key in stats) {
-        const sum = total[key] ?? 0
-        total[key] = key.startsWith('longest') ? Math.max(sum, stats[key]) : sum + stats[key]
-      }
+    for (const [key, value] of workers.flatMap(stats => Object.entries(stats))) {
+      total[key] = key.startsWith('longest') ? Math.max(total[key] ?? 0, value) : (total[key] ?? 0) + value
     }
     return { ...total, workers }
   }
@@ -4142,12 +4143,13 @@ export class Workers {
   async close(options = {}) {
     const { cancel = false } = check.options(options, { cancel: check.flag })
     this.#isClosed = true
-    const [any] = this.#all
+    const all = [...this.#all]
+    const ended = Promise.all(all.map(({ job }) => new Promise(resolve => seam.ended(job, () => resolve(undefined)))))
     if (cancel) {
-      any?.scheduler.host.after(GRACE, () => { for (const site of this.#sites) this.#lose(site, 'closed', undefined) }, { ref: false })
-      for (const { job } of [...this.#all]) job.cancel()
+      all[0]?.scheduler.host.after(GRACE, () => { for (const site of this.#sites) this.#lose(site, 'closed') }, { ref: false })
+      for (const { job } of all) job.cancel()
     }
-    if (this.#all.size > 0) await new Promise(resolve => { this.#emptied = () => resolve(undefined) })
+    await ended
     for (const site of this.#sites) end(site)
   }
 
@@ -4161,11 +4163,11 @@ export class Workers {
    */
   static partition(tasks, options = {}) {
     const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
-    const cores = Array.from({ length: size }, () => new Core(policy, Number(admit)))
+    const sites = Array.from({ length: size }, () => new Site(policy, Number(admit)))
     return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
-      const slot = firstFit(cores, { ...task, deadline, priority }, 0)
-      slot.core.take(slot, 0)
-      return cores.indexOf(slot.core)
+      const slot = firstFit(sites, { ...task, deadline, priority }, 0)
+      slot.site.take(slot, 0)
+      return sites.indexOf(slot.site)
     })
   }
 
@@ -4183,38 +4185,31 @@ export class Workers {
   #promise(remote, time) {
     const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
     if (!this.#options.isAdmitting || wcet === Infinity || period === Infinity) return time
-    const slot = firstFit(this.#sites.map(({ core }) => core), { name, wcet, period, deadline, priority }, time)
-    remote.promised = slot
-    return slot.core.take(slot, time)
+    const slot = remote.promised = firstFit(this.#sites, { name, wcet, period, deadline, priority }, time)
+    return slot.site.take(slot, time)
   }
 
   /** @param {Remote} remote */
   #place(remote) {
-    const { promised, job } = remote
+    const { promised, job, restarts } = remote
     const { first } = this.#held
-    if (remote.restarts > 0) keep(remote)
-    const site = promised !== null ? this.#sites.find(({ core }) => core === promised.core)
-      : first !== null && this.#options.policy.compare(first.job, job) <= 0 ? undefined : this.#siteFor(job)
-    if (site !== undefined) return this.#send(remote, site)
-    keep(remote)
-    this.#held.push(remote)
+    const isBehind = first !== null && this.#options.policy.compare(first.job, job) <= 0
+    const site = promised?.site ?? (isBehind ? null : this.#siteFor(job))
+    if (restarts > 0 || site === null) keep(remote)
+    if (site !== null) this.#send(remote, site)
+    else this.#held.push(remote)
   }
 
-  /** @param {Job} job @returns {Site | undefined} the one that will be free for it first, unless it is to be held */
+  /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
   #siteFor(job) {
     const { policy } = this.#options
-    let least = Infinity
-    /** @type {any} */
-    let best
-    for (const site of this.#sites) {
+    const choices = this.#sites.map(site => {
       const before = [...site.jobs.values()].filter(other => policy.compare(other.job, job) <= 0)
       const ms = before.reduce((sum, { name, given }) => sum + (given.wcet ?? this.#costs.get(name) ?? 1), 0)
-      if (ms > least || ms === least && site.jobs.size >= best.jobs.size) continue
-      if (before.length >= MOST || ms > BUSY && before.length >= FEWEST) continue
-      least = ms
-      best = site
-    }
-    return best
+      return { site, count: before.length, ms }
+    }).filter(({ count, ms }) => count < FEWEST || count < MOST && ms <= BUSY)
+    choices.sort((a, b) => a.ms - b.ms || a.site.jobs.size - b.site.jobs.size)
+    return choices[0]?.site ?? null
   }
 
   /** @param {Remote} remote @param {Site} site */
@@ -4224,13 +4219,8 @@ export class Workers {
     if (site.transport === null) throw new ChannelError(`${name}: its worker has gone as soon as it began`)
     remote.site = site
     site.jobs.set(id, remote)
-    try {
-      transferring(args, remote.transfer, transfer =>
-        say(site, ['start', id, name, { ...given, release: job.release }, args], transfer))
-    } catch (error) {
-      site.jobs.delete(id)
-      throw error
-    }
+    const options = { ...given, release: job.release }
+    transferring(args, remote.transfer, transfer => say(site.transport, ['start', id, name, options, args], transfer))
     if (remote.restarts === 0) remote.args = NONE
     site.transport?.endpoint.ref?.()
   }
@@ -4238,7 +4228,7 @@ export class Workers {
   #sendHeld() {
     for (let first = this.#held.first; first !== null; first = this.#held.first) {
       const site = this.#siteFor(first.job)
-      if (site === undefined) return
+      if (site === null) return
       this.#held.remove(first)
       this.#attempt(first, () => this.#send(first, site))
     }
@@ -4265,83 +4255,70 @@ export class Workers {
     endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
     // Browsers do not say so, and who has said nothing yet has no life to watch.
     if (transport.isSilent) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
-    const life = hear(transport, message => this.#heed(site, message), gone)
-    life.receive().then(undefined, error => gone('its thread has ended', error))
+    hear(transport, (kind, ...rest) => this.#acts[kind](site, ...rest), gone)
     endpoint.unref?.()
-    say(site, ['begin', { ...source, origin: performance.timeOrigin }])
-    if (this.#observers.size > 0) say(site, ['observe', true])
+    say(transport, ['begin', { ...source, origin: performance.timeOrigin }])
+    if (this.#observers.size > 0) say(transport, ['observe', true])
   }
 
-  /** @param {Site} site @param {any[]} message */
-  #heed(site, [kind, ...rest]) {
-    const remote = site.jobs.get(rest[0])
-    if (kind === 'broken') this.#lose(site, 'its works could not be loaded', restored(rest[0]), true)
-    else if (kind === 'status') this.#note(site, rest)
-    else if (remote === undefined) return
-    else if (kind === 'hear') remote.tell(rest[1])
-    else this.#ended(site, remote, rest)
-  }
-
-  /** @param {Site} site @param {any[]} status */
-  #note(site, [changed, stats, records]) {
-    site.stats = stats
-    for (const [id, state, counts] of changed) {
+  /** What a worker says. @type {Record<string, (site: Site, ...rest: any[]) => void>} */
+  #acts = {
+    broken: (site, error) => this.#lose(site, 'its works could not be loaded', restored(error), true),
+    tell: (site, id, event) => site.jobs.get(id)?.tell(event),
+    ended: (site, id, state, outcome, isTold, missed, counts) => {
       const remote = site.jobs.get(id)
-      if (remote !== undefined) Object.assign(remote, { state }) && Object.assign(remote.activation, counts)
+      if (remote === undefined) return
+      const { name, activation } = remote
+      if (counts) this.#costs.set(name, ((this.#costs.get(name) ?? counts.cost) * 3 + counts.cost) / 4)
+      if (missed) remote.tell('onMiss')
+      this.#finish(remote, state, state === 'done' ? outcome : restored(outcome), isTold)
+      Object.assign(activation, counts)
+      this.#sendHeld()
+    },
+    status: (site, changed, stats, records) => {
+      site.stats = stats
+      for (const [id, state, counts] of changed) {
+        const remote = site.jobs.get(id)
+        if (remote !== undefined) Object.assign(remote, { state }) && Object.assign(remote.activation, counts)
+      }
+      for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: this.#sites.indexOf(site) })
     }
-    for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: site.index })
-  }
-
-  /** @param {Site} site @param {Remote} remote @param {any[]} how */
-  #ended(site, remote, [id, state, isTold, outcome, missed, counts]) {
-    const { name, activation } = remote
-    const { cost } = counts
-    site.jobs.delete(id)
-    if (site.jobs.size === 0) site.transport?.endpoint.unref?.()
-    if (cost !== undefined) this.#costs.set(name, ((this.#costs.get(name) ?? cost) * 3 + cost) / 4)
-    if (missed) remote.tell('onMiss')
-    this.#finish(remote, state, state === 'done' ? outcome : restored(outcome), isTold)
-    Object.assign(activation, counts)
-    this.#sendHeld()
   }
 
   /** @param {Remote} remote @param {Job['state']} state @param {unknown} outcome @param {boolean} [isTold] */
   #finish(remote, state, outcome, isTold) {
-    const { promised, scheduler } = remote
+    const { promised, scheduler, site, id } = remote
     if (!this.#all.delete(remote)) return
     remote.args = NONE
     if (remote.queue !== null) this.#held.remove(remote)
-    promised?.core.leave(promised, scheduler.now())
+    if (site?.jobs.delete(id) && site.jobs.size === 0) site.transport?.endpoint.unref?.()
+    promised?.site.leave(promised, scheduler.now())
     remote.end(state, outcome, isTold)
     remote.letGo()
     this.#waiters.shift()?.wake()
-    if (this.#all.size === 0) this.#emptied()
   }
 
-  /** A worker has gone. @param {Site} site @param {string} why @param {unknown} error @param {boolean} [isBroken] for others, too */
+  /** A worker has gone. @param {Site} site @param {string} why @param {unknown} [error] @param {boolean} [isBroken] for others, too */
   #lose(site, why, error, isBroken = false) {
     const { jobs } = site
     site.jobs = new Map()
     end(site)
     for (const remote of jobs.values()) {
+      const { promised, scheduler, isCancelled, name } = remote
       remote.site = null
-      if (!isBroken && remote.restarts-- > 0 && !remote.isCancelled) this.#attempt(remote, () => this.#startAnew(remote))
-      else {
-        const state = remote.isCancelled ? 'cancelled' : 'failed'
-        this.#finish(remote, state, new ChannelError(`${remote.name}: its worker has gone (${why})`, error))
+      if (isBroken || isCancelled || remote.restarts-- === 0) {
+        this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})`, error))
+        continue
       }
+      this.#attempt(remote, () => {
+        remote.state = 'ready'
+        remote.promised = null
+        promised?.site.leave(promised, scheduler.now())
+        this.#promise(remote, scheduler.now())
+        this.#place(remote)
+      })
     }
     this.#sendHeld()
-  }
-
-  /** @param {Remote} remote */
-  #startAnew(remote) {
-    const { promised, scheduler } = remote
-    remote.state = 'ready'
-    remote.promised = null
-    promised?.core.leave(promised, scheduler.now())
-    this.#promise(remote, scheduler.now())
-    this.#place(remote)
   }
 
   /** @param {Remote} remote @param {unknown} reason */
@@ -4350,25 +4327,20 @@ export class Workers {
     remote.isCancelled = true
     if (site === null) return this.#finish(remote, 'cancelled', reason)
     try {
-      say(site, ['cancel', id, reason])
+      say(site.transport, ['cancel', id, reason])
     } catch {
-      say(site, ['cancel', id])
+      say(site.transport, ['cancel', id])
     }
   }
 
   /** @param {Remote} remote @param {string} key @param {number} value */
   #change(remote, key, value) {
     remote.given[key] = value
-    if (remote.site !== null) return say(remote.site, ['change', remote.id, key, value])
+    if (remote.site !== null) return say(remote.site.transport, ['change', remote.id, key, value])
     this.#held.remove(remote)
     this.#held.push(remote)
     this.#sendHeld()
   }
-}
-
-/** @param {Site} site @param {any[]} message @param {any[]} [transfer] */
-function say({ transport }, message, transfer) {
-  transport?.post([WORK, ...message], transfer)
 }
 
 /** @param {Site} site */
@@ -4381,8 +4353,6 @@ function end(site) {
 
 /** Keeps the arguments as they are now. @param {Remote} remote */
 function keep(remote) {
-  if (remote.isKept) return
-  remote.isKept = true
   const { args, restarts, transfer: given } = remote
   transferring(args, restarts > 0 ? given ?? NONE : given, transfer => {
     [remote.args, remote.transfer] = structuredClone([args, transfer], { transfer })

@@ -144,8 +144,12 @@ jobs('that is cancelled before it has been sent, or by a signal that has been, n
   const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 10, i))
   all[19].cancel('late')
   all.push(spawn('execute', { signal: AbortSignal.abort('never') }, 1, 20))
+  const pending = spawn('execute', { release: 1000, deadline: 1 }, 1, 'x')
   assert.equal([await failure(all[19]), await failure(all[20])], ['late', 'never'])
+  await host.drain({ until: 20 })
+  pending.cancel('pending')
   await host.drain()
+  assert.equal([await failure(pending), pending.state, pending.started, pending.cost], ['pending', 'cancelled', undefined, 0])
   assert.is(log.length, 19)
 })
 
@@ -584,22 +588,19 @@ for (const how of ['exit', 'throw']) {
   }))
 }
 
-threads('terminated at random, no job is lost, and none of those that start again', async () => {
-  for (const restart of [0, 50]) {
-    const made = []
+threads('terminated at a message, no job is lost, and none of those that start again', async () => {
+  for (const [at, restart] of [1, 2, 3, 5, 8, 13].flatMap(at => [[at, 0], [at, 2]])) {
+    let messages = 0
     const make = () => {
-      made.push(new Worker(new URL('fixtures/workers/thread.mjs', import.meta.url)))
-      return made.at(-1)
+      const thread = new Worker(new URL('fixtures/workers/thread.mjs', import.meta.url))
+      return thread.on('message', () => { if (++messages === at) thread.terminate() })
     }
     const workers = new Workers(make, { size: 2, restart })
-    const random = seeded(1)
-    const jobs = Array.from({ length: 200 }, (_, i) => workers.spawn('count', {}, i).catch(error => error))
-    for (let kills = 0; kills < 6; kills++) {
-      await jobs[random.integer(0, 100)]
-      made.at(-1 - kills % 2).terminate()
-    }
+    const jobs = Array.from({ length: 30 }, (_, i) => workers.spawn('count', {}, 1000 * i).catch(error => error))
     const outcomes = await Promise.all(jobs)
-    outcomes.forEach((outcome, i) => assert.ok(outcome === i * (i - 1) / 2 || !restart && outcome instanceof ChannelError, String(outcome)))
+    outcomes.forEach((outcome, i) =>
+      assert.ok(outcome === 500 * i * (1000 * i - 1) || !restart && outcome instanceof ChannelError, String(outcome)))
+    assert.ok(messages > at)
     await workers.close()
   }
 })

@@ -68,20 +68,20 @@ test('a worker that ends itself, or whose works cannot be loaded, fails its jobs
 
 // In a worker as in a page; once is enough.
 if (!inWorker) {
-  test('workers that are terminated at random lose no job, and none that may start again', async () => {
-    const made = []
-    const make = () => {
-      made.push(new Worker(new URL('../fixtures/workers/thread.mjs', import.meta.url), { type: 'module' }))
-      return made.at(-1)
+  test('workers that are terminated at a message lose no job, and none that may start again', async () => {
+    for (const at of [1, 2, 4, 9]) {
+      let messages = 0
+      const make = () => {
+        const thread = new Worker(new URL('../fixtures/workers/thread.mjs', import.meta.url), { type: 'module' })
+        thread.addEventListener('message', () => { if (++messages === at) thread.terminate() })
+        return thread
+      }
+      const workers = new Workers(make, { size: 2 })
+      const jobs = Array.from({ length: 30 }, (_, i) => workers.spawn('count', { restart: i % 2 * 2 }, i).catch(error => error))
+      const outcomes = await Promise.all(jobs)
+      outcomes.forEach((outcome, i) => ok(outcome === i * (i - 1) / 2 || i % 2 === 0 && outcome instanceof ChannelError, String(outcome)))
+      equal(workers.unfinished, 0)
+      await workers.close()
     }
-    const workers = new Workers(make, { size: 2 })
-    const jobs = Array.from({ length: 60 }, (_, i) => workers.spawn('count', { restart: i % 2 * 50 }, i).catch(error => error))
-    for (let kills = 0; kills < 3; kills++) {
-      await jobs[kills * 17]
-      made.at(-1 - kills % 2).terminate()
-    }
-    const outcomes = await Promise.all(jobs)
-    outcomes.forEach((outcome, i) => ok(outcome === i * (i - 1) / 2 || i % 2 === 0 && outcome instanceof ChannelError, String(outcome)))
-    await workers.close()
   }, { timeout })
 }
