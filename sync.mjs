@@ -3911,11 +3911,10 @@ function labour(load, endpoint, scheduler) {
 // ---------------------------------------------------------------------------------- 10c who has them work
 
 /**
- * Jobs are held here while those before them keep a worker busy for so many ms, but for the fewest, or are too many. With half
- * as much, workers that share their cores with this thread run dry before it is heard.
+ * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With half as much, workers
+ * that share their cores with this thread run dry before it is heard.
  */
 const BUSY = 10
-const FEWEST = 2
 const MOST = 64
 /** ms that jobs have to end in when they are cancelled by `close`. */
 const GRACE = 1000
@@ -4200,14 +4199,19 @@ export class Workers {
     else this.#held.push(remote)
   }
 
+  /** Of what has taken longer than was expected, as much again. @param {Remote} remote @returns {number} ms that it will still take */
+  #leftOf({ name, given, job }) {
+    return Math.abs((given.wcet ?? this.#costs.get(name) ?? 1) - job.cost)
+  }
+
   /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
   #siteFor(job) {
     const { policy } = this.#options
     const choices = this.#sites.map(site => {
       const before = [...site.jobs.values()].filter(other => policy.compare(other.job, job) <= 0)
-      const ms = before.reduce((sum, { name, given }) => sum + (given.wcet ?? this.#costs.get(name) ?? 1), 0)
+      const ms = before.reduce((sum, other) => sum + this.#leftOf(other), 0)
       return { site, count: before.length, ms }
-    }).filter(({ count, ms }) => count < FEWEST || count < MOST && ms <= BUSY)
+    }).filter(({ count, ms }) => count < MOST && ms <= BUSY)
     choices.sort((a, b) => a.ms - b.ms || a.site.jobs.size - b.site.jobs.size)
     return choices[0]?.site ?? null
   }
@@ -4281,6 +4285,7 @@ export class Workers {
         const remote = site.jobs.get(id)
         if (remote !== undefined) Object.assign(remote, { state }) && Object.assign(remote.activation, counts)
       }
+      this.#sendHeld()
       for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: this.#sites.indexOf(site) })
     }
   }
