@@ -141,7 +141,7 @@ const sources = {
   'optional chains': `function main() {
     const o = { a: { b(x) { return this === o.a ? { c: x, d() { return this.c } } : 0 } }, n: null, f: run }
     const k = () => 'b'
-    return [o?.a?.b(run(1)).d(), o.n?.x(run(2)).y(), o.a.zz?.(run(3)), o.a?.[k()](4)?.d?.(), o.f?.(5), (o?.f)(6), o?.['a'].b?.(7)['c'], run(8)?.toFixed(1), (run)(9)?.n?.()]
+    return [o?.a?.b(run(1)).d(), o.n?.x(run(2)).y(), o.a.zz?.(run(3)), o.a?.[k()](4)?.d?.(), o.f?.(5), (o?.f)(6), o?.['a'].b?.(7)['c'], run(8)?.toString(), (run)(9)?.n?.()]
   }`,
   'this and the order of members': `function main() {
     const o = { get m() { log('get'); return function (x) { return [this === o, x] } }, n: { m() { return this } } }
