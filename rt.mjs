@@ -6035,6 +6035,8 @@ function read(source, type) {
  * @property {Node[]} returns
  * @property {Node[]} statements that are expressions
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
+ * @property {Node[]} imports that are expressions
+ * @property {Edit[]} edits of its text, whatever is made of it
  * @property {Scope} scope where its `var`s are
  */
 /**
@@ -6094,7 +6096,8 @@ const LISTS = {
   ExpressionStatement: 'statements',
   ThisExpression: 'words',
   Super: 'words',
-  MetaProperty: 'words'
+  MetaProperty: 'words',
+  ImportExpression: 'imports'
 }
 
 /** @param {Node} node */
@@ -6270,6 +6273,8 @@ function names(tree) {
       returns: [],
       statements: [],
       words: [],
+      imports: [],
+      edits: [],
       scope: /** @type {any} */ (null)
     }
     if (facts) append(facts.functions, made)
@@ -8198,22 +8203,21 @@ const REPORT_OPTIONS = { type: kind }
 function sourceOfModule(text, options = {}) {
   const { type = 'module', runtime = './rt.mjs', url } = optionsOf(options, SOURCE_OPTIONS)
   if (typeof text !== 'string') throw wrongType('text', 'a string', text)
-  return rewrittenText(text, type, runtime, url)
+  const tree = read(text, type)
+  names(tree)
+  return rewrittenText(text, tree, runtime, url)
 }
 
 /**
- * @param {string} text @param {'module' | 'script'} type @param {string} runtime @param {string} [url]
- * @param {{ text: string, kept: number[] }} [origin] of the text, where that has been edited already
+ * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime @param {string} [url]
+ * @param {string} [prologue] when its functions are there @param {string} [epilogue]
  */
-function rewrittenText(text, type, runtime, url, origin) {
+function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   quick = isQuick()
-  const tree = read(text, type)
-  names(tree)
   /** @type {number[]} */
   const kept = []
-  const result = printModule(text, tree, planModule(tree, text), runtime, kept)
-  if (url === undefined) return result
-  return result + (origin ? mapLine(origin.text, result, keptOf(kept, origin.kept), url) : mapLine(text, result, kept, url))
+  const result = printModule(text, tree, planModule(tree, text), runtime, kept, prologue) + epilogue
+  return url === undefined ? result : result + mapLine(text, result, kept, url)
 }
 
 /** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
@@ -8517,10 +8521,10 @@ function findShort(plans) {
  * Prints a module whose functions are planned.
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
- * @param {number[]} kept gets what of the source stays, as mapOf takes it
+ * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
  * @returns {string}
  */
-function printModule(source, tree, plans, runtime, kept) {
+function printModule(source, tree, plans, runtime, kept, begin) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -8559,6 +8563,7 @@ function printModule(source, tree, plans, runtime, kept) {
   const { plain } = plans[0]
   const at = placeOfHead()
   insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
+  insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
   return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept)
 
   function placeOfHead() {
@@ -8579,6 +8584,7 @@ function printModule(source, tree, plans, runtime, kept) {
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
   function childEdits(plan, isInner, edits = /** @type {Edit[]} */ ([])) {
+    pick(plan.facts.edits, edit => append(edits, edit))
     if (edits !== plan.edits) {
       pick(plan.facts.calls, ({ callee, optional }) => {
         if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
@@ -8597,12 +8603,13 @@ function printModule(source, tree, plans, runtime, kept) {
     const own = isInner ? plan.inner : plan.plain
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
     const isObjectMethod = facts.isMethod && !isInClass
-    const { start, end } = isObjectMethod ? parent : node
-    const asItIs = { edits: own, from: start, to: end }
     if (!isLong) {
-      if (own.length) replace({ edits }, start, end, [asItIs])
+      const { start: from, end: to } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
+      if (own.length) replace({ edits }, from, to, [{ edits: own, from, to }])
       return
     }
+    const { start, end } = isObjectMethod ? parent : node
+    const asItIs = { edits: own, from: start, to: end }
     const isDual = facts.isAsync || facts.isGenerator || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
     const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
     const register = helper(isArrow ? 'u' : 't')
@@ -9926,9 +9933,6 @@ function resolved(specifier, base) {
   }
 }
 
-/** @param {Edit[]} edits @param {number} start @param {number} end @param {string} text */
-const swap = (edits, start, end, text) => append(edits, [start, REPLACES, end, text, end])
-
 /** A name that begins like this and is not in the text. @param {string} name @param {string} text */
 function unused(name, text) {
   while (holds(text, name)) name += '_'
@@ -9940,31 +9944,32 @@ function unused(name, text) {
  * could not follow it.
  *
  * @param {string} text @param {any} tree @param {string} url @param {boolean} isBlob
- * @param {Edit[]} edits @param {string} [prologue] @param {string} [epilogue]
+ * @param {string} [prologue] @param {string} [epilogue]
  */
-function rewriteModule(text, tree, url, isBlob, edits = [], prologue = '', epilogue = '') {
-  const runtime = unused('$i', text)
+function rewriteModule(text, tree, url, isBlob, prologue = '', epilogue = '') {
+  const runtime = unused('$import', text)
   let begin = ''
   let isUsed = false
-  some(tree, (/** @type {Node} */ { type, start, meta }) => {
-    if (meta?.name === 'import') begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
-    if (type !== 'ImportExpression' || !isBlob) return
-    swap(edits, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
-    isUsed = true
-  })
+  const inner = [tree.facts]
+  while (inner.length) {
+    const facts = takeLast(inner)
+    pick(facts.functions, nested => append(inner, nested))
+    if (find(facts.words, ({ meta }) => meta?.name === 'import')) begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
+    if (isBlob) pick(facts.imports, ({ start }) => {
+      replace(facts, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
+      isUsed = true
+    })
+  }
   if (isUsed || begin) begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${begin}`
-  const start = exec(/^(?:#!.*(?:\r\n|[^])?)?/, text)[0].length
-  if (begin + prologue) append(edits, [start, BODY_EDGE, Infinity, begin + prologue, start])
-  /** @type {number[]} */
-  const kept = []
-  const moved = print(text, [{ edits: inOrder(edits), from: 0, to: text.length }], kept) + epilogue
-  return rewrittenText(moved, 'module', import.meta.url, url, { text, kept })
+  return rewrittenText(text, tree, import.meta.url, url, begin + prologue, epilogue)
 }
 
 /** @param {string} text @param {string} url */
 function readModule(text, url) {
   try {
-    return read(text, 'module')
+    const tree = read(text, 'module')
+    names(tree)
+    return tree
   } catch (error) {
     throw new SyntaxError(`${url}: ${/** @type {any} */ (error).message}`, { cause: error })
   }
@@ -10044,7 +10049,6 @@ async function loadMarked(url, context, next) {
  * @property {string} text
  * @property {any} tree
  * @property {{ node: any, url: string }[]} needs those it imports that are rewritten, and where it says so
- * @property {Edit[]} edits
  * @property {Promise<void>} loaded
  * @property {string} blob the address of what was made of it
  */
@@ -10083,7 +10087,7 @@ function moduleAt(url) {
   const known = modules.get(url)
   if (known) return known
   /** @type {any} */
-  const module = { url, base: url, text: '', tree: null, needs: [], edits: [], blob: '' }
+  const module = { url, base: url, text: '', tree: null, needs: [], blob: '' }
   module.loaded = load(module)
   module.loaded.catch(() => modules.delete(url))
   modules.set(url, module)
@@ -10108,7 +10112,7 @@ async function load(module) {
     const address = resolved(value, base)
     const isScript = !find(node.attributes ?? [], ({ key }) => (key.name ?? key.value) === 'type')
     if (isScript && !isOwnModule(address)) append(module.needs, { node, url: moduleAt(address).url })
-    else swap(module.edits, start, end, stringify(address))
+    else replace(module.tree.facts, start, end, stringify(address))
   })
 }
 
@@ -10184,13 +10188,13 @@ function linkGraph(entry) {
 
 /** @param {Loaded} module @param {string[]} made @param {[prologue?: string, epilogue?: string]} more */
 function blobOf(module, made, ...more) {
-  const { text, tree, base, url, needs, edits } = module
+  const { text, tree, base, url, needs } = module
   pick(needs, need => {
     const { blob } = neededBy(need)
     const { start, end } = need.node.source
-    if (blob) swap(edits, start, end, stringify(blob))
+    if (blob) replace(tree.facts, start, end, stringify(blob))
   })
-  const blob = nameBlob(rewriteModule(text, tree, base, true, edits, ...more), url, made)
+  const blob = nameBlob(rewriteModule(text, tree, base, true, ...more), url, made)
   module.tree = null
   module.text = ''
   return blob
@@ -10219,7 +10223,7 @@ function linkCycle(component, made) {
     append(urls, module.url)
     texts += module.text
   })
-  const our = unused('$c', texts)
+  const our = unused('$cycle', texts)
   const hub = nameBlob(`import { preemptify } from ${stringify(import.meta.url)}; ` +
     `export const ${our} = preemptify.runtime.cycle(${stringify(urls)})`, urls[0], made)
   /** @type {Cyclic[]} */
@@ -10268,8 +10272,8 @@ const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, nam
  * @param {Loaded} module gets edits @param {number} index @param {Map<Loaded, number>} places of the cycle's modules
  * @param {string} our @returns {Cyclic}
  */
-function cyclic({ tree, text, needs, edits }, index, places, our) {
-  names(tree)
+function cyclic({ tree, text, needs }, index, places, our) {
+  const { facts } = tree
   /** By declaration. @type {Map<any, number>} */
   const sources = emptyMap()
   pick(needs, need => {
@@ -10290,7 +10294,7 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
 
   const remove = (/** @type {any} */ { start, end }, by = '') => {
     const lines = linesOf(cut(text, start, end)).length - 1
-    swap(edits, start, end, by + '\n'.repeat(lines))
+    replace(facts, start, end, by + '\n'.repeat(lines))
   }
   /** @param {number} from @param {string} name none for all of it */
   const access = (from, name) => {
@@ -10313,7 +10317,7 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
   }
   /** A module that is not of the cycle. @param {any} node */
   const alias = ({ source: { start } }) => {
-    const address = find(edits, edit => edit[0] === start)
+    const address = find(facts.edits, edit => edit[0] === start)
     const need = find(needs, ({ node }) => node.source.start === start)
     prologue += `import * as ${our}${++aliases} from ${address ? address[3] : stringify(neededBy(/** @type {any} */ (need)).blob)}; `
     return `${our}${aliases}`
@@ -10326,10 +10330,13 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
     pick(node.specifiers, ({ type, local, imported }) => {
       const name = imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : ''
       imports.set(local.variable, { from, name })
-      pick(local.variable.references, ({ start, end, parent }) => {
+      local.variable.isDynamic = true
+      pick(local.variable.references, ({ start, end, parent, scope: { facts } }) => {
         if (parent.type === 'ExportSpecifier') return
         const value = access(from, name)
-        swap(edits, start, end, parent.shorthand ? `${local.name}: ${value}` : isCallee(start, parent) ? called(start, parent, value) : value)
+        const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start // called without `this`
+        if (isFunction && beginsStatement(start, parent)) insert(facts, start, STATEMENT_EDGE, Infinity, ';')
+        replace(facts, start, end, parent.shorthand ? `${local.name}: ${value}` : isFunction ? `(0, ${value})` : value)
       })
     })
   })
@@ -10367,13 +10374,13 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
       })
       remove(node, `export { ${join(stay, ', ')} };`)
     } else if (type === 'ExportDefaultDeclaration') {
-      if (declaration.id && /Declaration$/.test(declaration.type)) giveOwn('default', declaration.id.name)
+      const isDeclared = matches(/Declaration$/, declaration.type)
+      if (isDeclared && declaration.id) giveOwn('default', declaration.id.name)
       else {
-        SPACE.lastIndex = start + 'export'.length
-        exec(SPACE, text)
+        if (isDeclared) declaration.type = declaration.type === 'ClassDeclaration' ? 'ClassExpression' : 'FunctionExpression'
         const stop = text[end - 1] === ';' ? end - 1 : end
-        swap(edits, start, SPACE.lastIndex + 'default'.length, `const ${our}0 = { default:`)
-        swap(edits, stop, end, ` }.default; export { ${our}0 as default };`)
+        replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
+        replace(facts, stop, end, ` }.default; export { ${our}0 as default };`)
         giveOwn('default', `${our}0`)
       }
     }
@@ -10382,15 +10389,10 @@ function cyclic({ tree, text, needs, edits }, index, places, our) {
   return { prologue, own, passed }
 }
 
-/** @param {number} start @param {any} parent */
-const isCallee = (start, { type, callee, tag }) => type !== 'NewExpression' && (callee ?? tag)?.start === start
-
-/** A call without `this`; a parenthesis that begins a statement must not go on with the one before. @param {number} start @param {any} parent @param {string} value */
-function called(start, parent, value) {
-  let node = parent
+/** Whether a parenthesis would go on with the statement before. @param {number} start @param {any} node that it begins */
+function beginsStatement(start, node) {
   while (node.type !== 'ExpressionStatement' && node.start === start) node = node.parent
-  const isFirst = node.start === start && /^(?:Program|BlockStatement|SwitchCase|StaticBlock)$/.test(node.parent.type)
-  return `${isFirst ? ';' : ''}(0, ${value})`
+  return node.start === start && matches(/^(?:Program|BlockStatement|SwitchCase|StaticBlock)$/, node.parent.type)
 }
 
 /** What modules that import each other share: their cells, and whose turn it is. @param {string[]} urls */
@@ -10531,25 +10533,6 @@ function mapOf(source, text, kept) {
     }
   }
   return mappings
-}
-
-/** What of a source stays in a text that was made of what was made of it. @param {number[]} kept @param {number[]} origin both as of mapOf */
-function keptOf(kept, origin) {
-  /** @type {number[]} */
-  const starts = []
-  for (let i = 0; i < origin.length; i += 3) append(starts, origin[i])
-  /** @type {number[]} */
-  const pieces = []
-  for (let i = 0; i < kept.length; i += 3) {
-    const from = kept[i + 1]
-    const to = from + kept[i + 2]
-    for (let k = lineAt(starts, from) * 3; origin[k] < to; k += 3) {
-      const begin = Math.max(from, origin[k])
-      const length = min(to, origin[k] + origin[k + 2]) - begin
-      if (length > 0) append(pieces, kept[i] + begin - from, origin[k + 1] + begin - origin[k], length)
-    }
-  }
-  return pieces
 }
 
 /**
