@@ -1,5 +1,5 @@
 import { rt, Scheduler } from '../../rt.mjs'
-import { ChannelError, Latest, Mutex, Ring, choice, connect } from '../../sync.mjs'
+import { ChannelError, Latest, Mutex, Ring, Semaphore, accept, choice, connect } from '../../sync.mjs'
 import { serve } from '../fixtures/channels/serve.mjs'
 import { elapse, equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
 
@@ -222,6 +222,95 @@ test('a channel outlives its WebSockets', async () => {
   hear.close()
 })
 
+/**
+ * Converses over a line that is cut at a message, sent or received, which is lost with it or is not.
+ *
+ * @param {number} last message @param {boolean} isLost @param {() => any} open a line @param {(line: any) => void} cut
+ * @param {(open: () => any) => Promise<void>} converse
+ * @returns {Promise<boolean>} whether there were so many messages
+ */
+async function cutAt(last, isLost, open, cut, converse) {
+  let count = 0
+  await converse(() => {
+    const line = open()
+    const way = line.send ? 'send' : 'postMessage'
+    const post = line[way].bind(line)
+    line[way] = (...values) => {
+      const isLast = ++count === last
+      if (!isLast || !isLost) post(...values)
+      if (isLast) cut(line)
+    }
+    line.addEventListener('message', event => {
+      if (++count !== last) return
+      if (isLost) event.stopImmediatePropagation()
+      cut(line)
+    })
+    return line
+  })
+  return count >= last
+}
+
+test('WebSockets cut at each message: what is said is heard once and in order', async () => {
+  const address = new URL('/examples/chat/socket', location.href)
+  address.protocol = 'ws:'
+  const converse = async open => {
+    const [say, hear] = ['say', 'hear'].map(name => connect(open, name, { retry: 5 }))
+    const name = guest()
+    await say.send({ name })
+    const heard = []
+    const hears = (async () => {
+      while (heard.length < 2) {
+        const entry = await hear.receive()
+        if (entry.kind === 'said' && entry.name === name) heard.push(entry.text)
+      }
+    })()
+    for (const text of ['one', 'two']) await say.send({ text })
+    await hears
+    equal(heard, ['one', 'two'])
+    say.close()
+    hear.close()
+  }
+  for (let last = 1; last <= 20; last++) {
+    const isLost = last % 2 === (inWorker ? 0 : 1)
+    ok(await cutAt(last, isLost, () => new WebSocket(address), socket => socket.close(), converse))
+  }
+})
+
+test('MessagePorts cut at each message: all comes back once and in order, and both sides end', async () => {
+  const ends = new WeakMap()
+  const cut = port => {
+    for (const end of [port, ends.get(port)]) {
+      end.close()
+      end.dispatchEvent(new Event('close'))
+    }
+  }
+  let over
+  const answer = async session => {
+    const echo = connect(session, 'echo')
+    for await (const value of echo) await echo.send(value)
+    over()
+  }
+  const open = () => {
+    const { port1, port2 } = new MessageChannel()
+    ends.set(port1, port2)
+    accept(port2, answer)
+    return port1
+  }
+  const converse = async opened => {
+    const isOver = new Promise(resolve => { over = resolve })
+    const echo = connect(opened, 'echo', { retry: 5 })
+    for (let i = 0; i < 3; i++) {
+      await echo.send(i)
+      equal(await echo.receive(), i)
+    }
+    echo.close()
+    await isOver
+  }
+  for (const isLost of [true, false]) {
+    for (let last = 1; await cutAt(last, isLost, open, cut, converse); last++);
+  }
+})
+
 test('an RTCDataChannel, with messages larger than it takes', async () => {
   if (typeof RTCPeerConnection === 'undefined') {
     equal(inWorker || inWebKit, true)
@@ -315,5 +404,28 @@ for (const way of ['Atomics.waitAsync', 'a worker that waits']) {
     } finally {
       Atomics.waitAsync = waitAsync
     }
+  })
+}
+
+for (const kind of ['mutex', 'semaphore']) {
+  test(`threads ended at any moment of a shared ${kind} hold up nobody`, async () => {
+    if (!crossOriginIsolated || typeof SharedArrayBuffer === 'undefined') return
+    const lock = kind === 'mutex' ? new Mutex({ shared: true }) : new Semaphore(1, { shared: true })
+    const notes = new Int32Array(new SharedArrayBuffer(16))
+    const begin = () => {
+      const worker = open()
+      connect(worker, 'locks').send({ [kind]: lock.buffer, notes, count: Infinity }).then(null, () => {})
+      return worker
+    }
+    const victims = [begin(), begin()]
+    for (let ended = 0; ended < 8; ended++) {
+      const enough = notes[2] + 1 + Math.floor(Math.random() * 100)
+      while (notes[2] < enough) await elapse(1)
+      victims.shift().terminate()
+      victims.push(begin())
+    }
+    for (const worker of victims) worker.terminate()
+    await lock.use(() => { equal(lock.locked ?? lock.available === 0, true) })
+    equal([notes[1], lock.locked ?? lock.available === 0], [0, false])
   })
 }
