@@ -968,8 +968,8 @@ const NO_HOOKS = []
 const PLAIN_TASK = /* @__PURE__ */ new Task(/** @type {any} */ (() => {}))
 const PLAIN = /* @__PURE__ */ parametersOf(PLAIN_TASK, PLAIN_TASK)
 /**
- * Whether there is nothing that the job itself does not keep. To keep it all for each of 100 000 jobs makes it take twice as
- * long to spawn them, 2.2 us each.
+ * Whether there is nothing that the job itself does not keep. To keep it all for each of 100 000 jobs with a priority takes
+ * 2.9 to 3.7 us each instead of 2.7 (Node 20).
  *
  * @param {ReturnType<parametersOf>} parameters
  */
@@ -1661,16 +1661,14 @@ const isThenable = value => (typeof value === 'object' || typeof value === 'func
 class Queue extends Heap {
   /** @type {Activation | null} */
   #owner = null
-  /** @type {(() => void) | null} */
-  #orphaned
   /** By whose policy it is ordered: that of the first job that waits. @type {Dispatcher | null} */
   #dispatcher = null
   #arrivals = 0
 
-  /** @param {Job | null} [owner] @param {() => void} [orphaned] called when its owner has ended; by default it has none then */
-  constructor(owner = null, orphaned) {
+  /** @param {Job | null} [owner] @param {() => void} [orphan] called when its owner has ended; by default it has none then */
+  constructor(owner = null, orphan = () => { this.owner = null }) {
     super()
-    this.#orphaned = orphaned ?? null
+    this.orphan = orphan
     this.owner = owner
   }
 
@@ -1695,11 +1693,6 @@ class Queue extends Heap {
       extrasOf(next).owned.push(this)
       next.dispatcher.refresh(next)
     }
-  }
-  /** Its owner has ended. */
-  orphan() {
-    if (this.#orphaned === null) this.owner = null
-    else this.#orphaned()
   }
 
   /** @param {Waitable} waitable @param {Job | null} [job] on whose behalf */
@@ -3056,19 +3049,18 @@ class Dispatcher extends Accounts {
   rekey(a, key, value) {
     if (a.state >= DONE) return
     const before = a[key]
+    const extras = extrasOf(a)
     const isPending = a.state === PENDING
-    if (!isPending) extrasOf(a).level ??= a.level // fixed at release
+    if (!isPending) extras.level ??= a.level // fixed at release
     if (a.state === READY) this.#extract(a)
     a[key] = value
-    if (a.extras.rank !== null) a.extras.rank = null
-    if (a.extras.background !== null) a.extras.background = null
+    extras.rank = extras.background = null
     if (a.work instanceof Elsewhere) a.work.change(key, value)
     if (!isPending) return this.#place(a, this.standingOf(a))
     // The level has changed, by which resources compute their ceilings.
-    const { uses } = a.extras
     const declareAnew = () => {
-      for (const resource of uses) resource.detach(a.job)
-      for (const resource of uses) resource.attach(a.job, this.scheduler)
+      for (const resource of extras.uses) resource.detach(a.job)
+      for (const resource of extras.uses) resource.attach(a.job, this.scheduler)
     }
     try {
       declareAnew()
