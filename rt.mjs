@@ -1687,11 +1687,11 @@ class Queue extends Heap {
     if (last !== null) {
       const { owned } = extrasOf(last)
       owned.splice(owned.indexOf(this), 1)
-      last.dispatcher.refresh(last)
+      refresh(last)
     }
     if (next !== null) {
       extrasOf(next).owned.push(this)
-      next.dispatcher.refresh(next)
+      refresh(next)
     }
   }
 
@@ -1702,25 +1702,20 @@ class Queue extends Heap {
     waitable.rank = null
     waitable.order = this.#arrivals++
     super.push(waitable)
-    if (this.#owner !== null) this.#lend()
+    if (this.#owner !== null) refresh(this.#owner)
   }
   /** @param {Waitable} waitable nothing happens when it is not inside */
   remove(waitable) {
     if (waitable.queue !== this) return
     super.remove(waitable)
-    if (this.#owner !== null) this.#lend()
+    if (this.#owner !== null) refresh(this.#owner)
   }
   /** The job on whose behalf it waits stands otherwise. @param {Waitable} waitable */
   update(waitable) {
     super.remove(waitable)
     waitable.rank = null
     super.push(waitable)
-    if (this.#owner !== null) this.#lend()
-  }
-
-  #lend() {
-    const owner = /** @type {Activation} */ (this.#owner)
-    owner.dispatcher.refresh(owner)
+    if (this.#owner !== null) refresh(this.#owner)
   }
 }
 
@@ -2617,6 +2612,28 @@ let isRefreshing = false
 const MOST_REFRESHES = 1e6
 
 /**
+ * Finds a job's standing anew. A change goes on to the owners of what it waits for: by a list, since chains of waits
+ * may be longer than the engine's stack.
+ *
+ * @param {Activation} a
+ */
+function refresh(a) {
+  outdated.push(a)
+  if (isRefreshing) return
+  isRefreshing = true
+  try {
+    // Choices that wait for each other's owners are a circle, but no deadlock: their standings may chase each other.
+    for (let steps = 0; outdated.length > 0 && steps < MOST_REFRESHES; steps++) {
+      const next = /** @type {Activation} */ (outdated.pop())
+      next.dispatcher.restand(next)
+    }
+  } finally {
+    outdated.length = 0
+    isRefreshing = false
+  }
+}
+
+/**
  * The jobs that are ready by a reservation alone, in the order of their own keys. Together they are one node of the ready
  * queue, which stands there by the reservation for the first of them; so one node moves when the reservation's standing
  * changes, however many jobs there are. While the reservation gives them none, it is in no queue, and all of them are out.
@@ -2684,7 +2701,7 @@ class Pool extends HeapNode {
     // Those that something else lets go on leave before all are out, and come back after that.
     this.#turn(wasOut && isOut)
     for (const a of [...this.dependents]) {
-      if (isDependent(a)) dispatcher.refresh(a)
+      if (isDependent(a)) refresh(a)
       else this.dependents.delete(a)
     }
     this.#turn(isOut)
@@ -3071,28 +3088,6 @@ class Dispatcher extends Accounts {
     }
   }
 
-  /**
-   * Finds a job's standing anew. A change goes on to the owners of what it waits for: by a list, since chains of waits
-   * may be longer than the engine's stack.
-   *
-   * @param {Activation} a
-   */
-  refresh(a) {
-    outdated.push(a)
-    if (isRefreshing) return
-    isRefreshing = true
-    try {
-      // Choices that wait for each other's owners are a circle, but no deadlock: their standings may chase each other.
-      for (let steps = 0; outdated.length > 0 && steps < MOST_REFRESHES; steps++) {
-        const next = /** @type {Activation} */ (outdated.pop())
-        next.dispatcher.restand(next)
-      }
-    } finally {
-      outdated.length = 0
-      isRefreshing = false
-    }
-  }
-
   /** @param {Activation} a */
   restand(a) {
     if (a.state >= DONE) return
@@ -3346,7 +3341,7 @@ class Dispatcher extends Accounts {
    */
   work(only = null) {
     do {
-      const a = only === null ? this.#pick() : this.#claim(only)
+      const a = this.#pick(only)
       if (a === null) return false
       if (this.#runBudget(a) === ASYNC || hasAudience(a)) return true
     } while (!this.#isRoundOver())
@@ -3455,12 +3450,17 @@ class Dispatcher extends Accounts {
 
   // Dispatching
 
-  /** Dispatches the job that is to run. @returns {Activation | null} */
-  #pick() {
+  /**
+   * Dispatches the job that is to run.
+   *
+   * @param {Activation | null} only what may run, whoever else is ready @returns {Activation | null}
+   */
+  #pick(only) {
     // Observers may change who is to run, but not for ever.
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       this.#changed = false
-      const next = this.paused ? null : this.#choose()
+      if (this.paused) return null
+      const next = only === null ? this.#choose() : only.state === READY && !isOut(only) ? only : null
       if (next === null) return null
       if (next !== this.running) this.#dispatch(next)
       if (!this.isKnown || this.hasTold) this.watch()
@@ -3500,13 +3500,6 @@ class Dispatcher extends Accounts {
       this.suffer(error)
       return false
     }
-  }
-
-  /** Dispatches a job, whoever else is ready. @param {Activation} a @returns {Activation | null} null unless it is ready, too */
-  #claim(a) {
-    if (a.state !== READY || isOut(a)) return null
-    if (a !== this.running) this.#dispatch(a)
-    return a
   }
 
   /** @param {Activation} next */
@@ -3678,22 +3671,6 @@ class Dispatcher extends Accounts {
       this.compareStandings(best.standing, a.standing) === 0
   }
 
-  /** @param {any} settings */
-  configure(settings) {
-    if (this.live > 0 || this.inRound) {
-      throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
-    }
-    this.loop.arm(Infinity) // a turn that has been posted counts no more once there is another loop
-    const { host } = this
-    Object.assign(this, settings)
-    if (this.host !== host) {
-      this.time = -Infinity
-      this.resolution = Infinity
-      this.loop = new EventLoop(this)
-    }
-    this.loop.rest()
-  }
-
   /** The ceiling of a gate is the highest from the bottom of the stack up to it. */
   raiseCeilings() {
     let ceiling = -Infinity
@@ -3770,7 +3747,19 @@ export class Scheduler {
    * @throws {TypeError | RangeError} naming the option; TypeError while a job lives
    */
   configure(options) {
-    this.#dispatcher.configure(settingsOf(options, this.#dispatcher))
+    const dispatcher = this.#dispatcher
+    const settings = settingsOf(options, dispatcher)
+    if (dispatcher.live > 0 || dispatcher.inRound) {
+      throw new TypeError('configure() needs a scheduler without jobs, between rounds; wait for idle()')
+    }
+    dispatcher.loop.arm(Infinity) // a turn that has been posted counts no more once there is another loop
+    if (settings.host !== dispatcher.host) {
+      dispatcher.time = -Infinity
+      dispatcher.resolution = Infinity
+      dispatcher.loop = new EventLoop(dispatcher)
+    }
+    Object.assign(dispatcher, settings)
+    dispatcher.loop.rest()
   }
 
   /**
@@ -3963,7 +3952,7 @@ class Gate {
     dispatcher.gates.pop()
     extras.gates--
     if (extras.gates > 0) return dispatcher.reconsider() // Baker 1991: as soon as the ceiling has fallen
-    dispatcher.refresh(this.activation)
+    refresh(this.activation)
     if (isDoomed(this.activation)) dispatcher.interrupt()
     else dispatcher.reconsider()
   }
@@ -4147,7 +4136,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
     const a = activationOf(job)
     const gate = new Gate(a, level)
     extrasOf(a).gates++
-    if (a.extras.server !== null) a.dispatcher.refresh(a)
+    if (a.extras.server !== null) refresh(a)
     a.dispatcher.gates.push(gate)
     a.dispatcher.raiseCeilings()
     return gate
