@@ -82,15 +82,15 @@ requestAnimationFrame(function draw(time) {
 })
 
 // What others want to know: they compress what has happened, and look for trends in it.
-const events = Array.from({ length: 15_000 }, (_, i) => ({ time: i * 37, type: syllables[below(20)], value: below(1000) }))
+const events = Array.from({ length: 60_000 }, (_, i) => ({ time: i * 37, type: syllables[below(20)], value: below(1000) }))
 const log = (type, value) => { events.push({ time: Math.round(performance.now()), type, value }) }
 const sent = { bytes: 0, trend: 0 }
 setInterval(function send() {
-  sent.bytes += deflateSync(strToU8(JSON.stringify(events))).length
-}, 1300)
+  sent.bytes += deflateSync(strToU8(JSON.stringify(events)), { level: 9 }).length
+}, 2300)
 setInterval(function trend() {
-  for (let from = 0; from < 400; from++) {
+  for (let from = 0; from < 4500; from++) {
     const window = events.slice(-2000 - from, events.length - from)
     sent.trend += linearRegression(window.map(({ time, value }) => [time, value])).m + median(window.map(({ value }) => value))
   }
-}, 1700)
+}, 2900)
