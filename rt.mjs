@@ -2098,6 +2098,9 @@ const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
 /** What a job runs of a function: its preemptible twin, once there are any (8e). @type {(fn: any) => any} */
 let preemptible = fn => fn
 
+/** Whether a function may return a value, as texts tell where there are twins. @type {(fn: any) => boolean} */
+let answers = () => true
+
 /** Calls a job's function. What it returns decides. @param {Activation} a @returns {number} */
 function start(a) {
   const { work, args } = a
@@ -4078,6 +4081,7 @@ class Fifo {
  * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
  * - `here(options)` the scheduler that acts
  * - `preemptible(fn)` what a job runs of a function: its twin, if it has one
+ * - `answers(fn)` whether it may return a value, or it is not known
  * - `at(scheduler, time, fn, options)` the timeline
  * - `gate(job, level)` opens a critical section
  * - `pool(scheduler)` the ready jobs of a reservation, as its `pool` (see ReservationHook): told when its standings change
@@ -4115,6 +4119,8 @@ export const seam = /* @__PURE__ */ Object.freeze({
   frameInterval,
   /** @param {any} fn @returns {any} */
   preemptible: fn => preemptible(fn),
+  /** @param {any} fn @returns {boolean} */
+  answers: fn => answers(fn),
   /** @param {string} address @returns {Promise<any>} */
   bring: address => moduleHost().bring(address),
 
@@ -9850,12 +9856,23 @@ const runtime = {
   hooks: { resolve: resolveMarked, load: loadMarked }
 }
 
+/** @param {any} fn @returns {boolean} whether its text has it return a value, or nobody can read that */
+function returnsOf(fn) {
+  const source = sourceOf(fn)
+  if (matches(NO_SOURCE, source)) return true
+  const tree = read(source, 'function')
+  names(tree)
+  const { facts, body } = tree.body[0].value ?? tree.body[0] // of a method, or a function
+  return body.type !== 'BlockStatement' || find(facts.returns, ({ argument }) => argument !== null) !== undefined
+}
+
 /** @type {() => typeof preemptify & { readonly import: typeof importModule, readonly report: typeof report, readonly runtime: Record<string, any> }} */
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)
     return twin === undefined ? fn : generatorOf(twin, fn)
   }
+  answers = fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn)
   if (shared in globalThis) link()
   return /** @type {any} */ (assign(preemptify, { source: sourceOfModule, import: importModule, report, runtime }))
 }
