@@ -2334,16 +2334,19 @@ const TIMERS = /** @type {const} */ ([
 const OBSERVERS = ['MutationObserver', 'ResizeObserver', 'IntersectionObserver', 'PerformanceObserver', 'ReportingObserver']
 /** What has `on...` properties beside the global object; to look at all that there is would have a browser make all of it. */
 const HANDLED = [
-  'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'SVGElement', 'MathMLElement', 'Document', 'ShadowRoot',
-  'MessagePort', 'Worker', 'SharedWorker', 'BroadcastChannel', 'WebSocket', 'EventSource', 'RTCDataChannel', 'RTCPeerConnection',
-  'XMLHttpRequest', 'XMLHttpRequestEventTarget', 'FileReader', 'MediaQueryList', 'VisualViewport', 'Animation', 'Notification'
+  'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'HTMLVideoElement', 'SVGElement', 'MathMLElement', 'Document',
+  'ShadowRoot', 'MessagePort', 'Worker', 'SharedWorker', 'ServiceWorker', 'ServiceWorkerContainer', 'ServiceWorkerRegistration',
+  'BroadcastChannel', 'WebSocket', 'EventSource', 'RTCDataChannel', 'RTCPeerConnection', 'XMLHttpRequest', 'XMLHttpRequestEventTarget',
+  'FileReader', 'IDBRequest', 'IDBOpenDBRequest', 'IDBTransaction', 'IDBDatabase', 'MediaQueryList', 'VisualViewport', 'Screen',
+  'ScreenOrientation', 'Animation', 'FontFaceSet', 'Notification', 'PermissionStatus', 'AbortSignal', 'MediaRecorder', 'MediaSource',
+  'SourceBuffer', 'MediaStream', 'MediaStreamTrack', 'TextTrack', 'AudioScheduledSourceNode', 'SpeechSynthesisUtterance'
 ]
 /** Not handed an event, or asked for an answer. */
 const UNTOUCHED = ['onerror', 'onbeforeunload']
 /** Events whose listeners run to their ends: what they may do, they may do there only, or the page ends. */
 const WHOLE = [
   'beforeunload', 'unload', 'pagehide', 'submit', 'reset', 'formdata', 'copy', 'cut', 'paste', 'dragstart', 'drop', 'fetch', 'install',
-  'activate', 'success', 'upgradeneeded'
+  'activate', 'push', 'notificationclick', 'navigate', 'audioprocess', 'success', 'upgradeneeded', 'error'
 ]
 /** Input, beside UIEvents. */
 const INPUT = ['input', 'change', 'submit', 'scroll', 'select', 'selectionchange', 'toggle']
@@ -2436,10 +2439,11 @@ class Call extends Waitable {
   /** Called when it has ended, unless that was at once. */
   left = () => {}
 
-  /** @param {AdoptionRow} row @param {any} event @param {number} absoluteDeadline @param {number} priority @param {number} order */
-  constructor(row, event, absoluteDeadline, priority, order) {
+  /** @param {AdoptionRow} row @param {Function} fn @param {any} event @param {number} absoluteDeadline @param {number} priority @param {number} order */
+  constructor(row, fn, event, absoluteDeadline, priority, order) {
     super()
     this.row = row
+    this.fn = fn
     this.event = event
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
@@ -2508,7 +2512,7 @@ class Calls {
    */
   row(kind, fn, caller) {
     const isFunction = typeof fn === 'function'
-    const text = isFunction ? this.sourceOf(fn) : `${fn.constructor?.name}`
+    const text = isFunction ? this.#apply(this.#source, fn, []) : `${fn.constructor?.name}`
     return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, (isFunction ? fn.name : text) || 'anonymous', () => placeOf(caller))
   }
 
@@ -2531,11 +2535,6 @@ class Calls {
     row.stalls++
   }
 
-  /** @param {Function} fn @returns {string} */
-  sourceOf(fn) {
-    return this.#apply(this.#source, fn, [])
-  }
-
   /** Calls that wait are made; further ones are the platform's. */
   release() {
     this.isReleased = true
@@ -2546,13 +2545,8 @@ class Calls {
     return [...this.#rows.values()].map(row => ({ ...row })).sort((a, b) => b.time - a.time)
   }
 
-  /** Whether a call is part of what runs right now, or no job any more. @param {any} event */
-  isPlain(event) {
-    return this.isReleased || seam.isBusy() || event !== null && event.isTrusted === false
-  }
-
   /**
-   * Begins a call, or has it wait for its turn.
+   * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
    *
    * @param {AdoptionRow} row @param {Function} fn @param {any} self @param {any[]} args @param {AdoptionRule} rule
    * @param {{ event?: any, listener?: any, isWhole?: boolean, pend?: (call: Call) => void }} [options] `listener`: what the event
@@ -2560,11 +2554,12 @@ class Calls {
    * @returns {any} what it returned, if it has ended
    */
   enter(row, fn, self, args, rule, { event = null, listener, isWhole = false, pend } = {}) {
+    if (this.isReleased || seam.isBusy() || event !== null && event.isTrusted === false) return this.#apply(fn, self, args)
     const { scheduler } = this
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === null ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(row, event, release + deadline, priority, this.#order++)
+    const call = new Call(row, fn, event, release + deadline, priority, this.#order++)
     const queue = this.#queueOf(reservation)
     let waits = this.#isBehind(queue, call)
     if (waits && event !== null) {
@@ -2575,9 +2570,10 @@ class Calls {
         waits = false
       }
     }
-    const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
     const start = () => {
       call.isWaiting = false
+      const { fn } = call
+      const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
       const body = isAsync ? fn : seam.preemptible(fn)
       const result = this.#apply(body, self, args)
       return body === fn ? void (call.value = result) : result
@@ -2816,7 +2812,6 @@ export function adopt(target = globalThis, options = {}) {
           call.left = () => own.delete(id)
         }
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          if (calls.isPlain(null)) return apply(fn, this, given)
           if (!own.has(id)) calls.enter(row, fn, this, given, { deadline, ...rules[kind] }, { pend }) // else an interval is late
         }
         const id = apply(native, self, args)
@@ -2851,7 +2846,7 @@ export function adopt(target = globalThis, options = {}) {
       if (isOthers(fn) && !calls.isReleased) {
         const row = calls.row('observer', fn, trap)
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          return calls.isPlain(null) ? apply(fn, this, given) : calls.enter(row, fn, this, given, rules.observer ?? {})
+          return calls.enter(row, fn, this, given, rules.observer ?? {})
         }
       }
       return construct(native, args, made === proxy ? native : made)
@@ -2864,10 +2859,7 @@ export function adopt(target = globalThis, options = {}) {
 
   // Listeners
 
-  /** What the platform is given, by what it stands for: as a listener, or in a property. */
-  const entries = [hardened(WeakMap)(), hardened(WeakMap)()]
-  const originals = hardened(WeakMap)()
-  /** What gives the platform back what was registered, by target, kind of listener, and listener. @type {WeakMap<any, Map<string, Map<any, any>>>} */
+  /** What the platform is given, by target, kind of listener, and listener: null in a property. @type {WeakMap<any, Map<string, Map<any, any>>>} */
   const registered = hardened(WeakMap)()
   const newMap = hardened(Map)
   const newSet = hardened(Set)
@@ -2885,49 +2877,10 @@ export function adopt(target = globalThis, options = {}) {
         : typeof rule.target === 'function' ? rule.target(at) : rule.target === undefined || rule.target === at)
     return { deadline, ...isMessage ? rules.message : rules.event.find(fits) }
   }
-  /** @param {any} listener @param {boolean} isHandler in a property @param {string} type @param {Function} trap */
-  const entryOf = (listener, isHandler, type, trap) => {
-    if (originals.has(listener)) return listener
-    const known = entries[Number(isHandler)]
-    let entry = known.get(listener)
-    if (entry === undefined) {
-      entry = entryFor(listener, isHandler)
-      known.set(listener, entry)
-      originals.set(entry, listener)
-    }
-    entry.rows[type] ??= calls.row(type === 'messageerror' ? 'message' : type, listener, trap)
-    return entry
-  }
-  /** @param {any} listener @param {boolean} isHandler */
-  const entryFor = (listener, isHandler) => {
-    const isFunction = typeof listener === 'function'
-    /** A value would be prevented by it, or what it returns would prevent the default. */
-    const answers = isHandler && /\breturn\b|=>(?!\s*\{)|native code/.test(calls.sourceOf(listener))
-    /** @type {Set<Call>} */
-    const waiting = newSet()
-    const pend = (/** @type {Call} */ call) => {
-      waiting.add(call)
-      call.left = () => waiting.delete(call)
-    }
-    /** @this {any} @param {any} event */
-    const entry = function (event) {
-      if (entry.once) forgetOnce(this, event.type, listener)
-      const fn = isFunction ? listener : listener.handleEvent
-      const self = isFunction ? this : listener
-      if (calls.isPlain(event)) return apply(fn, self, arguments)
-      const isWhole = WHOLE.includes(event.type) || answers && event.cancelable
-      return calls.enter(entry.rows[event.type] ??= calls.row(event.type, listener, entry), fn, self, [event], ruleOf(event, this),
-        { event, listener: entry, isWhole, pend })
-    }
-    entry.waiting = waiting
-    entry.once = false
-    /** @type {Record<string, AdoptionRow>} */
-    entry.rows = Object.create(null)
-    return entry
-  }
-
-  /** @param {any} at @param {string} key @param {any} listener @param {any} entry of which there is to be a record */
-  const record = (at, key, listener, entry) => {
+  /** @param {any} at @param {string} key @param {any} listener */
+  const entryOf = (at, key, listener) => registered.get(at)?.get(key)?.get(listener)
+  /** @param {any} at @param {string} key @param {any} listener @param {any} entry */
+  const register = (at, key, listener, entry) => {
     /** @type {any} */
     let keys = registered.get(at)
     if (keys === undefined) {
@@ -2937,22 +2890,50 @@ export function adopt(target = globalThis, options = {}) {
       registered.set(at, keys = newMap())
     }
     if (!keys.has(key)) keys.set(key, newMap())
+    keys.get(key).delete(listener) // it comes last
     keys.get(key).set(listener, entry)
+    entry.isGone = false
   }
-  /** @param {any} at @param {string} key @param {any} listener @param {any} [entry] whose calls are not to be made */
-  const forget = (at, key, listener, entry) => {
+  /** The platform has it no more. @param {any} at @param {string} key @param {any} listener */
+  const forget = (at, key, listener) => {
+    entryOf(at, key, listener)?.waiting.forEach((/** @type {Call} */ call) => { call.drop() })
     registered.get(at)?.get(key)?.delete(listener)
-    entry?.waiting.forEach((/** @type {Call} */ call) => {
-      if (call.place?.currentTarget === at && key.endsWith(` ${call.event.type}`)) call.drop()
-    })
   }
-  /** @param {any} at @param {string} type @param {any} listener */
-  const forgetOnce = (at, type, listener) => {
-    for (const capture of [true, false]) {
-      const key = `${capture} ${type}`
-      if (registered.get(at)?.get(key)?.get(listener)?.once) forget(at, key, listener)
+  /**
+   * @param {any} at @param {string} key @param {any} listener @param {any} handler in a property; null: it is a listener
+   * @param {string} type @param {Function} trap @returns {any}
+   */
+  const entryFor = (at, key, listener, handler, type, trap) => {
+    const kind = type === 'messageerror' ? 'message' : type
+    const row = calls.row(kind, handler ?? listener, trap)
+    /** @type {Set<Call>} */
+    const waiting = newSet()
+    /** Whether what it returns might prevent the default. @type {boolean | undefined} */
+    let answers
+    const settle = () => { if (entry.isGone && waiting.size === 0) forget(at, key, listener) }
+    const pend = (/** @type {Call} */ call) => {
+      waiting.add(call)
+      call.left = () => {
+        waiting.delete(call)
+        settle()
+      }
     }
+    /** @this {any} @param {any} event */
+    const entry = function (event) {
+      const called = handler ?? listener
+      const isObject = typeof called === 'object'
+      const isWhole = WHOLE.includes(event.type) || event.cancelable && handler !== null && (answers ??= seam.answers(handler))
+      entry.isGone ||= entry.once
+      try {
+        return calls.enter(row, isObject ? called.handleEvent : called, isObject ? called : this, [event], ruleOf(event, this),
+          { event, listener: entry, isWhole, pend })
+      } finally {
+        settle()
+      }
+    }
+    return Object.assign(entry, { waiting, pend, handler, once: false, isGone: false, restore() {} })
   }
+
   /** @param {any} options */
   const captures = options => typeof options === 'object' || typeof options === 'function' ? !!options?.capture : !!options
   const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
@@ -2966,29 +2947,30 @@ export function adopt(target = globalThis, options = {}) {
         const at = self ?? target
         const type = String(args[0])
         const key = `${captures(options)} ${type}`
-        const isKnown = registered.get(at)?.get(key)?.has(listener)
-        const entry = entryOf(listener, false, type, trap)
+        const known = entryOf(at, key, listener)
+        const entry = known ?? entryFor(at, key, listener, null, type, trap)
         const { once, signal } = Object(options)
         apply(native, self, [type, entry, options])
-        if (isKnown || signal?.aborted) return
+        if (known?.isGone === false || signal?.aborted) return
         apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-        follow(signal, () => forget(at, key, listener, entry))
-        entry.once ||= !!once
-        record(at, key, listener, { once, restore() {
+        follow(signal, () => forget(at, key, listener))
+        entry.once = !!once
+        entry.restore = () => {
           apply(remove, at, [type, entry, options])
           apply(add, at, [type, listener, options])
-        } })
+        }
+        register(at, key, listener, entry)
       }
     })
     replace(holder, 'removeEventListener', {
       value(native, self, args) {
         const { 0: type, 1: listener, 2: options } = args
-        const entry = isListener(listener) ? entries[0].get(listener) : undefined
-        if (entry === undefined) return apply(native, self, args)
         const at = self ?? target
-        apply(native, self, [type, entry, options])
+        const key = `${captures(options)} ${type}`
+        const entry = isListener(listener) ? entryOf(at, key, listener) : undefined
+        if (entry !== undefined) apply(native, self, [type, entry, options])
         apply(native, self, args)
-        forget(at, `${captures(options)} ${type}`, listener, entry)
+        forget(at, key, listener)
       }
     })
   }
@@ -3001,16 +2983,24 @@ export function adopt(target = globalThis, options = {}) {
       replace(holder, name, {
         get(native, self, args) {
           const value = apply(native, self, args)
-          return originals.get(value) ?? value
+          const entry = entryOf(self ?? target, name, null)
+          return value === entry ? entry?.handler ?? value : value
         },
         set(native, self, args, trap) {
           const handler = args[0]
           const at = self ?? target
-          forget(at, name, null)
-          if (!isOthers(handler)) return apply(native, self, args)
-          const entry = entryOf(handler, true, name.slice(2), trap)
+          if (!isOthers(handler)) {
+            forget(at, name, null)
+            return apply(native, self, args)
+          }
+          const entry = entryFor(at, name, null, handler, name.slice(2), trap)
+          entry.restore = () => { if (apply(get, at, []) === entry) apply(set, at, [handler]) }
           apply(native, self, [entry])
-          record(at, name, null, { restore: () => { if (apply(get, at, []) === entry) apply(set, at, [handler]) } })
+          entryOf(at, name, null)?.waiting.forEach((/** @type {Call} */ call) => {
+            call.fn = handler // it is called in the place of the one before
+            entry.pend(call)
+          })
+          register(at, name, null, entry)
         }
       })
     }
@@ -3029,7 +3019,7 @@ export function adopt(target = globalThis, options = {}) {
       if (calls.isReleased) return
       calls.release()
       for (const ref of targets) {
-        registered.get(ref.deref())?.forEach(listeners => listeners.forEach(({ restore }) => restore()))
+        registered.get(ref.deref())?.forEach(listeners => listeners.forEach(({ isGone, restore }) => isGone || restore()))
       }
       for (const undone of undo.reverse()) undone()
       realms.delete(target)

@@ -14,10 +14,10 @@ const ways = {
 }
 
 for (const [way, [load, options]] of Object.entries(ways)) {
-  for (const title of Object.keys({ ...plain.pageCases, ...inWorker ? {} : plain.windowCases })) {
+  for (const title of Object.keys({ ...plain.pageCases, ...plain.browserCases, ...inWorker ? {} : plain.windowCases })) {
     test(`${title}: ${way}`, async () => {
       const scripts = await load()
-      const { log: expected, errors = '', run } = { ...scripts.pageCases, ...scripts.windowCases }[title]
+      const { log: expected, errors = '', run } = { ...scripts.pageCases, ...scripts.browserCases, ...scripts.windowCases }[title]
       const log = []
       const thrown = []
       const onError = event => {

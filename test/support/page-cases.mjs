@@ -221,6 +221,42 @@ export const pageCases = {
       fire()
     }
   },
+  'a handler that is taken back before its turn is not called, one that takes its place is': {
+    log: "a a' c c' after d d'",
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      target.addEventListener(type, () => {
+        steps(log, 'a')
+        target[`on${type}`] = () => { steps(log, 'c') }
+      }, { once: true })
+      target[`on${type}`] = () => { steps(log, 'never') }
+      target.addEventListener(type, () => {
+        log('after')
+        target[`on${type}`] = null
+        target.addEventListener(type, () => { steps(log, 'd') })
+        fire()
+      }, { once: true })
+      fire()
+    }
+  },
+  'what is removed in one phase is called in the other': {
+    log: "a a' b b' c c'",
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      const [b, c, never] = ['b', 'c', 'never'].map(name => () => { steps(log, name) })
+      target.addEventListener(type, () => {
+        steps(log, 'a')
+        target.removeEventListener(type, b)
+        target.removeEventListener(type, c, { capture: true })
+        target.removeEventListener(type, never)
+      }, true)
+      target.addEventListener(type, b, true)
+      target.addEventListener(type, b)
+      target.addEventListener(type, never, { once: true })
+      target.addEventListener(type, c)
+      fire()
+    }
+  },
   'what a script dispatches has been handled when it goes on': {
     log: "before a a' b b' after",
     run({ window, log }) {
@@ -257,6 +293,45 @@ export const windowCases = {
         steps(log, 'b')
       })
       const cancelled = window.requestAnimationFrame(() => { steps(log, 'c') })
+    }
+  }
+}
+
+/** @type {typeof pageCases} those of browsers */
+export const browserCases = {
+  'a database is made and read by the handlers of its requests': {
+    log: "upgrade upgrade' open open' put put' get get' value complete complete' error error' closed",
+    run({ window, log }) {
+      const name = `pages ${window.performance.now()}`
+      const opening = window.indexedDB.open(name)
+      const on = (/** @type {any} */ request, /** @type {string} */ title, /** @type {(result: any) => void} */ then) => {
+        request.onsuccess = () => {
+          steps(log, title)
+          then(request.result)
+        }
+      }
+      opening.onupgradeneeded = () => {
+        steps(log, 'upgrade')
+        opening.result.createObjectStore('store')
+      }
+      on(opening, 'open', base => {
+        const transaction = base.transaction('store', 'readwrite')
+        const store = transaction.objectStore('store')
+        on(store.put('value', 'key'), 'put', () => {
+          on(store.get('key'), 'get', value => { log(value) })
+        })
+        transaction.oncomplete = () => {
+          steps(log, 'complete')
+          const adding = base.transaction('store', 'readwrite').objectStore('store').add('other', 'key')
+          adding.onerror = event => {
+            steps(log, 'error')
+            event.preventDefault()
+            event.stopPropagation()
+            base.close()
+            window.indexedDB.deleteDatabase(name).addEventListener('success', () => { log('closed') })
+          }
+        }
+      })
     }
   }
 }
