@@ -2725,7 +2725,8 @@ const realms = new WeakSet()
 /**
  * Makes jobs of the callbacks of a page, a worker or of Node: of timers, animation frames, idle callbacks, event listeners and
  * `on...` properties, observers and messages, whoever registers them, from now on; and of the `on...` properties that are there
- * already, of the global object, the document and, for common events, its elements. (No platform lists its listeners.)
+ * already, of the global object, the document and, for common events, its elements. (No platform lists its listeners.) Not taken are
+ * the `on...` properties of devices, payments, speech recognition, sound in scripts, and other rare things; their listeners are.
  *
  * A callback with a twin (see `preemptify.source`) begins inside its event, and goes on as a job where its first budget ends, or a
  * slice if that is automatic. One without runs to its end, is charged, and named when it stalls.
@@ -2738,7 +2739,7 @@ const realms = new WeakSet()
  * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect, composedPath() is empty,
  * `event.target` in a shadow tree and `window.event` are gone, and microtasks run where it is suspended. So these run to their
  * ends: what a script waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, or
- * have something only then, as dragged data; handlers in `on...` properties of events that can be cancelled, if they may return
+ * have something only then, as dragged data or a database; handlers in `on...` properties of events that can be cancelled, if they may return
  * something; async functions, as far as their first await. Text given to setTimeout is the platform's.
  *
  * @param {any} [target] a global object, default globalThis

@@ -76,7 +76,7 @@ cases.run()
 const jobs = suite('adopted callbacks as jobs')
 
 /** Callbacks that take some ms, with a point after each, of a module that nobody wrote for it. */
-const { working, lookTwice, preemptiveFalse } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
+const { working, lookTwice, preemptiveFalse, withoutAnswer } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
   export const working = (host, log, name, ms) => function () {
     for (let i = 0; i < ms; i++) {
       log.push(host.time + ' ' + name)
@@ -87,6 +87,10 @@ const { working, lookTwice, preemptiveFalse } = await import(`data:text/javascri
   export const preemptiveFalse = work => () => {
     work()
     return false
+  }
+  export const withoutAnswer = work => function () {
+    [1].forEach(one => { return one }) // return 'this'
+    work()
   }
 `, { type: 'module', runtime: new URL('../rt.mjs', import.meta.url).href }))}`)
 
@@ -178,6 +182,15 @@ jobs('what must answer runs to its end: submit, and handlers that may return som
   button.addEventListener('click', event => log.push(String(event.defaultPrevented)))
   host.run()
   assert.equal(log, ['0 submit', '1 submit', '2 submit', 'after', '3 click', '4 click', 'true'])
+})
+
+jobs('a handler that returns nothing goes on as a job, also where the default could be prevented', () => {
+  const { host, window, log, work, button } = adopted()
+  button.onclick = withoutAnswer(work('click', 2))
+  window.fire(button, 'click', { cancelable: true })
+  host.post(() => log.push('after'))
+  host.run()
+  assert.equal(log, ['0 click', 'after', '1 click'])
 })
 
 jobs('what a script waits for runs to its end: focus(), which the platform tells of, too', () => {
