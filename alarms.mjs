@@ -2919,8 +2919,8 @@ export function adopt(target = globalThis, options = {}) {
         settle()
       }
     }
-    /** @this {any} @param {any} event */
-    const entry = function (event) {
+    /** @type {any} */
+    const entry = /** @this {any} @param {any} event */ function (event) {
       const called = handler ?? listener
       const isObject = typeof called === 'object'
       const isWhole = WHOLE.includes(event.type) || event.cancelable && handler !== null && (answers ??= seam.answers(handler))
