@@ -1174,8 +1174,8 @@ class Account {
   isMasked = false
   /** How its jobs rank in the foreground; never changed in place. @type {import('./rt.mjs').Standing} */
   #granted
-  /** @type {{ readonly time: number, cancel(): boolean } | null} */
-  #entry = null
+  /** @type {{ readonly time: number, cancel(): boolean }} */
+  #entry = NEVER
   #ref = false
   #wasDepleted = false
   #replenish
@@ -1197,7 +1197,7 @@ class Account {
     this.isRankedByDeadline = isRankedByDeadline
     this.#replenish = Object.assign((/** @type {number} */ time) => {
       if (this.server.next > time) return // an observer of the replenishment has resized it
-      this.#entry = null
+      this.#entry = NEVER
       this.server.replenish(time)
       this.update()
     }, { of: this.name })
@@ -1318,11 +1318,10 @@ class Account {
     const isIdle = this.isOff || this.jobs.size === 0 && this.server instanceof Polling
     const time = isIdle ? Infinity : this.server.next
     const ref = isDepleted && this.server.isAwake
-    if (this.#entry !== null ? this.#entry.time === time && this.#ref === ref : time === Infinity) return
-    this.#entry?.cancel()
+    if (this.#entry.time === time && (this.#ref === ref || time === Infinity)) return
+    this.#entry.cancel()
     this.#ref = ref
-    this.#entry = time === Infinity ? null
-      : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
+    this.#entry = time === Infinity ? NEVER : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
   }
 }
 
@@ -1647,7 +1646,7 @@ function claimOfIo(name, { utilization, capacity, period }, own = Infinity) {
 function claimOf(member, where, policy) {
   if (member instanceof Reserved) return [accountOf(member), accountOf(member).claim]
   if (typeof member !== 'object' || member === null) throw wrongType(where, 'a reservation or a task', member)
-  const { name = where, kind, utilization, capacity, wcet, period } = member
+  const { name = where, kind, utilization, capacity, period } = member
   if (utilization !== undefined) return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
   interval(`${where}.period`, period)
   if (capacity !== undefined) {
@@ -1655,12 +1654,8 @@ function claimOf(member, where, policy) {
     const { priority = 1 / period } = member
     return [member, claimOfReservation(name, capacity, period, finite('priority', priority), kind === 'deferrable')]
   }
-  duration(`${where}.wcet`, wcet)
-  const deadline = member.deadline === undefined || member.deadline === Infinity ? period : member.deadline
-  interval(`${where}.deadline`, deadline)
-  const priority = finite('priority', policy.priority?.(member) ?? member.priority ?? 0)
-  const sections = check.sections(`${where}.`, member)
-  return [member, { name, of: 'task', utilization: wcet / period, wcet, period, deadline, priority, isBursty: false, sections }]
+  const demand = check.demand(where, member, policy)
+  return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period, isBursty: false }]
 }
 
 /** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */

@@ -751,7 +751,7 @@ const reservationHookOf = having('a Reservation', value => {
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
   number, positive, notNegative, finite, duration, interval, callable, flag, text, among, elsewhere, unchecked, signal: abortSignal,
-  scheduler: (/** @type {string} */ _, /** @type {Scheduler} */ scheduler) => here({ scheduler }), sections: sectionsOf,
+  scheduler: (/** @type {string} */ _, /** @type {Scheduler} */ scheduler) => here({ scheduler }), demand: demandOf,
   options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator
 })
 
@@ -1008,12 +1008,12 @@ function parametersOf(given, task) {
 
 const SECTION = /* @__PURE__ */ unchecked('resource', 'wcet')
 
-/** @param {string} name of the task, with a dot @param {any} task @returns {Required<CriticalSection>[]} */
+/** @param {string} name of the task @param {any} task @returns {Required<CriticalSection>[]} */
 function sectionsOf(name, { sections = [], uses = [], wcet }) {
-  if (!Array.isArray(sections)) throw wrongType(`${name}sections`, 'an array of sections', sections)
-  if (!Array.isArray(uses)) throw wrongType(`${name}uses`, 'an array of Resources', uses)
+  if (!Array.isArray(sections)) throw wrongType(`${name}.sections`, 'an array of sections', sections)
+  if (!Array.isArray(uses)) throw wrongType(`${name}.uses`, 'an array of Resources', uses)
   const declared = sections.map((section, index) => {
-    const where = `${name}sections[${index}]`
+    const where = `${name}.sections[${index}]`
     const { resource, wcet: length } = knownOptions(section, SECTION, where)
     if (notNegative(`${where}.wcet`, length) <= wcet) return { resource, wcet: length }
     throw outOfRange(`${where}.wcet`, `at most that of its task, ${wcet}`, length)
@@ -4307,7 +4307,7 @@ export function schedulable(tasks, options = {}) {
     throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
   }
   if (!Array.isArray(tasks)) throw wrongType('tasks', 'an array of Tasks', tasks)
-  const demands = Array.from(tasks, (task, index) => demandOf(task, index, policy))
+  const demands = Array.from(tasks, (task, index) => demandOf(`tasks[${index}]`, task, policy))
   const isIndependent = !block(demands)
   const utilization = demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
   const { failed, isExact, ...result } = isByDeadline ? byDemand(demands, utilization) : byResponse(demands)
@@ -4316,7 +4316,7 @@ export function schedulable(tasks, options = {}) {
     exact: utilization > MORE || isExact && isSynchronous && isIndependent,
     utilization,
     ...result,
-    failed: failed && tasks[failed.index]
+    failed: failed && tasks[demands.indexOf(failed)]
   }
 }
 
@@ -4324,7 +4324,6 @@ export function schedulable(tasks, options = {}) {
  * A checked task.
  *
  * @typedef {object} Demand
- * @property {number} index
  * @property {number} wcet
  * @property {number} period
  * @property {number} deadline
@@ -4335,21 +4334,18 @@ export function schedulable(tasks, options = {}) {
  * @property {number} blocking ms that a less urgent one may hold it up
  */
 
-/** @param {any} task @param {number} index @param {Policy} policy @returns {Demand} */
-function demandOf(task, index, policy) {
-  const given = record(`tasks[${index}]`, task)
-  const name = `tasks[${index}].`
-  const wcet = duration(`${name}wcet`, given.wcet)
-  const period = interval(`${name}period`, given.period)
-  const isImplicit = given.deadline === undefined || given.deadline === Infinity
-  const deadline = isImplicit ? period : positive(`${name}deadline`, given.deadline)
-  const { priority: own = 0, phase = 0 } = given
-  finite(`${name}priority`, own)
-  finite(`${name}phase`, phase)
+/** @param {string} name @param {any} task @param {Policy} policy @returns {Demand} */
+function demandOf(name, task, policy) {
+  const { period, wcet, deadline: given = Infinity, priority: own = 0, phase = 0 } = record(name, task)
+  duration(`${name}.wcet`, wcet)
+  interval(`${name}.period`, period)
+  const deadline = given === Infinity ? period : positive(`${name}.deadline`, given)
+  finite(`${name}.priority`, own)
+  finite(`${name}.phase`, phase)
   const ranked = { deadline, priority: own, period }
   const priority = policy.priority === undefined ? own : finite('policy.priority()', policy.priority(ranked))
   const level = policy.level({ ...ranked, priority })
-  return { index, wcet, period, deadline, priority, phase, level, sections: sectionsOf(name, given), blocking: 0 }
+  return { wcet, period, deadline, priority, phase, level, sections: sectionsOf(name, task), blocking: 0 }
 }
 
 /** Finds out how long each may be blocked (Baker 1991). @param {Demand[]} demands @returns {boolean} whether any */
@@ -4383,7 +4379,8 @@ function byResponse(demands) {
   const order = [...demands].sort((a, b) => b.priority - a.priority)
   const wcets = Float64Array.from(order, ({ wcet }) => wcet)
   const rates = Float64Array.from(order, ({ period }) => 1 / period)
-  const response = Array(demands.length).fill(Infinity)
+  /** @type {Map<Demand, number>} */
+  const responses = new Map()
   let terms = mostTerms(demands.length)
   let isExact = true
   /** @type {Demand | null} */
@@ -4449,12 +4446,13 @@ function byResponse(demands) {
     for (let place = first; place < last; place++) {
       const demand = order[place]
       wcets[place] = 0 // it does not interfere with itself
-      const longest = response[demand.index] = responseOf(demand, last, load - demand.wcet * rates[place])
+      const longest = responseOf(demand, last, load - demand.wcet * rates[place])
+      responses.set(demand, longest)
       wcets[place] = demand.wcet
       if (longest > demand.deadline * MORE) failed ??= demand
     }
   }
-  return { schedulable: failed === null, isExact, response, failed }
+  return { schedulable: failed === null, isExact, response: demands.map(demand => responses.get(demand)), failed }
 }
 
 /**
@@ -4730,12 +4728,8 @@ function yieldAsync(dispatcher, options) {
   const signal = given === 'inherit' ? asker && signalOf(asker) : given
   const now = dispatcher.read()
   const a = new Activation(dispatcher, CONTINUATION, undefined, null, NO_ARGUMENTS, now)
-  if (asker !== null) {
-    a.deadline = asker.absoluteDeadline - now
-    a.priority = asker.priority
-  }
-  if (deadline !== undefined) a.deadline = deadline
-  if (priority !== 'inherit') a.priority = priorityOf('priority', priority)
+  a.deadline = deadline ?? (asker === null ? Infinity : asker.absoluteDeadline - now)
+  a.priority = priority === 'inherit' ? asker?.priority ?? 0 : priorityOf('priority', priority)
   if (signal?.aborted) return Promise.reject(signal.reason)
   const driver = driverOf(a)
   driver.isFree = driver.isAsync = true
@@ -4821,9 +4815,7 @@ function unlisten(a) {
 /** @param {string} name @param {unknown} value @returns {number} */
 function priorityOf(name, value) {
   if (typeof value === 'number') return finite(name, value)
-  if (typeof value === 'string' && Object.hasOwn(PRIORITIES, value)) {
-    return PRIORITIES[/** @type {TaskPriority} */ (value)]
-  }
+  if (typeof value === 'string' && hasOwn(PRIORITIES, value)) return PRIORITIES[/** @type {TaskPriority} */ (value)]
   throw wrongType(name, "a finite number, 'user-blocking', 'user-visible' or 'background'", value)
 }
 
