@@ -686,17 +686,17 @@ export function frames(task, options = {}) {
   const isLone = (source.parameter('excess') ?? 'skip') === 'skip'
   const intervalAfter = seam.frameInterval()
   let shown = -Infinity
-  let isRunning = false
+  /** @type {Job | undefined} */
+  let latest
 
   const onFrame = (/** @type {number} */ time) => {
     cancelFrame = host.frame(onFrame)
     const interval = intervalAfter(time - shown)
     shown = time
+    const isRunning = latest !== undefined && latest.finished === undefined
     if (isRunning && isLone || host.hidden?.()) return
     const release = Math.min(time, scheduler.now())
-    const job = source.release({ release, deadline: time + interval - release }, [time])
-    isRunning = true
-    seam.ended(job, () => { isRunning = false })
+    latest = source.release({ release, deadline: time + interval - release }, [time])
   }
   const letGo = seam.hold(scheduler)
   let cancelFrame = host.frame(onFrame)

@@ -4070,37 +4070,37 @@ class Fifo {
  *
  * @internal
  *
+ * What exists once, and is theirs, too: `check`, the checks of parameters, and their errors; `parameters`, the names of
+ * TaskOptions; `Waitable`, the base class of what jobs may wait for, and its protocol; `asCall`, the property of those that are
+ * calls; `Sleep`, which waits for a time; `Queue`, those who wait, in order of standing: its owner inherits; `Heap`, a stable
+ * priority queue, and `Fifo`, a plain one; `Elsewhere`, work that runs elsewhere; `AdmissionError`, and `percent` for its
+ * messages; `frameInterval()`, which tells by the gaps between frames how long to the next; `preemptible(fn)`, what a job runs of
+ * a function: its twin, if it has one; `answers(fn)`, whether it may return a value, or it is not known; `bring(address)`, the
+ * module that is there; `ours`, callbacks of these modules, which a page calls as they are.
+ *
+ * Of reservations and resources:
  * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook, ReservationHook)
- * - `Waitable` the base class of what jobs may wait for, and its protocol; `asCall` the property of those that are calls;
- *   `Sleep` waits for a time
- * - `Elsewhere` what runs elsewhere, spawned like other work
- * - `Queue` those who wait, in order of standing; its owner inherits
- * - `Heap` a stable priority queue; `Fifo` a plain one
- * - `AdmissionError` of both other modules, and `percent` for its messages
- * - `bring(address)` the module that is there
- * - `check` the checks of parameters, and their errors; `parameters` are the names of TaskOptions
- * - `here(options)` the scheduler that acts
- * - `preemptible(fn)` what a job runs of a function: its twin, if it has one
- * - `answers(fn)` whether it may return a value, or it is not known
+ * - `pool(scheduler)` the ready jobs of a reservation, as its `pool`: told when its standings change
+ *
+ * Of a scheduler:
+ * - `here(options)` the one that acts
  * - `at(scheduler, time, fn, options)` the timeline
- * - `gate(job, level)` opens a critical section
- * - `pool(scheduler)` the ready jobs of a reservation, as its `pool` (see ReservationHook): told when its standings change
- * - `ended(job, fn)` tells when a job has ended
- * - `renew(job, release)` the job of a loop has ended a period and waits for the next: its deadline counts from there
  * - `hold(scheduler)` somebody outside may still wake jobs; returns what ends it
- * - `payer(job)` what makes others run by the reservation of a job, as their `reservation`; undefined where it has none
  * - `call(scheduler, kind, fn, ...args)` calls code of users that is no job's, and names it if it stalls
  * - `event(fn, schedulers)` has `fn` hand on an event of the event loop: jobs that it makes ready, and those of `schedulers`
  *   that are ready, run right after it, without a further task, which a browser may put off until the next frame. Nothing
  *   else may be on the stack
- * - `isBusy()` whether a round is on the stack, of whichever scheduler
  * - `run(scheduler, job, ms)` has the job that `job` gives run right here, whoever else is ready; by default for its first budget,
- *   or a slice if that is automatic
- * - `ours` callbacks of these modules, which a page calls as they are
+ *   or a slice if that is automatic. Not while `isBusy()`: a round is on the stack, of whichever scheduler
  * - `stalling(scheduler, fn)` has `fn(job, ms)` told of jobs that stall; returns what ends it
- * - `background(job)` the standing of a job that runs after all others, by its own keys
  * - `emit(scheduler, type, job, more)` writes into the trace
- * - `frameInterval()` tells by the gaps between frames how long to the next
+ *
+ * Of a job:
+ * - `gate(job, level)` opens a critical section
+ * - `ended(job, fn)` tells when it has ended
+ * - `renew(job, release)` it has ended a period of its loop and waits for the next: its deadline counts from there
+ * - `payer(job)` what makes others run by its reservation, as their `reservation`; undefined where it has none
+ * - `background(job)` its standing when it runs after all others, by its own keys
  */
 export const seam = /* @__PURE__ */ Object.freeze({
   protocol,
