@@ -4377,8 +4377,6 @@ function block(demands) {
  */
 function byResponse(demands) {
   const order = [...demands].sort((a, b) => b.priority - a.priority)
-  const wcets = Float64Array.from(order, ({ wcet }) => wcet)
-  const rates = Float64Array.from(order, ({ period }) => 1 / period)
   /** @type {Map<Demand, number>} */
   const responses = new Map()
   let terms = mostTerms(demands.length)
@@ -4389,35 +4387,19 @@ function byResponse(demands) {
   let earliest = 0
 
   /**
-   * What those before `last` ask for until `time`.
-   *
-   * @param {number} time @param {number} last @param {boolean} atOnce on behalf of somebody who needs no time
-   */
-  function interferenceBy(time, last, atOnce) {
-    terms -= last + SUM
-    const [early, late] = [time * LESS, time * MORE]
-    let sum = 0
-    for (let place = 0; place < last; place++) {
-      if (wcets[place] === 0) continue
-      // Who needs no time at all waits until nobody above has anything to do, not even from that moment on.
-      const jobs = atOnce ? Math.floor(late * rates[place]) + 1 : Math.ceil(early * rates[place])
-      sum += jobs * wcets[place]
-    }
-    return sum
-  }
-
-  /**
    * @param {Demand} demand @param {number} last of those that interfere, itself left out
    * @param {number} share that these ask for
    */
-  function responseOf({ wcet, period, deadline, blocking }, last, share) {
+  function responseOf(demand, last, share) {
+    const { wcet, period, deadline, blocking } = demand
     if (share > LESS || share + wcet / period > MORE) return Infinity
     let longest = 0
     for (let jobs = 1, end = earliest; ; jobs++) {
       const own = blocking + jobs * wcet
       // From below: what is asked for meanwhile is at least the share of the time.
       end = Math.max(end, own / (1 - share + 1e-12))
-      for (let before = -1; end > before * MORE; end = own + interferenceBy(end, last, wcet === 0)) {
+      for (let before = -1; end > before * MORE; end = own + releasedBy(end, order, last, demand)) {
+        terms -= last + SUM
         if (terms < 0) {
           isExact &&= Math.max(longest, end - (jobs - 1) * period) > deadline * MORE
           return Infinity
@@ -4437,7 +4419,7 @@ function byResponse(demands) {
     let shortest = Infinity
     let isAlike = true
     for (; last < order.length && order[last].priority === priority; last++) {
-      load += wcets[last] * rates[last]
+      load += order[last].wcet / order[last].period
       shortest = Math.min(shortest, order[last].period)
       isAlike &&= order[last].deadline === deadline
     }
@@ -4445,10 +4427,8 @@ function byResponse(demands) {
     if (last - first > 1 && !(isAlike && deadline <= shortest)) isExact = false
     for (let place = first; place < last; place++) {
       const demand = order[place]
-      wcets[place] = 0 // it does not interfere with itself
-      const longest = responseOf(demand, last, load - demand.wcet * rates[place])
+      const longest = responseOf(demand, last, load - demand.wcet / demand.period)
       responses.set(demand, longest)
-      wcets[place] = demand.wcet
       if (longest > demand.deadline * MORE) failed ??= demand
     }
   }
@@ -4550,13 +4530,28 @@ function isSparse(order) {
 function busyPeriodOf(order, terms) {
   let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
   for (; terms > 0; terms -= order.length + SUM) {
-    const early = end * LESS
-    let asked = 0
-    for (const { wcet, period } of order) asked += Math.ceil(early / period) * wcet
+    const asked = releasedBy(end, order, order.length)
     if (asked <= end * MORE) return end * MORE
     end = asked
   }
   return Infinity
+}
+
+/**
+ * What has been released by a time, of those before `last`.
+ *
+ * @param {number} time @param {Demand[]} order @param {number} last @param {Demand} [waiting] for these, itself left out. If it
+ *   needs no time at all, it waits until they have nothing to do, not even from that moment on
+ */
+function releasedBy(time, order, last, waiting) {
+  const isInstant = waiting?.wcet === 0
+  const [early, late] = [time * LESS, time * MORE]
+  let sum = 0
+  for (let place = 0; place < last; place++) {
+    const { wcet, period } = order[place]
+    if (order[place] !== waiting) sum += (isInstant ? Math.floor(late / period) + 1 : Math.ceil(early / period)) * wcet
+  }
+  return sum
 }
 
 // ------------------------------------------------------------------------------------------ 7 async shim
