@@ -193,6 +193,16 @@ jobs('a handler that returns nothing goes on as a job, also where the default co
   assert.equal(log, ['0 click', 'after', '1 click'])
 })
 
+jobs('a handler that is taken back while its call waits is not called', () => {
+  const { host, window, log, work, button } = adopted({ round: 1 })
+  button.addEventListener('input', work('first', 3))
+  button.oninput = work('never')
+  window.fire(button, 'input')
+  host.after(1, () => { button.oninput = null })
+  host.run()
+  assert.equal(log, ['0 first', '1 first', '2 first'])
+})
+
 jobs('what a script waits for runs to its end: focus(), which the platform tells of, too', () => {
   const { host, window, log, work, button } = adopted()
   button.addEventListener('focus', work('focus', 3))
