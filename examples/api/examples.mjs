@@ -396,7 +396,8 @@ export const examples = {
         log(`${name} ends`)
       })
     }
-    await par(write('one'), write('two'))
+    rt.spawn(write('one'), { deadline: 50 })
+    await rt.spawn(write('two'), { deadline: 100 })
     // → one begins, one ends, two begins, two ends
   },
 
