@@ -6706,7 +6706,10 @@ function some(node, isWanted) {
 
 // Points
 
-/** Parts of the text that make it quicker, and not different: without any of them it is right. */
+/**
+ * Parts of the text that make it quicker, and not different: without any of them it is right. Without chunks a sieve takes 2.7
+ * times as long as the original instead of 1.7, without guards fib(25) 12 instead of 7.6, and Ackermann 21 instead of 14.
+ */
 const optimisations = { chunk, guard }
 
 /** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
@@ -8692,7 +8695,12 @@ function printModule(source, tree, plans, runtime, kept, begin) {
   }
 }
 
-/** Whether all calls that may be preempted are what is returned. @param {Plan} plan */
+/**
+ * Whether all calls that may be preempted are what is returned. With generators for such a Lisp takes 45 times as long as natively
+ * instead of 16, a ray tracer 21 instead of 7.
+ *
+ * @param {Plan} plan
+ */
 function isTail(plan) {
   const { facts, node, calls, children } = plan
   return !facts.isAsync && !facts.isGenerator && !isPrivate(plan) && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
