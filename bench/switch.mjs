@@ -1,4 +1,4 @@
-import { edf, fp, Scheduler } from '../rt.mjs'
+import { defaultHost, edf, fp, Scheduler } from '../rt.mjs'
 import { figure, heading, measure, printRows, statistics, statisticsColumns, synchronousHost, table } from './support.mjs'
 
 const switches = 20_000
@@ -42,7 +42,12 @@ function byHand() {
 // A slice that has always passed, and a clock that is read at every point: every yield hands over.
 const everyYield = { slice: Number.MIN_VALUE, budget: 1 }
 
-function scheduled({ now, ...options }, work = player, ...args) {
+/** A clock that never reads the same twice, as those of pages do: no slice would pass. */
+let readings = 0
+const read = performance.now.bind(performance)
+const advancing = () => read() + ++readings * 1e-7
+
+function scheduled({ now = advancing, ...options }, work = player, ...args) {
   const host = synchronousHost(now)
   const scheduler = new Scheduler({ ...everyYield, ...options, host })
   return () => {
@@ -63,7 +68,7 @@ function readClock() {
   return latest
 }
 
-const onDefaultHost = new Scheduler(everyYield)
+const onDefaultHost = new Scheduler({ ...everyYield, host: { ...defaultHost(), now: advancing } })
 async function onEventLoop() {
   latest = counted = 0
   const one = onDefaultHost.spawn(player, undefined, 1)
@@ -112,7 +117,7 @@ table(['hand-over', ...statisticsColumns], [
     while (!one.next().done) other.next()
   })],
   ...[edf, fp].map(policy => [`scheduler, ${policy.name}`, ...samples(work => {
-    const host = synchronousHost()
+    const host = synchronousHost(advancing)
     const scheduler = new Scheduler({ ...everyYield, policy, host })
     for (let i = 0; i < 2; i++) scheduler.spawn(work)
     host.drain()
