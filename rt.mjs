@@ -1381,7 +1381,7 @@ export class Job {
    * @returns {boolean} whether this call cancelled it: false when it had ended or had been cancelled already
    */
   cancel(reason) {
-    return this.#activation.dispatcher.cancel(this.#activation, reason === undefined ? abortError() : reason)
+    return this.#activation.dispatcher.cancel(this.#activation, reason)
   }
 
   /**
@@ -3138,16 +3138,17 @@ class Dispatcher extends Accounts {
 
   /** @param {Activation} a @param {unknown} reason @returns {boolean} */
   cancel(a, reason) {
+    if (a.state >= DONE) return false
     const extras = extrasOf(a)
-    if (a.state >= DONE || extras.reason !== NOT_CANCELLED) return false
-    extras.reason = reason
+    if (extras.reason !== NOT_CANCELLED) return false
+    extras.reason = reason === undefined ? abortError() : reason
     this.read()
     if (this.current !== a) this.#leaveReservation(a)
     if (a.work instanceof Elsewhere && a.state !== PENDING) {
-      a.work.cancel(reason)
+      a.work.cancel(extras.reason)
     } else if (a.started === undefined) {
       a.waiting?.leave(a)
-      this.finish(a, CANCELLED, reason)
+      this.finish(a, CANCELLED, extras.reason)
     } else if (this.current === a) {
       this.interrupt()
     } else if (a.state === READY) {
