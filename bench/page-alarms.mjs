@@ -98,11 +98,13 @@ async function idleIn(browser, place, isolated, rows) {
   for (const period of periods) found.push(await run('every', period))
   if (isolated) for (const period of periods) found.push(await run('setInterval', period))
   const { processor: page } = await run('none', 100)
-  await browser.hide()
-  // Browsers hold back a hidden page's timers after a moment.
-  await elapse(1000)
-  found.push({ ...await run('every', 100), what: 'hidden, every' })
-  await browser.show()
+  if (browser.hide) { // WebDriver cannot
+    await browser.hide()
+    // Browsers hold back a hidden page's timers after a moment.
+    await elapse(1000)
+    found.push({ ...await run('every', 100), what: 'hidden, every' })
+    await browser.show()
+  }
   for (const { what, period, late, periods, processor } of found) {
     rows.push([
       `${place}, ${what}`, period, share(late.length, periods),
@@ -233,7 +235,7 @@ await eachBrowser(values.browsers.split(','), async (browser, server) => {
   for (const isolated of [true, false]) {
     const place = `${browser.name}, ${isolated ? '' : 'not '}isolated`
     const result = { place, isolated }
-    await browser.open(`${isolated ? server.isolated : server.plain}/examples/index.html`)
+    await browser.open(`${isolated ? server.isolated : server.plain}/bench/support-node.html`)
     if (values.parts.includes('idle')) Object.assign(result, await idleIn(browser, place, isolated, idle))
     if (values.parts.includes('load')) Object.assign(result, await loadIn(browser, place, load))
     results.push(result)
