@@ -67,7 +67,7 @@ async function start(report, way, size) {
 async function measure(browser, server, way) {
   const { report, results } = server.expect(300_000)
   results.catch(() => {})
-  await browser.open(`${server.isolated}/examples/index.html`)
+  await browser.open(`${server.isolated}/bench/support-node.html`)
   await browser.evaluate(start, report, way, Number(values.size))
   await type(browser, keysUntil(results), 100)
   const found = await results
