@@ -2473,7 +2473,6 @@ class Calls {
   #begun = null
   /** @type {Map<string, AdoptionRow>} */
   #rows = hardened(Map)()
-  #rowsOf = hardened(WeakMap)()
   #order = 0
   /** The event for which others had to end, and until when. */
   #event = null

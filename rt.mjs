@@ -10568,7 +10568,7 @@ function report(source, options = {}) {
   /** @type {{ name: string, line: number, column: number, reason: string }[]} */
   const list = []
   pick(planModule(tree, text), plan => {
-    const { node, facts } = plan
+    const { node } = plan
     const { start } = node.parent?.value === node ? node.parent : node
     const reason = reasonOf(plan)
     const line = lineAt(starts, start)

@@ -3999,7 +3999,7 @@ function makeWorker() {
  * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again; the next job begins with another
  * worker. Idle workers do not keep Node alive.
  *
- * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type: `Workers<typeof import('./works.mjs')>`
+ * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type: `Workers<typeof works>`, of its namespace
  */
 export class Workers {
   #options

@@ -2,7 +2,6 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, budget, preemptify } from '../rt.mjs'
 import { assertAlikeAsync, sloppy } from './fixtures/preemptify/both-ways.mjs'
-import { driveAsync } from './support/drive.mjs'
 import { assertTrace, record } from './support/trace.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
 
