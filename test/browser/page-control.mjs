@@ -49,11 +49,7 @@ export async function clickOn(browser, selector, clickAt) {
  * returns the middle of it. `clicked` then says whether the next click hits it.
  */
 async function middle(selector) {
-  const frame = () => new Promise(resolve => {
-    requestAnimationFrame(resolve)
-    // A page that is starved of frames is clicked nevertheless.
-    setTimeout(resolve, 500)
-  })
+  const frame = () => new Promise(requestAnimationFrame)
   const isPartOf = (hit, element) => element.contains(hit) || hit?.closest?.('label')?.control === element
   const end = performance.now() + 20_000
   for (let rests = 0, last = ''; ;) {
