@@ -6010,7 +6010,6 @@ function read(source, type) {
  * @property {Node[]} returns
  * @property {Node[]} statements that are expressions
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
- * @property {Node[]} imports that are expressions
  * @property {Edit[]} edits of its text, whatever is made of it
  * @property {Scope} scope where its `var`s are
  */
@@ -6071,8 +6070,7 @@ const LISTS = {
   ExpressionStatement: 'statements',
   ThisExpression: 'words',
   Super: 'words',
-  MetaProperty: 'words',
-  ImportExpression: 'imports'
+  MetaProperty: 'words'
 }
 
 /** @param {Node} node */
@@ -6111,7 +6109,8 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
  * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
  * is known.
  *
- * @param {Node} tree gets `facts`, `scope` and `variable`, and `special`: what is called `arguments` or `yield`, labels too
+ * @param {Node} tree gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or `yield`, labels too; and
+ *   `imports`: each `import()` and `import.meta`, with the facts of the function that it is in
  * @returns {Record<string, Node[]>} the references to what it does not declare, by name
  */
 function names(tree) {
@@ -6119,6 +6118,8 @@ function names(tree) {
   const order = []
   /** @type {Node[]} */
   const special = tree.special = []
+  /** @type {{ node: Node, facts: Facts }[]} */
+  const imports = tree.imports = []
   let hoists = false
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   let facts = /** @type {Facts} */ (/** @type {any} */ (null))
@@ -6248,7 +6249,6 @@ function names(tree) {
       returns: [],
       statements: [],
       words: [],
-      imports: [],
       edits: [],
       scope: /** @type {any} */ (null)
     }
@@ -6280,9 +6280,13 @@ function names(tree) {
         facts.usesSuper = true
         return
       case 'MetaProperty':
-        facts.usesNewTarget ||= node.meta.name === 'new'
+        if (node.meta.name === 'new') facts.usesNewTarget = true
+        else append(imports, { node, facts })
         node.meta.parent = node.property.parent = node
         return
+      case 'ImportExpression':
+        append(imports, { node, facts })
+        break
       case 'ImportSpecifier':
         node.imported.parent = node
       // falls through
@@ -9944,16 +9948,13 @@ function rewriteModule(text, tree, url, isBlob, prologue = '', epilogue = '') {
   const runtime = unused('$import', text)
   let begin = ''
   let isUsed = false
-  const inner = [tree.facts]
-  while (inner.length) {
-    const facts = takeLast(inner)
-    pick(facts.functions, nested => append(inner, nested))
-    if (find(facts.words, ({ meta }) => meta?.name === 'import')) begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
-    if (isBlob) pick(facts.imports, ({ start }) => {
+  pick(tree.imports, ({ node: { type, start }, facts }) => {
+    if (type === 'MetaProperty') begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
+    else if (isBlob) {
       replace(facts, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
       isUsed = true
-    })
-  }
+    }
+  })
   if (isUsed || begin) begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${begin}`
   return rewrittenText(text, tree, import.meta.url, url, begin + prologue, epilogue)
 }
@@ -10042,10 +10043,12 @@ async function loadMarked(url, context, next) {
  * @property {string} base its address after redirections
  * @property {string} text
  * @property {any} tree
- * @property {{ node: any, url: string }[]} needs those it imports that are rewritten, and where it says so
+ * @property {Need[]} needs what it imports, in the order of the source
  * @property {Promise<void>} loaded
  * @property {string} blob the address of what was made of it
  */
+
+/** @typedef {{ node: any, url: string, isRewritten: boolean }} Need the declaration, and what that imports */
 
 /** @type {Map<string, Loaded>} */
 const modules = /* @__PURE__ */ emptyMap()
@@ -10102,11 +10105,11 @@ async function load(module) {
   module.tree = readModule(text, url)
   pick(module.tree.body, node => {
     if (!node.source) return
-    const { start, end, value } = node.source
-    const address = resolved(value, base)
-    const isScript = !find(node.attributes ?? [], ({ key }) => (key.name ?? key.value) === 'type')
-    if (isScript && !isOwnModule(address)) append(module.needs, { node, url: moduleAt(address).url })
-    else replace(module.tree.facts, start, end, stringify(address))
+    const address = resolved(node.source.value, base)
+    const isScript = !find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
+    const isRewritten = isScript && !isOwnModule(address)
+    if (isRewritten) moduleAt(address)
+    append(module.needs, { node, url: address, isRewritten })
   })
 }
 
@@ -10119,12 +10122,15 @@ async function loadGraph(url) {
     seen.add(list[i])
     const module = moduleAt(list[i])
     await module.loaded
-    pick(module.needs, ({ url }) => append(list, url))
+    pick(module.needs, ({ url, isRewritten }) => isRewritten && append(list, url))
   }
 }
 
-/** @param {{ url: string }} need @returns {Loaded} */
-const neededBy = ({ url }) => /** @type {Loaded} */ (modules.get(url))
+/** @param {Need} need @returns {Loaded | undefined} what is imported, if that is rewritten */
+const neededBy = ({ url, isRewritten }) => isRewritten ? modules.get(url) : undefined
+
+/** @param {Need} need @returns {string} what is imported, as it stands in the text */
+const specifierOf = need => stringify(neededBy(need)?.blob ?? need.url)
 
 /**
  * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that import each
@@ -10143,40 +10149,30 @@ function linkGraph(entry) {
   const ended = []
   /** When each was come to; and of those that it leads to, the earliest. @type {Map<Loaded, number>} */
   const earliest = emptyMap()
-  /** @type {{ module: Loaded, low: number, place: number, first: number, next: number }[]} */
-  const stack = []
   let count = 0
   let hasCycle = false
-  const visit = (/** @type {Loaded} */ module) => {
-    earliest.set(module, count)
-    append(stack, { module, low: count, place: count++, first: ended.length, next: 0 })
-  }
-  if (!entry.blob) visit(entry)
-  while (stack.length) {
-    const call = stack[stack.length - 1]
-    const { module, place, first, next } = call
-    if (next < module.needs.length) {
-      const needed = neededBy(module.needs[next])
-      const other = earliest.get(needed)
-      if (!needed.blob && other === undefined) {
-        visit(needed)
-        continue
-      }
-      if (!needed.blob) call.low = min(call.low, /** @type {number} */ (other))
-      call.next++
-      continue
-    }
-    stack.length--
-    earliest.set(module, call.low)
+  /** @param {Loaded} module @returns {number} the earliest of those that it leads to */
+  const visit = module => {
+    const place = count++
+    const first = ended.length
+    let low = place
+    earliest.set(module, place)
+    pick(module.needs, need => {
+      const needed = neededBy(need)
+      if (needed && !needed.blob) low = min(low, earliest.get(needed) ?? visit(needed))
+    })
+    earliest.set(module, low)
     append(ended, module)
-    if (call.low < place) continue
+    if (low < place) return low
     const component = splice(ended, first)
     if (component.length > 1 || find(module.needs, need => neededBy(need) === module)) {
       hasCycle = true
       append(order, linkCycle(component, made))
     } else module.blob = blobOf(module, made)
     pick(component, ({ blob }) => append(order, [blob]))
+    return low
   }
+  if (!entry.blob) visit(entry)
   return { made, order: hasCycle ? order : [] }
 }
 
@@ -10184,9 +10180,8 @@ function linkGraph(entry) {
 function blobOf(module, made, ...more) {
   const { text, tree, base, url, needs } = module
   pick(needs, need => {
-    const { blob } = neededBy(need)
     const { start, end } = need.node.source
-    if (blob) replace(tree.facts, start, end, stringify(blob))
+    replace(tree.facts, start, end, specifierOf(need))
   })
   const blob = nameBlob(rewriteModule(text, tree, base, true, ...more), url, made)
   module.tree = null
@@ -10224,22 +10219,22 @@ function linkCycle(component, made) {
   const parts = []
   /** @type {string[]} */
   const members = []
-  for (let i = 0; i < component.length; i++) {
-    const part = cyclic(component[i], i, places, our)
-    const prologue = `import { ${our} } from ${stringify(hub)}; ${part.prologue}`
-    members[i] = blobOf(component[i], made, prologue, `\n;${our}.done(${i})`)
-    parts[i] = { ...part, member: members[i] }
-  }
   let all = ''
-  pick(members, member => { all += `import ${stringify(member)}; ` })
+  for (let i = 0; i < component.length; i++) {
+    parts[i] = cyclic(component[i], i, places, our)
+    members[i] = blobOf(component[i], made, `import { ${our} } from ${stringify(hub)}; ${parts[i].prologue}`, `\n;${our}.done(${i})`)
+    all += `import ${stringify(members[i])}; `
+  }
   const facadeOf = (/** @type {number} */ i) => {
     const module = component[i]
-    const { member, own, passed } = parts[i]
+    const { own, passed } = parts[i]
     if (module.blob) return module.blob
     if (parts[i].isOpen) throw importError(`${module.url} exports what a module exports that exports what it exports; serve it by the service worker`)
     parts[i].isOpen = true
-    let text = `${all}export * from ${stringify(member)}; export { ${join(own, ', ')} } from ${stringify(member)}; `
-    pick(passed, ({ what, from }) => { text += `export ${what} from ${stringify(facadeOf(from))}; ` })
+    let text = `${all}export { ${join(own, ', ')} } from ${stringify(members[i])}; `
+    pick(passed, ({ what, from }) => {
+      text += `export ${what} from ${typeof from === 'string' ? from : stringify(facadeOf(from))}; `
+    })
     return module.blob = nameBlob(text, module.url, made)
   }
   for (let i = 0; i < component.length; i++) facadeOf(i)
@@ -10249,9 +10244,9 @@ function linkCycle(component, made) {
 /**
  * @typedef {object} Cyclic
  * @property {string} prologue
- * @property {string[]} own names that it exports, but for those of others in the cycle
- * @property {{ what: string, from: number }[]} passed what it exports of others
- * @property {string} [member] its blob
+ * @property {string[]} own names that it exports, but for those of others
+ * @property {{ what: string, from: number | string }[]} passed what it exports of others: by their places in the cycle, or as
+ *   they are imported
  * @property {boolean} [isOpen] whether its facade is being made
  */
 
@@ -10261,24 +10256,18 @@ const nameIn = id => id.name ?? id.value
 const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, name) ? name : stringify(name)
 
 /**
- * Takes out of a module what it imports of its cycle, and exports of others in it.
+ * Takes out of a module what it imports of its cycle, and exports of others.
  *
- * @param {Loaded} module gets edits @param {number} index @param {Map<Loaded, number>} places of the cycle's modules
+ * @param {Loaded} module gets edits @param {number} index @param {Map<Loaded | undefined, number>} places of the cycle's modules
  * @param {string} our @returns {Cyclic}
  */
 function cyclic({ tree, text, needs }, index, places, our) {
-  const { facts } = tree
-  /** By declaration. @type {Map<any, number>} */
-  const sources = emptyMap()
-  pick(needs, need => {
-    const place = places.get(neededBy(need))
-    if (place !== undefined) sources.set(need.node, place)
-  })
-  /** What is imported of the cycle. @type {Map<any, { from: number, name: string }>} */
+  const { facts, scope: { variables } } = tree
+  /** What is imported of the cycle. @type {Map<any, [from: number | string, holder: string, name: string]>} */
   const imports = emptyMap()
   /** @type {string[]} */
   const own = []
-  /** @type {{ what: string, from: number }[]} */
+  /** @type {Cyclic['passed']} */
   const passed = []
   let getters = ''
   let stars = ''
@@ -10286,107 +10275,77 @@ function cyclic({ tree, text, needs }, index, places, our) {
   let prologue = ''
   let aliases = 0
 
-  const remove = (/** @type {any} */ { start, end }, by = '') => {
-    const lines = linesOf(cut(text, start, end)).length - 1
-    replace(facts, start, end, by + '\n'.repeat(lines))
-  }
-  /** @param {number} from @param {string} name none for all of it */
-  const access = (from, name) => {
-    const cell = `${our}.cells[${from}]`
-    if (name === '') return cell
-    wants += `[${from}, [${stringify(name)}]], `
-    return `${cell}[${stringify(name)}]`
+  /** @param {number | string} from @param {string} holder its namespace @param {string} name none for all of it */
+  const access = (from, holder, name) => {
+    if (name === '') return holder
+    if (typeof from === 'number') wants += `[${from}, ${stringify(name)}], `
+    return `${holder}[${stringify(name)}]`
   }
   const give = (/** @type {string} */ name, /** @type {string} */ value) => {
     getters += `get ${quotedName(name)}() { return ${value} }, `
-  }
-  /** @param {string} exported @param {number} from @param {string} name */
-  const pass = (exported, from, name) => {
-    give(exported, access(from, name))
-    append(passed, { what: name === '' ? `* as ${quotedName(exported)}` : `{ ${quotedName(name)} as ${quotedName(exported)} }`, from })
   }
   const giveOwn = (/** @type {string} */ name, /** @type {string} */ value) => {
     append(own, quotedName(name))
     give(name, value)
   }
-  /** A module that is not of the cycle. @param {any} node */
-  const alias = ({ source: { start } }) => {
-    const address = find(facts.edits, edit => edit[0] === start)
-    const need = find(needs, ({ node }) => node.source.start === start)
-    prologue += `import * as ${our}${++aliases} from ${address ? address[3] : stringify(neededBy(/** @type {any} */ (need)).blob)}; `
-    return `${our}${aliases}`
+  /** @param {string} exported @param {number | string} from @param {string} holder @param {string} name */
+  const pass = (exported, from, holder, name) => {
+    give(exported, access(from, holder, name))
+    append(passed, { what: name === '' ? `* as ${quotedName(exported)}` : `{ ${quotedName(name)} as ${quotedName(exported)} }`, from })
   }
 
-  pick(tree.body, node => {
-    const from = sources.get(node)
-    if (node.type !== 'ImportDeclaration' || from === undefined) return
-    remove(node)
-    pick(node.specifiers, ({ type, local, imported }) => {
+  pick(needs, need => {
+    const { type, start, end, specifiers, exported } = need.node
+    const place = places.get(neededBy(need))
+    if (type === 'ImportDeclaration' && place === undefined) return
+    const from = place ?? specifierOf(need)
+    const holder = place === undefined ? `${our}${++aliases}` : `${our}.cells[${place}]`
+    if (place === undefined) prologue += `import * as ${holder} from ${from}; `
+    replace(facts, start, end, ';')
+    if (type === 'ExportAllDeclaration' && exported) return pass(nameIn(exported), from, holder, '')
+    if (type === 'ExportAllDeclaration') {
+      stars += `${holder}, `
+      append(passed, { what: '*', from })
+    } else pick(specifiers, ({ type, local, imported, exported }) => {
+      if (exported) return pass(nameIn(exported), from, holder, nameIn(local))
       const name = imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : ''
-      imports.set(local.variable, { from, name })
+      imports.set(local.variable, [from, holder, name])
       local.variable.isDynamic = true
       pick(local.variable.references, ({ start, end, parent, scope: { facts } }) => {
         if (parent.type === 'ExportSpecifier') return
-        const value = access(from, name)
+        const value = access(from, holder, name)
         const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start // called without `this`
-        if (isFunction && beginsStatement(start, parent)) insert(facts, start, STATEMENT_EDGE, Infinity, ';')
-        replace(facts, start, end, parent.shorthand ? `${local.name}: ${value}` : isFunction ? `(0, ${value})` : value)
+        replace(facts, start, end, parent.shorthand ? `${local.name}: ${value}` : isFunction ? `${our}.bare(${value})` : value)
       })
     })
   })
-  pick(keysOf(tree.scope.variables), name => {
-    const { kind, declarations: { 0: id } } = tree.scope.variables[name]
-    if (!matches(/^(?:var|let|const)$/, kind)) return
-    let { parent } = id
-    while (parent.parent !== tree) parent = parent.parent
-    if (parent.type === 'ExportNamedDeclaration') giveOwn(name, name)
-  })
-  pick(tree.body, node => {
-    const { type, source, specifiers, declaration, exported, start, end } = node
-    const from = sources.get(node)
-    if (type === 'ExportAllDeclaration') {
-      if (exported && from !== undefined) pass(nameIn(exported), from, '')
-      else if (exported) giveOwn(nameIn(exported), alias(node))
-      else stars += `${from === undefined ? alias(node) : access(from, '')}, `
-      if (!exported && from !== undefined) append(passed, { what: '*', from })
-      if (from !== undefined) remove(node)
-    } else if (type === 'ExportNamedDeclaration' && source) {
-      const other = from === undefined && specifiers.length ? alias(node) : ''
-      pick(specifiers, ({ local, exported }) => from === undefined ? giveOwn(nameIn(exported), `${other}[${stringify(nameIn(local))}]`)
-        : pass(nameIn(exported), from, nameIn(local)))
-      if (from !== undefined) remove(node)
-    } else if (type === 'ExportNamedDeclaration' && declaration) {
-      if (declaration.id) giveOwn(declaration.id.name, declaration.id.name)
-    } else if (type === 'ExportNamedDeclaration') {
+  pick(tree.body, ({ type, source, specifiers, declaration, start, end }) => {
+    if (type === 'ExportNamedDeclaration' && declaration) {
+      pick(keysOf(variables), name => {
+        if (find(variables[name].declarations, id => id.start > start && id.end <= end)) giveOwn(name, name)
+      })
+    } else if (type === 'ExportNamedDeclaration' && !source) {
       /** @type {string[]} */
       const stay = []
       pick(specifiers, ({ local, exported }) => {
         const imported = imports.get(local.variable)
-        if (imported) return pass(nameIn(exported), imported.from, imported.name)
+        if (imported) return pass(nameIn(exported), imported[0], imported[1], imported[2])
         giveOwn(nameIn(exported), local.name)
         append(stay, `${local.name} as ${quotedName(nameIn(exported))}`)
       })
-      remove(node, `export { ${join(stay, ', ')} };`)
+      replace(facts, start, end, `export { ${join(stay, ', ')} };`)
     } else if (type === 'ExportDefaultDeclaration') {
       const isDeclared = matches(/Declaration$/, declaration.type)
-      if (isDeclared && declaration.id) giveOwn('default', declaration.id.name)
-      else {
-        if (isDeclared) declaration.type = declaration.type === 'ClassDeclaration' ? 'ClassExpression' : 'FunctionExpression'
-        const stop = text[end - 1] === ';' ? end - 1 : end
-        replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
-        replace(facts, stop, end, ` }.default; export { ${our}0 as default };`)
-        giveOwn('default', `${our}0`)
-      }
+      if (isDeclared && declaration.id) return giveOwn('default', declaration.id.name)
+      if (isDeclared) declaration.type = declaration.type === 'ClassDeclaration' ? 'ClassExpression' : 'FunctionExpression'
+      const stop = text[end - 1] === ';' ? end - 1 : end
+      replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
+      replace(facts, stop, end, ` }.default; export { ${our}0 as default };`)
+      giveOwn('default', `${our}0`)
     }
   })
   prologue += `await ${our}.turn(${index}, { ${getters}}, [${stars}], [${wants}]); `
   return { prologue, own, passed }
-}
-
-/** Whether a parenthesis would go on with the statement before. @param {number} start @param {any} node that it begins */
-function beginsStatement(start, node) {
-  while (node.type !== 'ExpressionStatement' && node.start === start) node = node.parent
-  return node.start === start && matches(/^(?:Program|BlockStatement|SwitchCase|StaticBlock)$/, node.parent.type)
 }
 
 /** What modules that import each other share: their cells, and whose turn it is. @param {string[]} urls */
@@ -10397,36 +10356,34 @@ function cycle(urls) {
   const turns = []
   let ready = 0
   for (let i = 0; i < urls.length; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
+  /** @param {any} cell @param {any} star what it has all names of, but for its own */
+  const add = (cell, star) => pick(ownKeys(star), key => {
+    if (typeof key !== 'string' || key === 'default' || key in cell) return
+    defineProperty(cell, key, { get: () => star[key], enumerable: true, configurable: true })
+  })
   const complete = () => {
-    addStars()
-    // The names of a module are in order.
-    pick(cells, cell => pick(sort(keysOf(cell)), name => {
-      const own = /** @type {any} */ (getOwnPropertyDescriptor(cell, name))
-      delete cell[name]
-      defineProperty(cell, name, own)
-    }))
-    for (let i = 0; i < urls.length; i++) {
-      pick(turns[i].wants, ({ 0: from, 1: names }) => pick(names, name => {
-        if (!(name in cells[from])) throw new SyntaxError(`${urls[from]} does not export '${name}', which ${urls[i]} imports`)
-      }))
-    }
-  }
-  const addStars = () => {
     for (let round = 0; round < urls.length; round++) { // a name may come through all of them
-      for (let i = 0; i < urls.length; i++) {
-        pick(turns[i].stars, star => pick(ownKeys(star), key => {
-          if (typeof key !== 'string' || key === 'default' || key in cells[i]) return
-          defineProperty(cells[i], key, { get: () => star[key], enumerable: true, configurable: true })
-        }))
-      }
+      pick(turns, ({ cell, stars }) => pick(stars, star => add(cell, star)))
     }
+    pick(turns, ({ url, cell, wants }) => {
+      pick(wants, ({ 0: from, 1: name }) => {
+        if (!(name in cells[from])) throw new SyntaxError(`${urls[from]} does not export '${name}', which ${url} imports`)
+      })
+      // The names of a module are in order.
+      pick(sort(keysOf(cell)), name => {
+        const own = /** @type {any} */ (getOwnPropertyDescriptor(cell, name))
+        delete cell[name]
+        defineProperty(cell, name, own)
+      })
+    })
   }
   return {
     cells,
+    bare: (/** @type {any} */ fn) => fn,
     turn: (/** @type {number} */ i, /** @type {any} */ getters, /** @type {any[]} */ stars, /** @type {any[]} */ wants) =>
-      new Promise((resolve, reject) => {
-        defineProperties(cells[i], getOwnPropertyDescriptors(getters))
-        turns[i] = { stars, wants, resolve }
+      new Promise(resolve => {
+        const cell = defineProperties(cells[i], getOwnPropertyDescriptors(getters))
+        turns[i] = { url: urls[i], cell, stars, wants, resolve }
         if (++ready < urls.length) return
         complete()
         turns[0].resolve()
