@@ -3075,7 +3075,7 @@ class Dispatcher extends Accounts {
     if (a.state === READY) this.#extract(a)
     a[key] = value
     extras.rank = extras.background = null
-    if (a.work instanceof Elsewhere) a.work.change(key, value)
+    if (a.work instanceof Elsewhere) a.work.far.change(a.work, key, value)
     if (!isPending) return this.#place(a, this.standingOf(a))
     // The level has changed, by which resources compute their ceilings.
     const declareAnew = () => {
@@ -3145,7 +3145,7 @@ class Dispatcher extends Accounts {
     this.read()
     if (this.current !== a) this.#leaveReservation(a)
     if (a.work instanceof Elsewhere && a.state !== PENDING) {
-      a.work.cancel(extras.reason)
+      a.work.far.cancel(a.work, extras.reason)
     } else if (a.started === undefined) {
       a.waiting?.leave(a)
       this.finish(a, CANCELLED, extras.reason)
@@ -4003,13 +4003,12 @@ class Elsewhere extends HeapNode {
   state = 'ready'
 
   /**
-   * @param {(reason: unknown) => void} cancel called when the job has been cancelled
-   * @param {(key: string, value: number) => void} change called when its deadline or priority has been set
+   * @param {{ cancel(work: any, reason: unknown): void, change(work: any, key: string, value: number): void }} far called
+   *   when the job has been cancelled, and when its deadline or priority has been set
    */
-  constructor(cancel, change) {
+  constructor(far) {
     super()
-    this.cancel = cancel
-    this.change = change
+    this.far = far
   }
   /** @returns {Activation} */
   get activation() { return /** @type {Activation} */ (this.#activation) }
@@ -4019,6 +4018,7 @@ class Elsewhere extends HeapNode {
   begin(a) {
     this.#activation = a
     a.state = WAITING
+    a.dispatcher.holds++
     if (a.dispatcher.observers === null) return
     a.dispatcher.emit('release', a)
     a.dispatcher.emit('block', a, { on: null })
@@ -4035,6 +4035,7 @@ class Elsewhere extends HeapNode {
     if (a === null || a.state >= DONE) return
     const isCancelled = a.extras.reason !== NOT_CANCELLED
     if (isCancelled) a.extras.delivered = isTold
+    a.dispatcher.holds--
     a.dispatcher.read()
     a.dispatcher.finish(a, STATES.indexOf(/** @type {any} */ (state)), isCancelled && state === 'cancelled' ? a.extras.reason : outcome)
   }

@@ -2417,13 +2417,17 @@ const LARGE = 2 ** 16
 const ALWAYS_TRANSFERRED = new Set(['MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream',
   'WritableStream', 'TransformStream', 'RTCDataChannel', 'MediaStreamTrack'])
 
-/** @param {any} message @returns {any[]} what to transfer: it, or what it has as elements or properties */
-function transferablesIn(message) {
-  const own = transferableIn(message)
-  if (own !== null) return [own]
-  const kind = kindOf(message)
-  const parts = kind === 'Object' || kind === 'Array' ? Object.values(message) : NONE
-  return [...new Set(parts.map(transferableIn).filter(part => part !== null))]
+/** @param {any[]} values @returns {any[]} what to transfer: them, or what they have as elements or properties */
+function transferablesIn(values) {
+  const found = []
+  for (const value of values) {
+    const own = transferableIn(value)
+    const kind = own === null ? kindOf(value) : ''
+    const parts = kind === 'Object' || kind === 'Array' ? Object.values(value) : NONE
+    if (own !== null) found.push(own)
+    for (const part of parts) found.push(transferableIn(part))
+  }
+  return [...new Set(found)].filter(one => one !== null)
 }
 
 /** @param {any} value @returns {any} */
@@ -2442,7 +2446,7 @@ function transferableIn(value) {
  * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => void} act
  */
 function transferring(values, given, act) {
-  const chosen = given ?? [...new Set(values.flatMap(transferablesIn))]
+  const chosen = given ?? transferablesIn(values)
   try {
     act(chosen)
   } catch (error) {
@@ -3717,7 +3721,7 @@ function firstFit(sites, task, time) {
 // -------------------------------------------------------------------------------------- 10b in a worker
 
 /**
- * What is said to a worker, as arrays that begin with WORK:
+ * What is said to a worker, as arrays of WORK, a kind and an array:
  *
  *   begin    where the works are, settings
  *   start    number, name, options, arguments of a job
@@ -3769,19 +3773,19 @@ function restored([message, kind, own, cause]) {
 /**
  * Hears the other side, until it has gone: each message is an act of that name.
  *
- * @param {Transport} transport @param {(kind: string, ...rest: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
+ * @param {Transport} transport @param {(kind: string, content: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
  */
 function hear(transport, act, gone = () => {}) {
   const receive = (/** @type {any} */ message) => {
-    if (Array.isArray(message) && message[0] === WORK) seam.event(() => act(message[1], ...message.slice(2)))
+    if (Array.isArray(message) && message[0] === WORK) seam.event(() => act(message[1], message[2]))
   }
   transport.listen({ receive, gone, open() {}, closeUnreadable: () => gone('a message could not be read') })
   connect(transport.endpoint, WORK).receive().then(undefined, error => gone('its thread has ended', error))
 }
 
-/** @param {Transport | null} transport @param {any[]} message @param {any[]} [transfer] */
-function say(transport, message, transfer) {
-  transport?.post([WORK, ...message], transfer)
+/** @param {Transport | null} transport @param {string} kind @param {any[]} content @param {any[]} [transfer] */
+function say(transport, kind, content, transfer) {
+  transport?.post([WORK, kind, content], transfer)
 }
 
 /**
@@ -3795,7 +3799,7 @@ function labour(load, endpoint, scheduler) {
   const jobs = new Map()
   /** @type {any} */
   let works = null
-  /** What is said before they are there. @type {[string, ...any[]][]} */
+  /** What is said before they are there. @type {[string, any[]][]} */
   const early = []
   /** ms that this clock is ahead. */
   let ahead = 0
@@ -3820,7 +3824,7 @@ function labour(load, endpoint, scheduler) {
       changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
       Object.assign(entry, { state, cost })
     }
-    say(transport, ['status', changed, scheduler.stats(), records])
+    say(transport, 'status', [changed, scheduler.stats(), records])
     records = []
     if (jobs.size > 0) reportSoon()
   }
@@ -3833,31 +3837,31 @@ function labour(load, endpoint, scheduler) {
   function ended(id, state, outcome, job, isTold = false) {
     jobs.delete(id)
     const values = state === 'done' ? [outcome] : NONE
-    const how = [state, values === NONE ? portable(outcome) : outcome, isTold, job?.missed, job && copied(job, COUNTS)]
+    const content = [id, state, values === NONE ? portable(outcome) : outcome, isTold, job?.missed, job && copied(job, COUNTS)]
     try {
-      transferring(values, undefined, transfer => say(transport, ['ended', id, ...how], transfer))
+      transferring(values, undefined, transfer => say(transport, 'ended', content, transfer))
     } catch (error) {
       ended(id, 'failed', error, job, isTold)
     }
   }
 
-  /** @type {Record<string, (...rest: any[]) => void>} */
+  /** @type {Record<string, (content: any[]) => void>} */
   const acts = {
-    async begin({ origin, settings, ...source }) {
+    async begin([{ origin, settings, ...source }]) {
       ahead = origin - performance.timeOrigin
       try {
         scheduler.configure({ ...settings, policy: POLICIES[settings.policy] })
         works = await load(source)
         for (const message of early) act(...message)
       } catch (error) {
-        say(transport, ['broken', portable(error)])
+        say(transport, 'broken', [portable(error)])
       }
     },
-    start(id, name, options, args) {
+    start([id, name, options, args]) {
       const work = Object.hasOwn(works, name) ? works[name] : undefined
       const telling = (/** @type {string} */ event) => (/** @type {Job} */ job) => {
         work[event]?.(job)
-        say(transport, ['tell', id, event])
+        say(transport, 'tell', [id, event])
       }
       try {
         if (work === undefined) throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
@@ -3874,15 +3878,15 @@ function labour(load, endpoint, scheduler) {
       }
       reportSoon()
     },
-    cancel(id, ...reason) {
+    cancel([id, ...reason]) {
       const entry = jobs.get(id)
       if (entry?.job.cancel(...reason)) entry.isTold = true
     },
-    change(id, key, value) {
+    change([id, key, value]) {
       const entry = jobs.get(id)
       if (entry) Object.assign(entry.job, { [key]: value })
     },
-    observe(isWanted) {
+    observe([isWanted]) {
       stopObserving()
       stopObserving = !isWanted ? () => {} : scheduler.observe(record => {
         records.push(copied(record))
@@ -3890,9 +3894,9 @@ function labour(load, endpoint, scheduler) {
       })
     }
   }
-  const act = (/** @type {string} */ kind, /** @type {any[]} */ ...rest) => {
-    if (works === null && kind !== 'begin') early.push([kind, ...rest])
-    else acts[kind](...rest)
+  const act = (/** @type {string} */ kind, /** @type {any[]} */ content) => {
+    if (works === null && kind !== 'begin') early.push([kind, content])
+    else acts[kind](content)
   }
   hear(transport, act)
 }
@@ -3908,13 +3912,30 @@ const MOST = 64
 /** ms that jobs have to end in when they are cancelled by `close`. */
 const GRACE = 1000
 
-/**
- * A job in a worker. `given`: options that go there; `restarts`: how often it may still be started again
- *
- * @typedef {InstanceType<typeof seam.Elsewhere> & { id: number, name: string, given: any, args: any[], transfer: any[] | undefined,
- *   restarts: number, isCancelled: boolean, scheduler: Scheduler, letGo: () => void, site: Site | null,
- *   promised: Slot | null }} Remote
- */
+/** A job in a worker. */
+class Remote extends seam.Elsewhere {
+  /** @type {Site | null} */
+  site = null
+  /** @type {Slot | null} */
+  promised = null
+  isCancelled = false
+
+  /**
+   * @param {any} far of Elsewhere @param {Scheduler} scheduler @param {number} id @param {string} name of the work
+   * @param {any} given options that go there @param {any[]} args @param {any[] | undefined} transfer
+   * @param {number} restarts how often it may still be started again
+   */
+  constructor(far, scheduler, id, name, given, args, transfer, restarts) {
+    super(far)
+    this.scheduler = scheduler
+    this.id = id
+    this.name = name
+    this.given = given
+    this.args = args
+    this.transfer = transfer
+    this.restarts = restarts
+  }
+}
 
 const aShare = check.number('a number > 0 and <= 1', value => value > 0 && value <= 1)
 /** @param {(name: string, value: any) => unknown} check @returns {(name: string, value: any) => unknown} */
@@ -4059,12 +4080,7 @@ export class Workers {
     const { signal, onMiss, onOverrun, ...given } = parameters
     const scheduler = here({ scheduler: wanted })
     const priority = policy.priority?.({ deadline: Infinity, priority: 0, period: Infinity, ...given }) ?? given.priority
-    /** @type {Remote} */
-    const remote = Object.assign(
-      new seam.Elsewhere(reason => this.#cancel(remote, reason), (key, value) => this.#change(remote, key, value)), {
-        id: ++this.#spawned, name, given, args, transfer, restarts: timesOf(restart), isCancelled: false,
-        scheduler, letGo: seam.hold(scheduler), site: null, promised: null
-      })
+    const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart))
     this.#all.add(remote)
     try {
       const release = this.#promise(remote, given.release ?? scheduler.now())
@@ -4103,7 +4119,7 @@ export class Workers {
   observe(fn) {
     const observers = this.#observers
     const observer = (/** @type {any} */ record) => fn(record)
-    const tell = () => { for (const { transport } of this.#sites) say(transport, ['observe', observers.size > 0]) }
+    const tell = () => { for (const { transport } of this.#sites) say(transport, 'observe', [observers.size > 0]) }
     check.callable('fn', fn)
     if (observers.add(observer).size === 1) tell()
     return () => {
@@ -4196,13 +4212,22 @@ export class Workers {
   /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
   #siteFor(job) {
     const { policy } = this.#options
-    const choices = this.#sites.map(site => {
-      const before = [...site.jobs.values()].filter(other => policy.compare(other.job, job) <= 0)
-      const ms = before.reduce((sum, other) => sum + this.#leftOf(other), 0)
-      return { site, count: before.length, ms }
-    }).filter(({ count, ms }) => count < MOST && ms <= BUSY)
-    choices.sort((a, b) => a.ms - b.ms || a.site.jobs.size - b.site.jobs.size)
-    return choices[0]?.site ?? null
+    let least = BUSY
+    /** @type {Site | null} */
+    let free = null
+    for (const site of this.#sites) {
+      let count = 0
+      let ms = 0
+      for (const other of site.jobs.values()) {
+        if (policy.compare(other.job, job) > 0) continue
+        count++
+        ms += this.#leftOf(other)
+      }
+      if (count >= MOST || ms > least || ms === least && free !== null && site.jobs.size >= free.jobs.size) continue
+      least = ms
+      free = site
+    }
+    return free
   }
 
   /** @param {Remote} remote @param {Site} site */
@@ -4213,7 +4238,7 @@ export class Workers {
     remote.site = site
     site.jobs.set(id, remote)
     const options = { ...given, release: job.release }
-    transferring(args, remote.transfer, transfer => say(site.transport, ['start', id, name, options, args], transfer))
+    transferring(args, remote.transfer, transfer => say(site.transport, 'start', [id, name, options, args], transfer))
     if (remote.restarts === 0) remote.args = NONE
     site.transport?.endpoint.ref?.()
   }
@@ -4248,17 +4273,17 @@ export class Workers {
     endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
     // Browsers do not say so, and who has said nothing yet has no life to watch.
     if (transport.isSilent) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
-    hear(transport, (kind, ...rest) => this.#acts[kind](site, ...rest), gone)
+    hear(transport, (kind, content) => this.#acts[kind](site, content), gone)
     endpoint.unref?.()
-    say(transport, ['begin', { ...source, origin: performance.timeOrigin }])
-    if (this.#observers.size > 0) say(transport, ['observe', true])
+    say(transport, 'begin', [{ ...source, origin: performance.timeOrigin }])
+    if (this.#observers.size > 0) say(transport, 'observe', [true])
   }
 
-  /** What a worker says. @type {Record<string, (site: Site, ...rest: any[]) => void>} */
+  /** What a worker says. @type {Record<string, (site: Site, content: any[]) => void>} */
   #acts = {
-    broken: (site, error) => this.#lose(site, 'its works could not be loaded', restored(error), true),
-    tell: (site, id, event) => site.jobs.get(id)?.tell(event),
-    ended: (site, id, state, outcome, isTold, missed, counts) => {
+    broken: (site, [error]) => this.#lose(site, 'its works could not be loaded', restored(error), true),
+    tell: (site, [id, event]) => site.jobs.get(id)?.tell(event),
+    ended: (site, [id, state, outcome, isTold, missed, counts]) => {
       const remote = site.jobs.get(id)
       if (remote === undefined) return
       const { name, activation } = remote
@@ -4268,7 +4293,7 @@ export class Workers {
       Object.assign(activation, counts)
       this.#sendHeld()
     },
-    status: (site, changed, stats, records) => {
+    status: (site, [changed, stats, records]) => {
       site.stats = stats
       for (const [id, state, counts] of changed) {
         const remote = site.jobs.get(id)
@@ -4288,7 +4313,6 @@ export class Workers {
     if (site?.jobs.delete(id) && site.jobs.size === 0) site.transport?.endpoint.unref?.()
     promised?.site.leave(promised, scheduler.now())
     remote.end(state, outcome, isTold)
-    remote.letGo()
     this.#waiters.shift()?.wake()
   }
 
@@ -4315,25 +4339,25 @@ export class Workers {
     this.#sendHeld()
   }
 
-  /** @param {Remote} remote @param {unknown} reason */
-  #cancel(remote, reason) {
-    const { site, id } = remote
-    remote.isCancelled = true
-    if (site === null) return this.#finish(remote, 'cancelled', reason)
-    try {
-      say(site.transport, ['cancel', id, reason])
-    } catch {
-      say(site.transport, ['cancel', id])
+  /** What is done to jobs here. */
+  #far = {
+    cancel: (/** @type {Remote} */ remote, /** @type {unknown} */ reason) => {
+      const { site, id } = remote
+      remote.isCancelled = true
+      if (site === null) return this.#finish(remote, 'cancelled', reason)
+      try {
+        say(site.transport, 'cancel', [id, reason])
+      } catch {
+        say(site.transport, 'cancel', [id])
+      }
+    },
+    change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
+      remote.given[key] = value
+      if (remote.site !== null) return say(remote.site.transport, 'change', [remote.id, key, value])
+      this.#held.remove(remote)
+      this.#held.push(remote)
+      this.#sendHeld()
     }
-  }
-
-  /** @param {Remote} remote @param {string} key @param {number} value */
-  #change(remote, key, value) {
-    remote.given[key] = value
-    if (remote.site !== null) return say(remote.site.transport, ['change', remote.id, key, value])
-    this.#held.remove(remote)
-    this.#held.push(remote)
-    this.#sendHeld()
   }
 }
 

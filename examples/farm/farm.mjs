@@ -12,7 +12,7 @@
 export function* farm(workers, view, harvest) {
   const rows = Array.from({ length: view.height }, (_, row) => workers.spawn('computeRow', {}, view, row))
   try {
-    yield Promise.all(rows.map(async (job, row) => harvest(row, await job)))
+    yield Promise.all(rows.map((job, row) => job.then(pixels => harvest(row, pixels))))
   } finally {
     for (const job of rows) job.cancel()
   }
