@@ -7246,7 +7246,13 @@ function run(generator) {
   return budget
 }
 
-const suspended = () => pending.pop()
+/** What gives the result of a call that has given `budget`; of one that has returned just that, too. */
+const suspended = () => pending.pop() ?? returning(budget)
+
+/** @template T @param {T} value @returns {Generator<never, T>} */
+function* returning(value) {
+  return value
+}
 
 /** One that waits for a call from its beginning: what cancels it is told to that. @param {any} generator */
 const begun = generator => new Suspended(generator, apply(next, generator, NO_ARGUMENTS))

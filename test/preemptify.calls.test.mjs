@@ -938,6 +938,18 @@ kinds('inside of a generator, yield* f() and yield f() take the generator', () =
   assert.equal(log, ['end'])
 })
 
+kinds('the budget is a result like others', async () => {
+  const own = preemptify(() => budget, { scope: { budget } })
+  for (const left of [1, 2]) {
+    const caller = preemptify(function (limit) {
+      budget.left = limit
+      const result = own()
+      return [result]
+    }, { scope: { budget }, calls: { own } })
+    assert.is((await run(caller, [left]))[0], budget)
+  }
+})
+
 kinds('inside of a generator, a call of itself makes an iterator', () => {
   function* leaves(tree) {
     for (const branch of tree) {
