@@ -4974,8 +4974,9 @@ const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
 // Each begins at the first token of its part and ends at the first after it. A node is written in the order of the
 // source: a field is read where it stands.
 //
-// What ESTree has and this tree has not: `raw`, `regex`, the text of templates, and values other than those of strings.
-// Patterns with defaults keep the operator of an assignment, and `using of = a` is no declaration.
+// What ESTree has and this tree has not: `raw`, `regex`, `prefix`, the text of templates, whether a body is an expression, and
+// values other than those of strings. Patterns with defaults keep the operator of an assignment, import attributes are
+// those of an object, and `using of = a` is no declaration.
 
 const NUMERAL = /0(?:[xXoObB]\w+|[0-7]+(?!\d))|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][-+]?[\d_]+|n)?/
 const NAME_OR_KEY = /#?(?:\\u\{\w+\}|[^\s!-#%-/:-@[\]^`{-~])+/
@@ -5269,11 +5270,9 @@ function read(source, type) {
 
   /** The text of a template up to its next hole, which is opened, or to its end. @param {any} node */
   function quasi(node) {
-    const from = end
-    end = past(TEMPLATE, source, from)
+    end = past(TEMPLATE, source, end)
     if (end === 0) throw unexpected()
     const tail = source[end - 1] === '`'
-    append(node.quasis, { type: 'TemplateElement', start: from, end: end - (tail ? 1 : 2), parent, tail })
     next()
     node.end = before
     if (!tail) open(BRACKET, node, '}')
@@ -5329,7 +5328,7 @@ function read(source, type) {
         return next()
       case '+': case '-': case '!': case '~': case '++': case '--': case 'typeof': case 'void': case 'delete': {
         const type = level === SUFFIX ? 'UpdateExpression' : 'UnaryExpression'
-        open(UNARY, { type, start, end, parent, operator: word, prefix: true, argument: null }, 'argument')
+        open(UNARY, { type, start, end, parent, operator: word, argument: null }, 'argument')
         return next()
       }
       case 'new': case 'import': {
@@ -5345,7 +5344,7 @@ function read(source, type) {
         return expect('(')
       }
       case '`':
-        operand = { type: 'TemplateLiteral', start, end, parent, expressions: [], quasis: [] }
+        operand = { type: 'TemplateLiteral', start, end, parent, expressions: [] }
         return quasi(operand) ? null : undefined
       case '{':
         return top.node?.type === 'ArrowFunctionExpression' ? block(true) : object()
@@ -5399,7 +5398,7 @@ function read(source, type) {
         open(TAG, { type: 'TaggedTemplateExpression', start: from, end, parent, tag: operand, quasi: null }, 'quasi')
         return true
       case '++': case '--':
-        operand = { type: 'UpdateExpression', start: from, end, parent, operator: value, prefix: false, argument: operand }
+        operand = { type: 'UpdateExpression', start: from, end, parent, operator: value, argument: operand }
         next()
         return false
     }
@@ -5484,8 +5483,7 @@ function read(source, type) {
         const async = operand?.type === 'CallExpression'
         const params = parametersOf(operand)
         open(ASSIGNMENT, {
-          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, expression: true, generator: false, async,
-          params, body: null
+          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, generator: false, async, params, body: null
         }, 'body')
         mode = async ? AWAITS : 0
         next()
@@ -5541,10 +5539,7 @@ function read(source, type) {
       operand = yield part
       from = at
       isClosed = operand.type === 'BlockStatement'
-      if (isClosed) {
-        top.node.expression = false
-        complete()
-      }
+      if (isClosed) complete()
     } while (goesOn() && (part = advance()))
     operand = whole()
     close()
@@ -5577,7 +5572,7 @@ function read(source, type) {
     const params = parametersOf(yield expression(OPERAND))
     const body = yield block(true)
     mode = outer
-    return { type, start: first, end: before, parent, id, expression: false, generator, async, params, body }
+    return { type, start: first, end: before, parent, id, generator, async, params, body }
   }
 
   /** A class, from that word on. @param {string} type @returns {Generator<any, any, any>} */
@@ -5791,7 +5786,7 @@ function read(source, type) {
         return yield classOf('ClassDeclaration')
       case 'import':
         if (peek(() => value === '(' || value === '.')) break
-        return importDeclaration()
+        return yield importDeclaration()
       case 'export':
         return yield exportDeclaration()
     }
@@ -5859,20 +5854,6 @@ function read(source, type) {
 
   // ------------------------------------------------------------------------------------------------ modules
 
-  /** @returns {any[]} of `with { type: 'json' }` */
-  function attributes() {
-    const base = size
-    if (!skips('with')) return []
-    expect('{')
-    while (!skips('}')) {
-      const key = leaf()
-      expect(':')
-      put({ type: 'ImportAttribute', start: key.start, key, value: leaf(), end: before, parent })
-      skips(',')
-    }
-    return listFrom(base)
-  }
-
   /** What is in braces. @param {(start: number, name: any, other: any) => any} node */
   function specifiers(node) {
     expect('{')
@@ -5884,7 +5865,8 @@ function read(source, type) {
     }
   }
 
-  function importDeclaration() {
+  /** @returns {Generator<any, any, any>} */
+  function* importDeclaration() {
     const first = start
     const base = size
     next()
@@ -5903,7 +5885,8 @@ function read(source, type) {
     }
     if (!isBare) expect('from')
     return {
-      type: 'ImportDeclaration', start: first, specifiers: listFrom(base), source: leaf(), attributes: attributes(), end: endOf(), parent
+      type: 'ImportDeclaration', start: first, specifiers: listFrom(base), source: leaf(),
+      attributes: skips('with') ? yield members(false) : [], end: endOf(), parent
     }
   }
 
@@ -5915,7 +5898,8 @@ function read(source, type) {
       const exported = skips('as') ? leaf() : null
       expect('from')
       return {
-        type: 'ExportAllDeclaration', start: first, exported, source: leaf(), attributes: attributes(), end: endOf(), parent
+        type: 'ExportAllDeclaration', start: first, exported, source: leaf(),
+        attributes: skips('with') ? yield members(false) : [], end: endOf(), parent
       }
     }
     if (skips('default')) {
@@ -5932,7 +5916,7 @@ function read(source, type) {
     const isFrom = isList && skips('from')
     return {
       type: 'ExportNamedDeclaration', start: first, declaration, specifiers: listFrom(base), source: isFrom ? leaf() : null,
-      attributes: isFrom ? attributes() : [], end: isList ? endOf() : before, parent
+      attributes: isFrom && skips('with') ? yield members(false) : [], end: isList ? endOf() : before, parent
     }
   }
 
