@@ -10400,7 +10400,7 @@ async function explained(error) {
     forget(probe)
   }
   if (typeof error?.message !== 'string' || !holds(error.message, 'blob:')) return error
-  pick(listOf(blobs), blob => { error.message = join(split(error.message, blob), blobs.get(blob)) })
+  blobs.forEach((url, blob) => { error.message = join(split(error.message, blob), url) })
   return error
 }
 
