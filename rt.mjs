@@ -8852,39 +8852,10 @@ const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} *
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? stepping(twin, fn) : wayInto(generatorOf(twin, fn))
 
-// The last four functions that were looked up: with many kinds of functions, a look-up takes longer than a call.
-/** @type {any} */
-let fn0
-/** @type {any} */
-let fn1
-/** @type {any} */
-let fn2
-/** @type {any} */
-let fn3
-/** @type {any} */
-let entry0
-/** @type {any} */
-let entry1
-/** @type {any} */
-let entry2
-/** @type {any} */
-let entry3
-
 /** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
 function entryOf(fn) {
-  if (fn === fn0) return entry0
-  if (fn === fn1) return entry1
-  if (fn === fn2) return entry2
-  if (fn === fn3) return entry3
   const twin = stamps.get(fn)
-  fn3 = fn2
-  entry3 = entry2
-  fn2 = fn1
-  entry2 = entry1
-  fn1 = fn0
-  entry1 = entry0
-  fn0 = fn
-  return entry0 = twin === undefined ? fn : typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
+  return twin === undefined ? fn : typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
 /** The same for a call that is awaited: an async function is part of its caller then. @param {any} fn @returns {any} */
