@@ -2,10 +2,11 @@ import { eachBrowser, kinds } from './support-browsers.mjs'
 
 // Benches that are written for Node, as they are, in pages: `node bench/in-pages.mjs channels`. What they need of Node is in
 // support-node.mjs; their clock is the page's, by wall time.
-const [name, ...args] = process.argv.slice(2)
+const [wanted, [name, ...args]] = process.argv[2] === '--browsers' ? [process.argv[3].split(','), process.argv.slice(4)]
+  : [kinds, process.argv.slice(2)]
 if (name === undefined) {
-  console.log(`node bench/in-pages.mjs NAME [its options]: channels, yield-depth, budget, region, switch, job-creation, dispatch-latency,
-periodic-jitter, or reservations, such as with --clock wall --only isolation`)
+  console.log(`node bench/in-pages.mjs [--browsers ${kinds.join()}] NAME [its options]: channels, yield-depth, budget, region, switch,
+job-creation, dispatch-latency, periodic-jitter, or reservations --clock wall --only predictability,isolation,delivery,threads`)
   process.exit()
 }
 
@@ -21,7 +22,7 @@ function start(report, name, args) {
   })
 }
 
-await eachBrowser(kinds, async (browser, server) => {
+await eachBrowser(wanted, async (browser, server) => {
   const { report, results } = server.expect(1_200_000)
   await browser.open(`${server.isolated}/bench/support-node.html`)
   await browser.evaluate(start, report, name, args)

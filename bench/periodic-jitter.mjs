@@ -1,7 +1,8 @@
+import { setImmediate } from 'node:timers'
 import { parseArgs } from 'node:util'
 import { nextPeriod, periodic } from '../alarms.mjs'
 import { budget, defaultHost, Scheduler } from '../rt.mjs'
-import { heading, later, quantile, seededRandom, statistics, statisticsColumns, table, target } from './support.mjs'
+import { heading, quantile, seededRandom, statistics, statisticsColumns, table, target } from './support.mjs'
 import { processorClock } from './support-clock.mjs'
 
 // RTJPerf, periodic thread test (Corsaro and Schmidt 2003, 4.3.2, figure 11). 1000 of each, as there: --seconds 500
@@ -31,7 +32,7 @@ function plainJobsBeside() {
   if (!busy) return
   const ends = now() + 20 + 30 * random()
   while (now() < ends);
-  later(plainJobsBeside)
+  setImmediate(plainJobsBeside)
 }
 
 function outcomeOf(period, times, late, elapsed = now() - began) {

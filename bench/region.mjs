@@ -1,5 +1,5 @@
 import { PerformanceObserver } from 'node:perf_hooks'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers'
 import { periodic } from '../alarms.mjs'
 import { Region } from '../examples/region.mjs'
 import { budget, edf, Scheduler, Task } from '../rt.mjs'
@@ -20,7 +20,7 @@ console.log('Every 5 ms a job filters 32 blocks of 8 kB into new arrays, beside 
 const ways = [['heap', false], ['region', true]]
 const rows = []
 for (const [name, scoped] of ways) {
-  await turn()
+  await new Promise(setImmediate)
   const { lateness, misses, collections } = await deadlines(scoped)
   const pauses = collections.map(({ duration }) => duration)
   rows.push([
@@ -150,7 +150,7 @@ async function deadlines(inScope) {
   load.cancel()
   await load.catch(() => {})
   await scheduler.idle()
-  await turn()
+  await new Promise(setImmediate)
   observer.disconnect()
   return { lateness, misses: scheduler.stats().misses - misses, collections }
 }

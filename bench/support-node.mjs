@@ -23,7 +23,13 @@ export const readSync = openSync
 export const existsSync = () => false
 export const writeFile = openSync
 export const setMaxListeners = () => {}
-export const setImmediate = () => new Promise(resolve => setTimeout(resolve))
+const turns = new MessageChannel()
+const posted = []
+turns.port1.onmessage = () => posted.shift()()
+export function setImmediate(fn) {
+  posted.push(fn)
+  turns.port2.postMessage(null)
+}
 /** No page is told of collections. */
 export class PerformanceObserver {
   observe() {}

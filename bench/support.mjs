@@ -69,9 +69,6 @@ export function undisturbedClock() {
   }
 }
 
-/** Runs a function in the next turn of the event loop. @type {(fn: () => void) => unknown} */
-export const later = globalThis.setImmediate ?? (fn => globalThis.scheduler.postTask(fn))
-
 /**
  * Random numbers in [0, 1) that are the same in every run (mulberry32).
  * @param {number} seed

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers'
 import { Worker } from 'node:worker_threads'
 import { after, IoReservation, on, Reservation } from '../../alarms.mjs'
 import { spinning } from '../../examples/task-sets/experiment.mjs'
