@@ -1,4 +1,4 @@
-// What the workers of bench/workers do. Begun as a thread itself, it serves that, or without Workers.
+// What the workers of benches do. Begun as a thread itself, it serves that, or without Workers.
 import { parentPort, workerData } from 'node:worker_threads'
 import { computeRow } from '../examples/farm/mandelbrot.mjs'
 import { spinning } from '../examples/task-sets/experiment.mjs'
@@ -8,6 +8,10 @@ import { processorClock } from './support-clock.mjs'
 
 export const add = (a, b) => a + b
 export { computeRow }
+/** A row that nobody gets. @param {import('../examples/farm/mandelbrot.mjs').View} view @param {number} row */
+export function* discardRow(view, row) {
+  yield* computeRow(view, row)
+}
 
 if (workerData?.is === 'bare') {
   parentPort.on('message', ([view, index]) => {
