@@ -738,8 +738,6 @@ class Server {
   replenishments = 0
   /** Whether anybody has work, as the account tells. */
   isAwake = false
-  #owed = 0
-  #asOf = 0
 
   /** @param {number} capacity @param {number} period @param {number} time @param {boolean} postpones */
   constructor(capacity, period, time, postpones) {
@@ -775,18 +773,6 @@ class Server {
     this.replenishments++
     this.refill(time)
   }
-
-  /**
-   * By fixed priority, resizing must not give back what the bandwidth has not.
-   *
-   * @param {number} time @param {number} [ms] that were used until then
-   * @returns {number} ms that were used and that the bandwidth has not given since
-   */
-  owedAt(time, ms = 0) {
-    const owed = this.#owed - Math.max(0, time - ms - this.#asOf) * this.bandwidth
-    this.#asOf = time
-    return this.#owed = Math.max(0, owed) + ms * (1 - this.bandwidth)
-  }
 }
 
 /**
@@ -797,22 +783,143 @@ class Server {
  */
 
 /**
- * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had both
- * work and capacity, so it interferes with others no more than a periodic task.
- *
- * With the corrections by Stanovich, Baker, Wang, Harbour 2010. The capacity is a list of refills in order of
- * time. Each piece that is used comes back a period after its own refill, so none is premature; the amounts always
- * sum to the capacity, so it is not amplified; an overrun is taken from the refill that is to come.
+ * A server by fixed priority. Its capacity is a list of refills in order of time. Each piece that is used comes back at a time
+ * of its own; the amounts always sum to the capacity, so it is not amplified; an overrun is taken from the refill that is to come.
  */
-class Sporadic extends Server {
+class Refilled extends Server {
   /** @type {Refill[]} */
-  #refills = [{ time: this.began, amount: this.capacity, due: this.began }]
+  refills = [{ time: this.began, amount: this.capacity, due: this.began }]
   /** Of what had been used when it was taken away. @type {Refill[]} */
   #withdrawn = []
+  #owed = 0
+  #asOf = 0
+
+  /** Whether what is left of a refill counts from the end of what was used. */
+  get isMoving() { return false }
+
+  /** When a piece comes back. @param {number} began when it came @param {number} used since when it is used @returns {number} */
+  returnOf(began, used) { return Infinity }
+
+  /** @param {number} ms @param {number} time @param {boolean} isLent */
+  spend(ms, time, isLent) {
+    const { refills, isMoving } = this
+    const used = time - ms
+    let left = ms
+    this.#owedAt(time, ms)
+    this.#renew(used)
+    while (refills[0].amount <= left) {
+      const { time: began, amount } = /** @type {Refill} */ (refills.shift())
+      left -= amount
+      this.#append(this.returnOf(began, used), amount)
+      this.#renew(used)
+    }
+    const [first] = refills
+    if (left > 0) {
+      this.#append(this.returnOf(first.time, used), left)
+      // A server that woke at the end of what others did for it has what is left at once.
+      if (isMoving) first.time = isLent && first.time <= time ? Math.min(first.time + left, time) : first.time + left
+      first.amount -= left
+    }
+    // A sliver is not worth a dispatch: it comes with the next refill.
+    if (refills.length > 1 && first.amount < Math.max(SPECK, this.capacity / 4096)) {
+      refills.shift()
+      refills[0].amount += first.amount
+    }
+    this.refill(isMoving ? time : used)
+  }
+
+  /**
+   * Where several periods have passed without any use, the page was stopped, and more important work cannot be the
+   * reason. What was missed is not made up for, at the expense of others.
+   *
+   * @param {number} time
+   */
+  #renew(time) {
+    const [first] = this.refills
+    if (first.time + 4 * this.period <= time) first.time = time
+  }
+
+  /** @param {number} time @param {number} amount */
+  #append(time, amount) {
+    const { refills } = this
+    let index = refills.length
+    while (index > 0 && refills[index - 1].time > time) index-- // that one had to be earned first
+    const last = refills[index - 1]
+    const isAdjacent = last !== undefined && last.time + (this.isMoving ? last.amount : 0) >= time - SPECK
+    if (!isAdjacent && (last === undefined || refills.length < MOST_REFILLS)) {
+      refills.splice(index, 0, { time, amount, due: time })
+      return
+    }
+    // The sooner one waits, when they have to be merged: by `time` no more than itself can have been used.
+    if (!isAdjacent) last.time = last.due = time - last.amount
+    last.amount += amount
+  }
+
+  /** @param {number} time */
+  refill(time) {
+    const { refills } = this
+    let index = 0
+    this.remaining = 0
+    while (index < refills.length && refills[index].time <= time) this.remaining += refills[index++].amount
+    this.next = index < refills.length ? refills[index].time : Infinity
+  }
+
+  /**
+   * Resizing must not give back what the bandwidth has not.
+   *
+   * @param {number} time @param {number} [ms] that were used until then
+   * @returns {number} ms that were used and that the bandwidth has not given since
+   */
+  #owedAt(time, ms = 0) {
+    const owed = this.#owed - Math.max(0, time - ms - this.#asOf) * this.bandwidth
+    this.#asOf = time
+    return this.#owed = Math.max(0, owed) + ms * (1 - this.bandwidth)
+  }
+
+  /** @param {Claim} claim @param {number} time */
+  resize({ wcet: capacity, period }, time) {
+    const owed = this.#owedAt(time)
+    const most = Math.max(capacity, this.capacity)
+    const later = period - this.period
+    const there = this.refills.filter(refill => refill.time <= time)
+    // What was taken away after it had been used comes back no sooner than if it had not been.
+    const used = [...this.refills, ...this.#withdrawn].filter(refill => refill.time > time)
+    for (const refill of used) refill.due = Math.max(time, refill.due + later)
+    used.sort((a, b) => a.due - b.due)
+    const known = [...there, ...used].reduce((sum, { amount }) => sum + amount, 0)
+    const grown = { time: Infinity, amount: Math.max(0, capacity - known), due: time }
+    // What is taken away is what would have come last.
+    this.refills = []
+    this.#withdrawn = []
+    let given = 0
+    let earned = time
+    for (const { time: at, amount, due } of [...there, grown, ...used]) {
+      const kept = Math.min(amount, capacity - given)
+      given += kept
+      earned = Math.max(earned, time + (owed + given - most) * period / capacity - kept)
+      if (kept > 0) this.refills.push({ time: at <= time ? at : Math.max(due, earned), amount: kept, due })
+      if (amount > kept) this.#withdrawn.push({ time: due, amount: amount - kept, due })
+    }
+    this.capacity = capacity
+    this.period = period
+    this.refill(time)
+  }
+}
+
+/**
+ * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had both
+ * work and capacity, so it interferes with others no more than a periodic task. With the corrections by Stanovich, Baker,
+ * Wang, Harbour 2010: each piece that is used comes back a period after its own refill, so none is premature.
+ */
+class Sporadic extends Refilled {
+  get isMoving() { return true }
+
+  /** @param {number} began */
+  returnOf(began) { return began + this.period }
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    const refills = this.#refills
+    const { refills } = this
     if (refills[0].time > time) return
     // The period counts from here, also for what will have come by the time it is needed.
     refills[0].time = time
@@ -825,98 +932,6 @@ class Sporadic extends Server {
 
   /** @param {number} time */
   resume(time) { this.wake(time, time) }
-
-  /** @param {number} ms @param {number} time @param {boolean} isLent */
-  spend(ms, time, isLent) {
-    const refills = this.#refills
-    let left = ms
-    this.owedAt(time, ms)
-    this.#renew(time - ms)
-    while (refills[0].amount <= left) {
-      const { time: began, amount } = /** @type {Refill} */ (refills.shift())
-      left -= amount
-      this.#append(began + this.period, amount)
-      this.#renew(time - ms)
-    }
-    const [first] = refills
-    if (left > 0) {
-      this.#append(first.time + this.period, left)
-      // A server that woke at the end of what others did for it has what is left at once.
-      first.time = isLent && first.time <= time ? Math.min(first.time + left, time) : first.time + left
-      first.amount -= left
-    }
-    // A sliver is not worth a dispatch: it comes with the next refill.
-    if (refills.length > 1 && first.amount < Math.max(SPECK, this.capacity / 4096)) {
-      refills.shift()
-      refills[0].amount += first.amount
-    }
-    this.refill(time)
-  }
-
-  /**
-   * Where several periods have passed without any use, the page was stopped, and more important work cannot be the
-   * reason. What was missed is not made up for, at the expense of others.
-   *
-   * @param {number} time
-   */
-  #renew(time) {
-    const [first] = this.#refills
-    if (first.time + 4 * this.period <= time) first.time = time
-  }
-
-  /** @param {number} time @param {number} amount */
-  #append(time, amount) {
-    const refills = this.#refills
-    let index = refills.length
-    while (index > 0 && refills[index - 1].time > time) index-- // that one had to be earned first
-    const last = refills[index - 1]
-    const isAdjacent = last !== undefined && last.time + last.amount >= time - SPECK
-    if (!isAdjacent && (last === undefined || refills.length < MOST_REFILLS)) {
-      refills.splice(index, 0, { time, amount, due: time })
-      return
-    }
-    // The sooner one waits, when they have to be merged: by `time` no more than itself can have been used.
-    if (!isAdjacent) last.time = last.due = time - last.amount
-    last.amount += amount
-  }
-
-  /** @param {number} time */
-  refill(time) {
-    const refills = this.#refills
-    let index = 0
-    this.remaining = 0
-    while (index < refills.length && refills[index].time <= time) this.remaining += refills[index++].amount
-    this.next = index < refills.length ? refills[index].time : Infinity
-  }
-
-  /** @param {Claim} claim @param {number} time */
-  resize({ wcet: capacity, period }, time) {
-    const owed = this.owedAt(time)
-    const most = Math.max(capacity, this.capacity)
-    const later = period - this.period
-    const there = this.#refills.filter(refill => refill.time <= time)
-    // What was taken away after it had been used comes back no sooner than if it had not been.
-    const used = [...this.#refills, ...this.#withdrawn].filter(refill => refill.time > time)
-    for (const refill of used) refill.due = Math.max(time, refill.due + later)
-    used.sort((a, b) => a.due - b.due)
-    const known = [...there, ...used].reduce((sum, { amount }) => sum + amount, 0)
-    const grown = { time: Infinity, amount: Math.max(0, capacity - known), due: time }
-    // What is taken away is what would have come last.
-    this.#refills = []
-    this.#withdrawn = []
-    let given = 0
-    let earned = time
-    for (const { time: at, amount, due } of [...there, grown, ...used]) {
-      const kept = Math.min(amount, capacity - given)
-      given += kept
-      earned = Math.max(earned, time + (owed + given - most) * period / capacity - kept)
-      if (kept > 0) this.#refills.push({ time: at <= time ? at : Math.max(due, earned), amount: kept, due })
-      if (amount > kept) this.#withdrawn.push({ time: due, amount: amount - kept, due })
-    }
-    this.capacity = capacity
-    this.period = period
-    this.refill(time)
-  }
 }
 
 /**
@@ -924,52 +939,29 @@ class Sporadic extends Server {
  * and is kept while there is no work. It may be used at the end of one period and again at the start of the
  * next: a jitter of period - capacity.
  */
-class Deferrable extends Server {
+class Deferrable extends Refilled {
   /** The starts of its periods. */
   cycle = new Cycle(this.began, this.period)
-  /** ms used since the latest one. */
-  spent = 0
 
-  /** @param {number} ms @param {number} time */
-  spend(ms, time) {
-    this.remaining -= ms
-    this.spent += ms
-    this.owedAt(time, ms)
-    this.expect(time - ms)
-  }
+  /** @param {number} time @returns {number} the first start after it */
+  startAfter(time) { return this.cycle.timeOf(this.cycle.indexAt(time) + 1) }
 
-  /** The periods that have started by `time` have given what they have. @param {number} time */
-  refill(time) {
-    const periods = this.cycle.indexAt(time) - this.cycle.indexAt(this.next) + 1
-    this.remaining = Math.min(this.capacity, Math.min(0, this.remaining) + periods * this.capacity)
-    this.spent = this.capacity - this.remaining
-    this.expect(time)
-  }
+  /** @param {number} began @param {number} used */
+  returnOf(began, used) { return this.startAfter(Math.max(began, used)) }
 
-  /** Whether anything happens at the start of the next period. */
-  get isExpecting() { return this.spent > 0 }
+  /** Whether anything happens at the start of the next period; perhaps that a debt is paid. */
+  get isExpecting() { return this.next < Infinity }
 
   /** @param {number} time */
-  expect(time) {
-    if (!this.isExpecting) this.next = Infinity
-    else if (!(this.next > time && this.next < Infinity)) this.next = this.cycle.timeOf(this.cycle.indexAt(time) + 1)
+  refill(time) {
+    super.refill(time)
+    if (this.isExpecting) this.next = Math.min(this.next, this.startAfter(time))
   }
 
   /** @param {Claim} claim @param {number} time */
-  resize({ wcet: capacity, period }, time) {
-    const { cycle } = this
-    const owed = this.owedAt(time)
-    if (this.next <= time) this.refill(time)
-    // What has been used of a period is not there again.
-    this.remaining = Math.min(capacity, Math.max(this.remaining, capacity - Math.max(this.spent, owed)))
-    // By then a capacity has been earned, of the two that may be used back to back.
-    const earned = time + (owed - Math.max(capacity, this.capacity)) * period / capacity
-    const began = Math.max(cycle.timeOf(cycle.indexAt(time)), earned - period)
-    this.cycle = new Cycle(began, period)
-    this.capacity = capacity
-    this.period = period
-    this.next = began > time ? began + period : Infinity
-    this.expect(time)
+  resize(claim, time) {
+    this.cycle = new Cycle(this.cycle.timeOf(this.cycle.indexAt(time)), claim.period)
+    super.resize(claim, time)
   }
 }
 
