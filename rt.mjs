@@ -335,34 +335,6 @@ function pacedPost(platform, scheduler, now, hidden) {
   }
 }
 
-/**
- * How a page gets modules of others to the engine: it fetches them, and names what they are made into by blobs. Node has hooks
- * for that.
- */
-function moduleHost() {
-  const { fetch, Blob, URL, document, location, process } = /** @type {any} */ (globalThis)
-  return {
-    /** Node's module for its hooks, where this is Node. @type {any} */
-    node: process?.getBuiltinModule?.('node:module'),
-    /** What addresses are relative to. @type {string} */
-    base: document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`,
-    /** @param {string} address @param {string} base @returns {string} */
-    absolute: (address, base) => new URL(address, base).href,
-    /** @param {string} url */
-    async get(url) {
-      const response = await fetch(url, { credentials: 'same-origin' })
-      const { ok, status, headers } = response
-      return { ok, status, type: headers.get('content-type') ?? '', url: response.url || url, text: await response.text() }
-    },
-    /** @param {string} address @returns {Promise<any>} the module that is there */
-    bring: address => import(address),
-    /** @param {string} text of a module @returns {string} its address */
-    name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
-    /** @param {string} address that is not asked for again */
-    forget: address => URL.revokeObjectURL(address)
-  }
-}
-
 /** @param {string} ascii */
 const toBase64 = ascii => /** @type {any} */ (globalThis).btoa(ascii)
 
@@ -9846,6 +9818,34 @@ export { preemptifyWhole as preemptify }
 // A module is rewritten once, by its address, with all that it imports. Pages fetch them, and give them to the engine as
 // blobs that import each other: linking, live bindings and the order of evaluation are the engine's own. In Node hooks
 // rewrite modules whose addresses have a mark, and mark what these import.
+
+/**
+ * The host of modules, where this section touches globals: a page fetches them, and names what they are made into by blobs. Node
+ * has hooks for that.
+ */
+function moduleHost() {
+  const { fetch, Blob, URL, document, location, process } = /** @type {any} */ (globalThis)
+  return {
+    /** Node's module for its hooks, where this is Node. @type {any} */
+    node: process?.getBuiltinModule?.('node:module'),
+    /** What addresses are relative to. @type {string} */
+    base: document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`,
+    /** @param {string} address @param {string} base @returns {string} */
+    absolute: (address, base) => new URL(address, base).href,
+    /** @param {string} url */
+    async get(url) {
+      const response = await fetch(url, { credentials: 'same-origin' })
+      const { ok, status, headers } = response
+      return { ok, status, type: headers.get('content-type') ?? '', url: response.url || url, text: await response.text() }
+    },
+    /** @param {string} address @returns {Promise<any>} the module that is there */
+    bring: address => import(address),
+    /** @param {string} text of a module @returns {string} its address */
+    name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
+    /** @param {string} address that is not asked for again */
+    forget: address => URL.revokeObjectURL(address)
+  }
+}
 
 /** @param {string} message @param {unknown} [cause] */
 const importError = (message, cause) => new TypeError(`preemptify.import: ${message}`, { cause })
