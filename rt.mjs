@@ -7074,8 +7074,8 @@ function canGuard({ isSplittable }, plan) {
 
 /**
  * The statements that a function begins with may end it before it needs to be a generator: `if (...) return ...`,
- * and one that is `return ... ? ... : ...`, which becomes two. What begins the call does them, and one more argument
- * tells the generator so.
+ * with what is assigned before, and one that is `return ... ? ... : ...`, which becomes two. What begins the call does them,
+ * and one more argument tells the generator so.
  *
  * @param {Draft} draft @param {{ node: Node, facts: Facts }} plan @returns {{ from: number, to: number } | null} where they stand
  */
@@ -7085,9 +7085,8 @@ function guard(draft, plan) {
   const { body } = plan.node
   const { variables } = plan.facts.scope
   const statements = pick(body.body, ({ directive }) => directive === undefined)
-  /** What is not to be done twice, or to another variable. @param {Node} node */
-  const isHazard = node => staysInPlace(draft, node) || isCallStatement(node) ||
-    matches(/^(?:(?:Assignment|Update)Expression|VariableDeclaration|CatchClause)$/, node.type)
+  /** What may yield, or declares what the rest of the body may not see. @param {Node} node */
+  const isHazard = node => staysInPlace(draft, node) || isCallStatement(node) || matches(/^(?:VariableDeclaration|CatchClause)$/, node.type)
   // What the body declares means something else in what begins the call.
   let beyond = Infinity
   pick(keysOf(variables), key => {
@@ -7097,8 +7096,8 @@ function guard(draft, plan) {
   })
   let count = 0
   let to = 0
-  for (let next; (next = statements[count])?.type === 'IfStatement' && next.end < beyond && !some(next, isHazard); count++) {
-    to = next.end
+  for (let next; matches(/^(?:If|Expression)S/, (next = statements[count])?.type ?? '') && next.end < beyond && !some(next, isHazard); count++) {
+    if (next.type === 'IfStatement') to = next.end
   }
   const { type, argument, start } = statements[count] ?? {}
   const isChoice = type === 'ReturnStatement' && argument?.type === 'ConditionalExpression' &&
