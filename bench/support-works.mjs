@@ -1,7 +1,8 @@
 // What the workers of benches do. Begun as a thread itself, it serves that, or without Workers.
+import { PerformanceObserver } from 'node:perf_hooks'
+import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { computeRow } from '../examples/farm/mandelbrot.mjs'
-import { spinning } from '../examples/task-sets/experiment.mjs'
 import { Scheduler, budget, rt } from '../rt.mjs'
 import { Workers } from '../sync.mjs'
 import { processorClock } from './support-clock.mjs'
@@ -11,6 +12,44 @@ export { computeRow }
 /** A row that nobody gets. @param {import('../examples/farm/mandelbrot.mjs').View} view @param {number} row */
 export function* discardRow(view, row) {
   yield* computeRow(view, row)
+}
+
+/** Work that does nothing but read a clock that stands still while others have the processor, and notes when it is kept from that. */
+function watched(now) {
+  const pauses = []
+  const collections = []
+  new PerformanceObserver(list => collections.push(...list.getEntries())).observe({ type: 'gc' })
+
+  function* spin(wcet) {
+    let left = wcet
+    let last = now()
+    let from = performance.now()
+    for (;;) {
+      const time = now()
+      const to = performance.now()
+      const ms = time - last
+      if (ms > 0.5) pauses.push({ from, to, ms })
+      left -= ms
+      if (left <= 0) return
+      last = time
+      from = to
+      if (--budget.left <= 0) {
+        yield
+        last = now()
+        from = performance.now()
+      }
+    }
+  }
+
+  /** The longest since some time, ms: by the collector of this thread, and by what neither it nor Linux knows of. */
+  async function longest(job, since) {
+    await setTimeout(50) // entries come later
+    const isCollection = ({ from, to }) => collections.some(({ startTime, duration }) => startTime < to && startTime + duration > from)
+    const all = pauses.filter(({ from }) => performance.timeOrigin + from > since)
+    const of = isWanted => Math.max(0, ...all.filter(pause => isCollection(pause) === isWanted).map(({ ms }) => ms))
+    return { collected: of(true), taken: of(false) }
+  }
+  return { spin, longest }
 }
 
 if (workerData?.is === 'bare') {
@@ -25,7 +64,5 @@ if (workerData?.is === 'bare') {
   })
 } else if (workerData?.is === 'undisturbed') {
   const { running: now } = processorClock()
-  const work = spinning(now)
-  const pause = () => work.longestPause
-  Workers.serve({ spin: work.preemptible, pause }, { scheduler: new Scheduler({ host: { ...rt.host, now } }) })
+  Workers.serve(watched(now), { scheduler: new Scheduler({ host: { ...rt.host, now } }) })
 }

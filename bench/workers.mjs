@@ -130,23 +130,28 @@ async function periods(workers, tasks, seconds) {
   return outcome
 }
 
+/** ms that nobody in this process had, in one go, that make a run a disturbed one. */
+const DISTURBING = 1
 const rows = []
-let beyond = 0
+const undisturbed = []
 for (const policy of [edf, rm]) {
   for (const index of [0, 2, 4, 6]) {
     const options = { policy, admit: SHARE }
     const tasks = chosen(index, options)
     const workers = crew(2, options)
+    const since = performance.timeOrigin + performance.now() + 550
     const { jobs, misses } = await periods(workers, tasks, 3)
-    const pause = Math.max(...await Promise.all([0, 1].map(() => workers.spawn('pause'))))
+    const pauses = await Promise.all([0, 1].map(() => workers.spawn('longest', { wcet: 5 }, since)))
+    const [collected, taken] = ['collected', 'taken'].map(by => Math.max(...pauses.map(pause => pause[by])))
     await workers.close()
     const used = tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0) / 2
-    rows.push([policy.name, tasks.length, used, jobs, misses, pause])
-    if (pause <= 5) beyond += misses
+    rows.push([policy.name, tasks.length, used, jobs, misses, collected, taken])
+    if (taken <= DISTURBING) undisturbed.push(misses)
   }
 }
-table(['policy', 'tasks', 'of each worker', 'jobs', 'misses', 'longest pause, ms'], rows)
-target('misses where no thread paused for more than 5 ms, unnoticed by its clock', beyond, { most: 0 })
+table(['policy', 'tasks', 'of each worker', 'jobs', 'misses', 'longest collection, ms', 'longest pause by neither it nor Linux'], rows)
+target(`misses in the ${undisturbed.length} of ${rows.length} runs where nothing else took more than ${DISTURBING} ms`,
+  undisturbed.reduce((sum, misses) => sum + misses, 0), { most: 0 })
 
 const crews = [crew(1), crew(2)]
 const jobs = releasesOf({ tasks: [...pairs[0], ...pairs[1]].map(({ wcet, period }) => [wcet, period]) }, 3)
