@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { farm } from '../examples/farm/farm.mjs'
 import { whole } from '../examples/farm/mandelbrot.mjs'
@@ -130,8 +131,18 @@ async function periods(workers, tasks, seconds) {
   return outcome
 }
 
-/** ms that nobody in this process had, in one go, that make a run a disturbed one. */
+/** Makes a run a disturbed one: ms that nobody in this process had in one go, and ms that others had of both cores in all. */
 const DISTURBING = 1
+const BUSY = 100
+
+/** ms that other processes and the hypervisor have had of the cores, of Linux only. */
+function takenByOthers() {
+  const [user, nice, system, , , interrupts, softInterrupts, stolen] =
+    readFileSync('/proc/stat', 'latin1').split('\n', 1)[0].split(/ +/).slice(1).map(ticks => Number(ticks) * 10)
+  const own = process.cpuUsage()
+  return user + nice + system + interrupts + softInterrupts + stolen - (own.user + own.system) / 1000
+}
+
 const rows = []
 const undisturbed = []
 for (const policy of [edf, rm]) {
@@ -139,18 +150,22 @@ for (const policy of [edf, rm]) {
     const options = { policy, admit: SHARE }
     const tasks = chosen(index, options)
     const workers = crew(2, options)
+    // To load its module takes a thread longer than the first periods: what comes meanwhile is late for long.
+    await Promise.all([0, 1].map(() => workers.spawn('spin', { wcet: 5 }, 5)))
     const since = performance.timeOrigin + performance.now() + 550
+    const before = takenByOthers()
     const { jobs, misses } = await periods(workers, tasks, 3)
+    const others = takenByOthers() - before
     const pauses = await Promise.all([0, 1].map(() => workers.spawn('longest', { wcet: 5 }, since)))
     const [collected, taken] = ['collected', 'taken'].map(by => Math.max(...pauses.map(pause => pause[by])))
     await workers.close()
     const used = tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0) / 2
-    rows.push([policy.name, tasks.length, used, jobs, misses, collected, taken])
-    if (taken <= DISTURBING) undisturbed.push(misses)
+    rows.push([policy.name, tasks.length, used, jobs, misses, collected, taken, others])
+    if (taken <= DISTURBING && others <= BUSY) undisturbed.push(misses)
   }
 }
-table(['policy', 'tasks', 'of each worker', 'jobs', 'misses', 'longest collection, ms', 'longest pause by neither it nor Linux'], rows)
-target(`misses in the ${undisturbed.length} of ${rows.length} runs where nothing else took more than ${DISTURBING} ms`,
+table(['policy', 'tasks', 'of each worker', 'jobs', 'misses', 'longest collection, ms', 'longest pause by neither it nor Linux', 'others had, ms'], rows)
+target(`misses in the ${undisturbed.length} of ${rows.length} runs where nothing else took more than ${DISTURBING} ms in one go, ${BUSY} ms in all`,
   undisturbed.reduce((sum, misses) => sum + misses, 0), { most: 0 })
 
 const crews = [crew(1), crew(2)]
