@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { eachBrowser } from './support-browsers.mjs'
+import { callIn, eachBrowser } from './support-browsers.mjs'
 import { figure, heading, median, table, target } from './support.mjs'
 import { loops, names } from './support-cold.mjs'
 
@@ -22,23 +22,6 @@ const chosen = values.functions.split(',')
 /** Runs in each page; all but the first are warm. */
 const runs = 4
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-
-/** Runs in the page, which is not waited for: drivers lose patience. */
-function start(report, name, way, runs, readme) {
-  import('/bench/support-cold.mjs').then(({ times }) => times(name, way, runs, readme))
-    .catch(error => ({ error: String(error) }))
-    .then(found => fetch(report, { method: 'POST', body: JSON.stringify(found) }))
-}
-
-async function inPage(browser, server, name, way) {
-  const { report, results } = server.expect(300_000)
-  results.catch(() => {})
-  await browser.open(`${server[values.origin]}/test/browser/driver.html`)
-  await browser.evaluate(`(${start})(...${JSON.stringify([report, name, way, runs, readme])}), 0`)
-  const found = await results
-  if (found.error) throw new Error(`${name}, ${way}: ${found.error}`)
-  return found
-}
 
 function inProcess(name, way) {
   const script = `import { times } from ${JSON.stringify(import.meta.resolve('./support-cold.mjs'))}
@@ -104,5 +87,6 @@ const places = values.places.split(',')
 if (places.includes('node')) print('Node', await measure(async (name, way) => inProcess(name, way)))
 await eachBrowser(places.filter(place => place !== 'node'), async (browser, server) => {
   const isolation = values.origin === 'isolated' ? '' : 'not '
-  print(`${browser.name}, ${isolation}isolated`, await measure((name, way) => inPage(browser, server, name, way)))
+  print(`${browser.name}, ${isolation}isolated`, await measure((name, way) =>
+    callIn(browser, server, values.origin, '/bench/support-cold.mjs', 'times', name, way, runs, readme)))
 })

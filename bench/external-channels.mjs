@@ -65,44 +65,12 @@ async function inNode(port) {
 }
 
 async function inBrowsers(port) {
-  const { browsers } = await import('../test/browser/run.mjs')
-  const { findBrowser } = await import('../test/browser/process.mjs')
-  const { serve } = await import('../examples/server.mjs')
-  const server = await serve({ port: 0 })
-  for (const kind in browsers) {
-    if (!findBrowser(kind)) {
-      console.log(`${kind} was not found\n`)
-      continue
+  const { callIn, eachBrowser, kinds } = await import('./support-browsers.mjs')
+  await eachBrowser(kinds, async (browser, server) => {
+    for (const [place, address] of [['worker', '/bench/support-echo.mjs'], ['WebSocket to Node', `ws://127.0.0.1:${port}/`]]) {
+      print(`${browser.name}, ${place}`, await callIn(browser, server, 'isolated', '/bench/support-external.mjs', 'compareTo', address))
     }
-    const browser = await browsers[kind]()
-    try {
-      for (const [place, open] of [
-        ['worker', "() => new Worker('/bench/support-echo.mjs', { type: 'module' })"],
-        ['WebSocket to Node', `path => new WebSocket('ws://127.0.0.1:${port}/' + path)`]
-      ]) {
-        await browser.open(`${server.address}/bench/empty.html`)
-        // Its own evaluation may take no longer than this, so the page keeps the result.
-        await browser.evaluate(`(async () => {
-          const { compare } = await import('/bench/support-external.mjs')
-          const ends = ['bare', 'channels'].map(${open})
-          const opened = end => end.readyState === 0 && new Promise(done => { end.onopen = done })
-          await Promise.all(ends.map(opened))
-          const keep = rows => { window.rows = rows }
-          compare(...ends, { passes: 15 }).then(keep, error => keep(String(error)))
-        })()`)
-        let rows
-        while (!rows) {
-          await new Promise(done => setTimeout(done, 500))
-          rows = await browser.evaluate('window.rows')
-        }
-        if (typeof rows === 'string') throw new Error(rows)
-        print(`${browser.name}, ${place}`, rows)
-      }
-    } finally {
-      await browser.close()
-    }
-  }
-  await server.close()
+  })
 }
 
 if (isMainThread) {

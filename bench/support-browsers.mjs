@@ -32,6 +32,29 @@ export async function eachBrowser(wanted, visit) {
   }
 }
 
+/** Runs in the page, which is not waited for: drivers lose patience. */
+function call(report, module, name, args) {
+  import(module).then(all => all[name](...args)).then(value => ({ value }), error => ({ error: String(error) }))
+    .then(found => fetch(report, { method: 'POST', body: JSON.stringify(found) }))
+}
+
+/**
+ * Loads a page and calls there what a module exports.
+ *
+ * @param {import('../test/browser/run.mjs').Browser} browser @param {Awaited<ReturnType<typeof serveTests>>} server
+ * @param {'isolated' | 'plain'} origin @param {string} module @param {string} name @param {any[]} args
+ * @returns {Promise<any>} what it gives, as far as JSON can tell
+ */
+export async function callIn(browser, server, origin, module, name, ...args) {
+  const { report, results } = server.expect(300_000)
+  results.catch(() => {})
+  await browser.open(`${server[origin]}/test/browser/driver.html`)
+  await browser.evaluate(call, report, module, name, args)
+  const { value, error } = await results
+  if (error) throw new Error(`${name} of ${module}, ${args.slice(0, 2).join(', ')}: ${error}`)
+  return value
+}
+
 /** Until the page has reported, whether it answers or not. @param {Promise<any>} settled */
 export function* keysUntil(settled) {
   let isSettled = false

@@ -78,6 +78,14 @@ export async function compare(bare, endpoint, { passes = 25 } = {}) {
   return rows
 }
 
+/** Compares in a page. @param {string} address of a server of WebSockets, or of a worker */
+export async function compareTo(address) {
+  const ends = ['bare', 'channels'].map(path =>
+    address.startsWith('ws:') ? new WebSocket(address + path) : new Worker(address, { type: 'module' }))
+  await Promise.all(ends.map(end => end instanceof WebSocket && new Promise(done => { end.onopen = done })))
+  return compare(ends[0], ends[1], { passes: 15 })
+}
+
 /**
  * @param {any} endpoint
  * @param {boolean} transfers
