@@ -1,5 +1,4 @@
 import { execFileSync } from 'node:child_process'
-import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, Task, defaultHost, edf } from '../rt.mjs'
@@ -7,7 +6,7 @@ import { after, at, every } from '../alarms.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
-import { exactWorld } from './support/world.mjs'
+import { abortListeners, exactWorld } from './support/world.mjs'
 
 const HOUR = 3_600_000
 
@@ -26,8 +25,6 @@ function world(options = {}) {
   const made = exactWorld({ hostOf, ...options })
   return { ...made, note: what => () => { made.log.push([what, made.host.time]) } }
 }
-
-const abortListeners = signal => getEventListeners(signal, 'abort').length
 
 // ---------------------------------------------------------------------------------------------- after and at
 
@@ -421,16 +418,10 @@ acting('one may spawn, cancel and finish the work of jobs', () => {
   at(6, () => { endless.cancel() }, { scheduler })
   host.run()
   assertTrace(trace, `
-    0 release endless
-    0 start endless
-    2 alarm due=2
-    2 release urgent
-    2 preempt endless by=urgent
-    2 start urgent
-    4 finish urgent
-    4 resume endless
-    6 alarm due=6
-    6 cancel endless error=AbortError
+    0 release endless, start endless
+    2 alarm due=2, release urgent, preempt endless by=urgent, start urgent
+    4 finish urgent, resume endless
+    6 alarm due=6, cancel endless error=AbortError
   `)
 })
 
@@ -483,17 +474,11 @@ releasing('a Task, a generator function and an async function are released as jo
   }, { scheduler, count: 1 })
   await host.drain()
   assertTrace(trace, `
-    10 alarm due=10
-    10 release task
-    10 start task
+    10 alarm due=10, release task, start task
     11 finish task
-    20 alarm due=20
-    20 release generator
-    20 start generator
+    20 alarm due=20, release generator, start generator
     21 finish generator
-    30 alarm due=30
-    30 release along
-    30 start along
+    30 alarm due=30, release along, start along
     31 finish along
   `)
 })
@@ -535,18 +520,10 @@ releasing('they are scheduled by their deadlines and priorities', () => {
   at(1.5, work, { scheduler, name: 'lax', deadline: 50 })
   host.run()
   assertTrace(trace, `
-    0 release long
-    0 start long
-    2 alarm due=1.5
-    2 release short
-    2 alarm due=1.5
-    2 release lax
-    2 preempt long by=short
-    2 start short
-    4 finish short
-    4 resume long
-    8 finish long
-    8 start lax
+    0 release long, start long
+    2 alarm due=1.5, release short, alarm due=1.5, release lax, preempt long by=short, start short
+    4 finish short, resume long
+    8 finish long, start lax
     10 finish lax
   `)
 })

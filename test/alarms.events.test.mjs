@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events'
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -8,7 +7,7 @@ import { Channel } from '../sync.mjs'
 import { seeded } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute, microtasks } from './support/virtual-host.mjs'
-import { exactWorld } from './support/world.mjs'
+import { abortListeners, exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'alarm'], ...options })
@@ -45,8 +44,6 @@ function watched(target) {
   return calls
 }
 
-const abortListeners = signal => getEventListeners(signal, 'abort').length
-
 /** Clicks at 0, 1, 2 and 3, each of which is handled for 4 ms. */
 function clicks(options) {
   const made = world({ slice: Infinity })
@@ -73,8 +70,7 @@ handling('an event becomes a job that gets it', () => {
   assert.equal(log, [])
   host.run()
   assertTrace(trace, `
-    0 release clicked
-    0 start clicked
+    0 release clicked, start clicked
     2 finish clicked
   `)
   assert.equal(log, [['click', true]])
@@ -160,13 +156,9 @@ handling('an event that comes between two rounds preempts less eligible jobs', (
   host.after(3, () => { button.dispatchEvent(event('click', 3)) }, {})
   host.run()
   assertTrace(trace, `
-    0 release long
-    0 start long
-    5 release click
-    5 preempt long by=click
-    5 start click
-    7 finish click
-    7 resume long
+    0 release long, start long
+    5 release click, preempt long by=click, start click
+    7 finish click, resume long
     11 finish long
   `)
 })
@@ -174,19 +166,11 @@ handling('an event that comes between two rounds preempts less eligible jobs', (
 handling('replace: of the events that come while one is handled, the last is handled', () => {
   const { trace, handling } = clicks({ excess: 'replace' })
   assertTrace(trace, `
-    0 release job 1
-    0 start job 1
-    1 release job 2
-    1 block job 2 on=its turn
-    2 cancel job 2 error=AbortError
-    2 release job 3
-    2 block job 3 on=its turn
-    3 cancel job 3 error=AbortError
-    3 release job 4
-    3 block job 4 on=its turn
-    4 finish job 1
-    4 wake job 4
-    4 start job 4
+    0 release job 1, start job 1
+    1 release job 2, block job 2 on=its turn
+    2 cancel job 2 error=AbortError, release job 3, block job 3 on=its turn
+    3 cancel job 3 error=AbortError, release job 4, block job 4 on=its turn
+    4 finish job 1, wake job 4, start job 4
     8 finish job 4
   `)
   assert.equal([handling.waiting, handling.dropped], [0, 2])
@@ -686,17 +670,12 @@ firing('every handler gets the event, as of when it was fired, the most eligible
   event.fire('a', 1)
   host.run()
   assertTrace(trace, `
-    0 release other
-    0 release high
-    0 start high
+    0 release other, release high, start high
     1 release middle
-    2 finish high
-    2 start other
-    6 finish other
-    6 start middle
+    2 finish high, start other
+    6 finish other, start middle
     7 release low
-    8 finish middle
-    8 start low
+    8 finish middle, start low
     10 finish low
   `)
   assert.equal(log, [['high', 'a', 1], ['middle', 'a', 1], ['low', 'a', 1]])
@@ -791,16 +770,11 @@ firing('the most eligible preempts a job at its next point, others wait for thei
   }, { name: 'firing' })
   host.run()
   assertTrace(trace, `
-    0 release firing
-    0 start firing
+    0 release firing, start firing
     1 release urgent
-    2 preempt firing by=urgent
-    2 start urgent
-    3 finish urgent
-    3 release idle
-    3 resume firing
-    4 finish firing
-    4 start idle
+    2 preempt firing by=urgent, start urgent
+    3 finish urgent, release idle, resume firing
+    4 finish firing, start idle
     5 finish idle
   `)
 })

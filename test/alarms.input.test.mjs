@@ -12,7 +12,7 @@ import {
   assertKind as assertKindOn
 } from './support/refusals.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
-import { hookOf, world as plainWorld } from './support/world.mjs'
+import { abortListeners, hookOf, world as plainWorld } from './support/world.mjs'
 
 // What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
 const INTERVAL = { wants: 'a finite number > 0', takes: value => Number.isFinite(value) && value > 0, range: true }
@@ -71,7 +71,7 @@ function world() {
     posts: host.posts,
     timers: host.timers,
     frames: host.frames,
-    listeners: getEventListeners(signal, 'abort').length + getEventListeners(target, 'ping').length
+    listeners: abortListeners(signal) + getEventListeners(target, 'ping').length
   })
   // Of an event that is listened to, or a handler that is left, something would be left.
   const stir = () => {
@@ -476,7 +476,7 @@ wrong('frames: there must be some', () => {
   const error = errorOf(() => frames(generate, { scheduler, signal }))
   assert.is(error.constructor, TypeError)
   assert.is(error.message, 'there are no animation frames here')
-  assert.is(getEventListeners(signal, 'abort').length, 0)
+  assert.is(abortListeners(signal), 0)
 })
 
 wrong('on: a target must have both, what adds a listener and what removes it', () => {

@@ -1,4 +1,3 @@
-import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlineError, Task, edf, fp, rm } from '../rt.mjs'
@@ -9,7 +8,7 @@ import { WORK_CONSERVING } from './support/platform-host.mjs'
 import { forSeeds } from './support/seeded.mjs'
 import { assertTrace, executions } from './support/trace.mjs'
 import { execute } from './support/virtual-host.mjs'
-import { exactWorld } from './support/world.mjs'
+import { abortListeners, exactWorld } from './support/world.mjs'
 
 const HOUR = 3_600_000
 
@@ -18,8 +17,6 @@ function world(options = /** @type {any} */ ({})) {
   const made = exactWorld({ policy: edf, except: ['round', 'alarm'], ...options })
   return { ...made, work: ms => function* work() { yield* execute(made.host, ms) } }
 }
-
-const abortListeners = signal => getEventListeners(signal, 'abort').length
 
 /** What a periodic task's jobs were, in order of release. */
 function spans(trace) {
@@ -40,14 +37,11 @@ releases('a job every period, the first at once, with the period for a deadline'
   assert.is(task.jobs, 0)
   host.run()
   assertTrace(trace, `
-    0 release tick
-    0 start tick
+    0 release tick, start tick
     2 finish tick
-    10 release tick
-    10 start tick
+    10 release tick, start tick
     12 finish tick
-    20 release tick
-    20 start tick
+    20 release tick, start tick
     22 finish tick
   `)
   assert.equal(log, [10, 10, 10])
@@ -175,17 +169,11 @@ releases('queue: the job of a period waits until the previous one has ended', ()
   }, { period: 10, excess: 'queue', deadline: 50, count: 4, scheduler })
   host.run()
   assertTrace(trace, `
-    0 release tick
-    0 start tick
-    25 finish tick
-    25 release tick
-    25 start tick
-    27 finish tick
-    27 release tick
-    27 start tick
+    0 release tick, start tick
+    25 finish tick, release tick, start tick
+    27 finish tick, release tick, start tick
     29 finish tick
-    30 release tick
-    30 start tick
+    30 release tick, start tick
     32 finish tick
   `)
   assert.equal(spans(trace), [[0, 0, 25], [10, 25, 27], [20, 27, 29], [30, 30, 32]])
@@ -219,12 +207,10 @@ releases('abort: the previous job is cancelled, and the next one released at onc
   }, { period: 10, excess: 'abort', count: 2, scheduler })
   host.run()
   assertTrace(trace, `
-    0 release tick
-    0 start tick
+    0 release tick, start tick
     10 release tick
     11 miss tick
-    12 cancel tick error=AbortError
-    12 start tick
+    12 cancel tick error=AbortError, start tick
     21 miss tick
     29 finish tick
   `)
@@ -239,15 +225,10 @@ releases('abort: a job that has not even started is cancelled too', () => {
   periodic(work(1), { name: 'tick', period: 10, excess: 'abort', scheduler, count: 3 })
   host.run()
   assertTrace(trace, `
-    0 release other
-    0 release tick
-    0 start other
-    10 cancel tick error=AbortError
-    10 release tick
-    20 cancel tick error=AbortError
-    20 release tick
-    25 finish other
-    25 start tick
+    0 release other, release tick, start other
+    10 cancel tick error=AbortError, release tick
+    20 cancel tick error=AbortError, release tick
+    25 finish other, start tick
     26 finish tick
   `)
 })
@@ -333,14 +314,10 @@ releases('miss: abort cancels a job at its deadline, and the next comes in its t
   }, { period: 10, deadline: 5, miss: 'abort', count: 2, scheduler })
   host.run()
   assertTrace(trace, `
-    0 release tick
-    0 start tick
-    6 miss tick
-    6 cancel tick error=DeadlineError
-    10 release tick
-    10 start tick
-    16 miss tick
-    16 cancel tick error=DeadlineError
+    0 release tick, start tick
+    6 miss tick, cancel tick error=DeadlineError
+    10 release tick, start tick
+    16 miss tick, cancel tick error=DeadlineError
   `)
   assert.equal(log, [true, true])
 })
@@ -500,18 +477,13 @@ looping('one job goes from period to period, and its deadline with it', () => {
   }, { period: 10, phase: 5, scheduler })
   host.run()
   assertTrace(trace, `
-    5 release loop
-    5 start loop
+    5 release loop, start loop
     7 block loop on=PeriodStart
-    15 wake loop
-    15 resume loop
+    15 wake loop, resume loop
     17 block loop on=PeriodStart
-    25 wake loop
-    25 resume loop
+    25 wake loop, resume loop
     27 block loop on=PeriodStart
-    35 wake loop
-    35 resume loop
-    35 finish loop
+    35 wake loop, resume loop, finish loop
   `)
   assert.equal(log, [[15, 0, 15, 10, 25], [25, 0, 25, 10, 35], [35, 0, 35, 10, 45]])
   assert.is(task.jobs, 1)
@@ -680,14 +652,11 @@ looping('count is the number of periods: after the last the job is cancelled, qu
   }, { period: 10, count: 3, scheduler })
   host.run()
   assertTrace(trace, `
-    0 release loop
-    0 start loop
+    0 release loop, start loop
     1 block loop on=PeriodStart
-    10 wake loop
-    10 resume loop
+    10 wake loop, resume loop
     11 block loop on=PeriodStart
-    20 wake loop
-    20 resume loop
+    20 wake loop, resume loop
     21 cancel loop error=AbortError
   `)
   assert.equal(log, [21])

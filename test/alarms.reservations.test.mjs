@@ -53,29 +53,17 @@ sporadic('Sprunt: above all others, what it uses is due a period after its use b
   for (const release of [1, 8]) run('request', 1, { release, reservation })
   untilTime(host, 14)
   assertTrace(trace, `
-    0 release t1
-    0 release t2
-    0 start t1
-    1 release request
-    1 preempt t1 by=request
-    1 start request
-    2 finish request
-    2 resume t1
-    3 finish t1
-    3 start t2
+    0 release t1, release t2, start t1
+    1 release request, preempt t1 by=request, start request
+    2 finish request, resume t1
+    3 finish t1, start t2
     6 replenish reservation=SS due=6
-    8 release request
-    8 preempt t2 by=request
-    8 start request
-    9 finish request
-    9 resume t2
-    10 finish t2
-    10 release t1
-    10 start t1
+    8 release request, preempt t2 by=request, start request
+    9 finish request, resume t2
+    10 finish t2, release t1, start t1
     12 finish t1
     13 replenish reservation=SS due=13
-    14 release t2
-    14 start t2`)
+    14 release t2, start t2`)
 })
 
 sporadic('Sprunt: preempted, it goes on with one use; for each use a replenishment of as much', () => {
@@ -92,31 +80,15 @@ sporadic('Sprunt: preempted, it goes on with one use; for each use a replenishme
   untilTime(host, 18)
   assert.is(server.remaining, 2.5)
   assertTrace(trace, `
-    0 release high
-    0 release t2
-    0 start high
-    1 finish high
-    1 start t2
-    4.5 release request
-    4.5 preempt t2 by=request
-    4.5 start request
-    5 replenish reservation=H due=5
-    5 release high
-    5 preempt request by=high
-    5 start high
-    6 finish high
-    6 resume request
-    6.5 finish request
-    6.5 resume t2
-    8 release request
-    8 preempt t2 by=request
-    8 start request
-    9 finish request
-    9 resume t2
-    10 finish t2
-    10 replenish reservation=H due=10
-    10 release high
-    10 start high
+    0 release high, release t2, start high
+    1 finish high, start t2
+    4.5 release request, preempt t2 by=request, start request
+    5 replenish reservation=H due=5, release high, preempt request by=high, start high
+    6 finish high, resume request
+    6.5 finish request, resume t2
+    8 release request, preempt t2 by=request, start request
+    9 finish request, resume t2
+    10 finish t2, replenish reservation=H due=10, release high, start high
     11 finish high
     14.5 replenish reservation=SS due=14.5
     15 replenish reservation=H due=15
@@ -136,27 +108,18 @@ sporadic('comes back piece by piece, where it was used piece by piece', () => {
   host.run()
   // 1 of it used from 0, 2 from 4; then again 1 from 11, 2 from 14.
   assertTrace(trace, `
-    0 release a
-    0 start a
+    0 release a, start a
     1 block a on=Sleep
-    4 wake a
-    4 resume a
+    4 wake a, resume a
     6 block a on=Sleep
     10 replenish reservation=R due=10
-    11 wake a
-    11 resume a
+    11 wake a, resume a
     12 deplete a reservation=R
-    14 replenish reservation=R due=14
-    14 wake a
-    14 resume a
+    14 replenish reservation=R due=14, wake a, resume a
     16 deplete a reservation=R
-    21 replenish reservation=R due=21
-    21 wake a
-    21 resume a
+    21 replenish reservation=R due=21, wake a, resume a
     22 deplete a reservation=R
-    24 replenish reservation=R due=24
-    24 wake a
-    24 resume a
+    24 replenish reservation=R due=24, wake a, resume a
     26 finish a`)
 })
 
@@ -178,15 +141,11 @@ sporadic('what comes by the time it is needed belongs to one use', () => {
   // What is left at 9 lasts until 10, when what was used from 0 is due: 3 from 9 on, due at 19.
   host.run()
   assertTrace(trace, `
-    0 release first
-    0 start first
+    0 release first, start first
     2 finish first
-    9 release second
-    9 start second
+    9 release second, start second
     12 deplete second reservation=R
-    19 replenish reservation=R due=19
-    19 wake second
-    19 resume second
+    19 replenish reservation=R due=19, wake second, resume second
     22 finish second`)
 })
 
@@ -255,12 +214,9 @@ sporadic('a sliver of its capacity comes with the next piece', () => {
   }, { name: 'a', reservation })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 start a
+    0 release a, start a
     7.999023 deplete a reservation=R
-    20 replenish reservation=R due=20
-    20 wake a
-    20 resume a
+    20 replenish reservation=R due=20, wake a, resume a
     28 finish a`)
 })
 
@@ -280,23 +236,15 @@ stanovich('premature replenishment: what came later is due later, though both we
   // 1 was there at 6, 1 came at 10, and both are used from 12 on: due at 16 and 20. POSIX has both due at 16.
   host.run()
   assertTrace(trace, `
-    0 release first
-    0 start first
+    0 release first, start first
     1 finish first
-    6 release high
-    6 release second
-    6 start high
+    6 release high, release second, start high
     10 replenish reservation=S due=10
-    12 finish high
-    12 start second
+    12 finish high, start second
     14 deplete second reservation=S
-    16 replenish reservation=S due=16
-    16 wake second
-    16 resume second
+    16 replenish reservation=S due=16, wake second, resume second
     17 deplete second reservation=S
-    20 replenish reservation=S due=20
-    20 wake second
-    20 resume second
+    20 replenish reservation=S due=20, wake second, resume second
     21 finish second`)
 })
 
@@ -307,20 +255,13 @@ stanovich('budget amplification: overruns are charged to what comes, and nothing
   // Of the 2 due at 10, 1 is used: the other follows at 11, and the used one is due at 20.
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 start a
+    0 release a, start a
     3 deplete a reservation=R
-    11 replenish reservation=R due=11
-    11 wake a
-    11 resume a
+    11 replenish reservation=R due=11, wake a, resume a
     14 deplete a reservation=R
-    30 replenish reservation=R due=30
-    30 wake a
-    30 resume a
+    30 replenish reservation=R due=30, wake a, resume a
     33 deplete a reservation=R
-    41 replenish reservation=R due=41
-    41 wake a
-    41 resume a
+    41 replenish reservation=R due=41, wake a, resume a
     44 finish a`)
   assert.is(reservation.used, 12) // of 2 every 10, until 60
 })
@@ -365,20 +306,12 @@ deferrable('deferrable: what is not used is kept, so it may strike twice in a ro
   run('late', 30, { release: 3, reservation })
   untilTime(host, 12)
   assertTrace(trace, `
-    0 release other
-    0 start other
-    3 release late
-    3 preempt other by=late
-    3 start late
+    0 release other, start other
+    3 release late, preempt other by=late, start late
     5 replenish reservation=DS due=5
-    7 deplete late reservation=DS
-    7 resume other
-    10 replenish reservation=DS due=10
-    10 wake late
-    10 preempt other by=late
-    10 resume late
-    12 deplete late reservation=DS
-    12 resume other`)
+    7 deplete late reservation=DS, resume other
+    10 replenish reservation=DS due=10, wake late, preempt other by=late, resume late
+    12 deplete late reservation=DS, resume other`)
 })
 
 deferrable('deferrable: its periods count from the beginning, and no capacity is saved up', () => {
@@ -400,18 +333,12 @@ deferrable('polling: who comes after the poll waits for the next; what is left a
   assert.is(reservation.remaining, 0)
   host.run()
   assertTrace(trace, `
-    0 release first
-    0 start first
+    0 release first, start first
     1 finish first
-    2 release second
-    2 deplete second reservation=PS
-    5 replenish reservation=PS due=5
-    5 wake second
-    5 start second
+    2 release second, deplete second reservation=PS
+    5 replenish reservation=PS due=5, wake second, start second
     7 deplete second reservation=PS
-    10 replenish reservation=PS due=10
-    10 wake second
-    10 resume second
+    10 replenish reservation=PS due=10, wake second, resume second
     11 finish second`)
 })
 
@@ -467,17 +394,11 @@ deferrable('polling: with nobody to poll for, it does not; then it does so at it
   })
   host.run()
   assertTrace(trace, `
-    57 release b
-    57 deplete b reservation=PS
-    60 replenish reservation=PS due=60
-    60 wake b
-    60 start b
+    57 release b, deplete b reservation=PS
+    60 replenish reservation=PS due=60, wake b, start b
     61 finish b
-    63 release a
-    63 deplete a reservation=PS
-    70 replenish reservation=PS due=70
-    70 wake a
-    70 start a
+    63 release a, deplete a reservation=PS
+    70 replenish reservation=PS due=70, wake a, start a
     71 finish a`)
 })
 
@@ -489,13 +410,9 @@ deferrable('both pay for an overrun in the next periods, all of it', () => {
     host.run()
     // 3 too many: 2 of them are paid at 5, 1 at 10.
     assertTrace(trace, `
-      0 release a
-      0 start a
-      5 replenish reservation=R due=5
-      5 deplete a reservation=R
-      10 replenish reservation=R due=10
-      10 wake a
-      10 resume a
+      0 release a, start a
+      5 replenish reservation=R due=5, deplete a reservation=R
+      10 replenish reservation=R due=10, wake a, resume a
       15 finish a${kind === 'deferrable' ? '\n15 replenish reservation=R due=15' : ''}`, kind)
   }
 })
@@ -535,28 +452,18 @@ bandwidth('Abeni, Buttazzo: who uses the capacity up gets it again, for a later 
   host.run()
   // Deadline 11 from 3 on, 19 from 7 on. At 13, 2 are left for 6 ms; 2 < 6 * 3/8: it stays. At 15: 27.
   assertTrace(trace, `
-    0 release hard 0
-    0 start hard 0
+    0 release hard 0, start hard 0
     3 release J1
-    4 finish hard 0
-    4 start J1
-    7 deplete J1 reservation=CBS depleted=postpone
-    7 replenish reservation=CBS due=7
-    7 release hard 7
-    7 preempt J1 by=hard 7
-    7 start hard 7
-    11 finish hard 7
-    11 resume J1
+    4 finish hard 0, start J1
+    7 deplete J1 reservation=CBS depleted=postpone, replenish reservation=CBS due=7, release hard 7
+    7 preempt J1 by=hard 7, start hard 7
+    11 finish hard 7, resume J1
     12 finish J1
-    13 release J2
-    13 start J2
+    13 release J2, start J2
     14 release hard 14
-    15 deplete J2 reservation=CBS depleted=postpone
-    15 replenish reservation=CBS due=15
-    15 preempt J2 by=hard 14
+    15 deplete J2 reservation=CBS depleted=postpone, replenish reservation=CBS due=15, preempt J2 by=hard 14
     15 start hard 14
-    19 finish hard 14
-    19 resume J2
+    19 finish hard 14, resume J2
     20 finish J2`)
   assert.equal(hard.map(({ missed }) => missed), [false, false, false])
   assert.equal([reservation.used, reservation.remaining], [7, 2])
@@ -569,28 +476,16 @@ bandwidth('the same, where it waits for its deadline to have it again', () => {
   hardAndSoft(here, reserve({ name: 'CBS', capacity: 3, period: 8, depleted: 'wait' }))
   host.run()
   assertTrace(trace, `
-    0 release hard 0
-    0 start hard 0
+    0 release hard 0, start hard 0
     3 release J1
-    4 finish hard 0
-    4 start J1
-    7 release hard 7
-    7 deplete J1 reservation=CBS
-    7 start hard 7
-    11 finish hard 7
-    11 replenish reservation=CBS due=11
-    11 wake J1
-    11 resume J1
+    4 finish hard 0, start J1
+    7 release hard 7, deplete J1 reservation=CBS, start hard 7
+    11 finish hard 7, replenish reservation=CBS due=11, wake J1, resume J1
     12 finish J1
-    13 release J2
-    13 start J2
+    13 release J2, start J2
     14 release hard 14
-    15 deplete J2 reservation=CBS
-    15 start hard 14
-    19 finish hard 14
-    19 replenish reservation=CBS due=19
-    19 wake J2
-    19 resume J2
+    15 deplete J2 reservation=CBS, start hard 14
+    19 finish hard 14, replenish reservation=CBS due=19, wake J2, resume J2
     20 finish J2`)
 })
 
@@ -601,16 +496,9 @@ bandwidth('in the background, it is behind all others, whatever their deadlines'
   run('lax', 4)
   host.run()
   assertTrace(trace, `
-    0 release served
-    0 release lax
-    0 start served
-    2 deplete served reservation=R depleted=background
-    2 preempt served by=lax
-    2 start lax
-    6 finish lax
-    6 replenish reservation=R due=6
-    6 miss served
-    6 resume served
+    0 release served, release lax, start served
+    2 deplete served reservation=R depleted=background, preempt served by=lax, start lax
+    6 finish lax, replenish reservation=R due=6, miss served, resume served
     8 deplete served reservation=R depleted=background
     11 finish served`)
   assert.is(reservation.used, 4)
@@ -660,13 +548,10 @@ bandwidth('an overrun costs as many periods as it takes', () => {
   // 3 too many: 2 are paid at 6, when the deadline becomes 12; 1 at 12.
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 start a
+    0 release a, start a
     5 deplete a reservation=R
     6 replenish reservation=R due=6
-    12 replenish reservation=R due=12
-    12 wake a
-    12 resume a
+    12 replenish reservation=R due=12, wake a, resume a
     13 finish a`)
 })
 
@@ -737,26 +622,14 @@ standing('equal jobs of one reservation take turns, deplete together and wake to
   run('other', 3)
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 release b
-    0 release other
-    0 start a
-    1 preempt a by=b
-    1 start b
-    2 preempt b by=a
-    2 resume a
-    3 preempt a by=b
-    3 resume b
-    4 deplete a reservation=R
-    4 deplete b reservation=R
-    4 start other
+    0 release a, release b, release other, start a
+    1 preempt a by=b, start b
+    2 preempt b by=a, resume a
+    3 preempt a by=b, resume b
+    4 deplete a reservation=R, deplete b reservation=R, start other
     7 finish other
-    8 replenish reservation=R due=8
-    8 wake a
-    8 wake b
-    8 resume a
-    9 finish a
-    9 resume b
+    8 replenish reservation=R due=8, wake a, wake b, resume a
+    9 finish a, resume b
     10 finish b`)
 })
 
@@ -855,12 +728,9 @@ standing('async jobs are charged, deplete and wait too', async () => {
   }, { name: 'a', reservation })
   await host.drain()
   assertTrace(trace, `
-    0 release a
-    0 start a
+    0 release a, start a
     2 deplete a reservation=R
-    6 replenish reservation=R due=6
-    6 wake a
-    6 resume a
+    6 replenish reservation=R due=6, wake a, resume a
     7 finish a`)
 })
 
@@ -875,16 +745,11 @@ budgets('at every budget: with one of four points, up to four are too many, and 
   run('a', 12, { reservation: reserve({ capacity: 2, period: 10 }) })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 start a
+    0 release a, start a
     4 deplete a reservation=R
-    20 replenish reservation=R due=20
-    20 wake a
-    20 resume a
+    20 replenish reservation=R due=20, wake a, resume a
     24 deplete a reservation=R
-    40 replenish reservation=R due=40
-    40 wake a
-    40 resume a
+    40 replenish reservation=R due=40, wake a, resume a
     44 finish a`)
 })
 
@@ -1029,20 +894,12 @@ life('woken in the middle of another\'s budget, it has work from then on', () =>
   }, { name: 'sender' })
   host.run()
   assertTrace(trace, `
-    0 release receiver
-    0 release sender
-    0 start receiver
-    0 block receiver on=channel.receive()
-    0 start sender
+    0 release receiver, release sender, start receiver, block receiver on=channel.receive(), start sender
     3 wake receiver
-    5 preempt sender by=receiver
-    5 resume receiver
-    7 deplete receiver reservation=R
-    7 resume sender
+    5 preempt sender by=receiver, resume receiver
+    7 deplete receiver reservation=R, resume sender
     8 finish sender
-    13 replenish reservation=R due=13
-    13 wake receiver
-    13 resume receiver
+    13 replenish reservation=R due=13, wake receiver, resume receiver
     14 finish receiver`)
 })
 
@@ -1059,18 +916,12 @@ life('released while it is depleted, it waits without having started', () => {
   })
   host.run()
   assertTrace(trace, `
-    0 release first
-    0 start first
+    0 release first, start first
     1 finish first
-    2 release second
-    2 deplete second reservation=R
-    3 release third
-    3 deplete third reservation=R
-    4 wake third
-    4 cancel third error=no
-    5 replenish reservation=R due=5
-    5 wake second
-    5 start second
+    2 release second, deplete second reservation=R
+    3 release third, deplete third reservation=R
+    4 wake third, cancel third error=no
+    5 replenish reservation=R due=5, wake second, start second
     6 finish second`)
 })
 
@@ -1090,16 +941,11 @@ life('cancelled while it is depleted, it leaves its reservation, so that its fin
   when(3, () => { job.cancel('stop') })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 start a
+    0 release a, start a
     1 deplete a reservation=R
-    2 release other
-    2 start other
-    3 wake a
-    3 preempt other by=a
-    3 resume a
-    5 cancel a error=stop
-    5 resume other
+    2 release other, start other
+    3 wake a, preempt other by=a, resume a
+    5 cancel a error=stop, resume other
     8 finish other`)
   assert.is(reservation.used, 1)
 })
@@ -1290,15 +1136,11 @@ for (const [name, of] of /** @type {[string, () => any][]} */ ([
     here.host.run()
     // 4 are two periods' worth.
     assertTrace(here.trace, `
-      0 release reserved
-      0 start reserved
+      0 release reserved, start reserved
       1 release other
-      4 deplete reserved reservation=R
-      4 start other
+      4 deplete reserved reservation=R, start other
       6 finish other
-      20 replenish reservation=R due=20
-      20 wake reserved
-      20 resume reserved
+      20 replenish reservation=R due=20, wake reserved, resume reserved
       22 finish reserved`)
     assert.equal([reservation.used, reservation.depletions], [6, 2])
   })
@@ -1310,14 +1152,11 @@ for (const [name, of] of /** @type {[string, () => any][]} */ ([
     sectionOnCredit(here, reservation, section, more)
     here.host.run()
     assertTrace(here.trace, `
-      0 release reserved
-      0 start reserved
+      0 release reserved, start reserved
       1 release other
       2 deplete reserved reservation=R depleted=background
-      4 preempt reserved by=other
-      4 start other
-      6 finish other
-      6 resume reserved
+      4 preempt reserved by=other, start other
+      6 finish other, resume reserved
       8 finish reserved`)
     assert.is(reservation.used, 4)
     untilTime(here.host, 19)
@@ -1337,20 +1176,13 @@ sections('under edf: postponed inside, who has become more urgent waits for the 
   run('other', 2, { release: 1, deadline: 8 })
   host.run()
   assertTrace(trace, `
-    0 release reserved
-    0 start reserved
+    0 release reserved, start reserved
     1 release other
-    2 deplete reserved reservation=R depleted=postpone
-    2 replenish reservation=R due=2
-    4 deplete reserved reservation=R depleted=postpone
-    4 replenish reservation=R due=4
-    4 preempt reserved by=other
-    4 start other
-    6 finish other
-    6 resume reserved
-    8 deplete reserved reservation=R depleted=postpone
-    8 replenish reservation=R due=8
-    8 finish reserved`)
+    2 deplete reserved reservation=R depleted=postpone, replenish reservation=R due=2
+    4 deplete reserved reservation=R depleted=postpone, replenish reservation=R due=4
+    4 preempt reserved by=other, start other
+    6 finish other, resume reserved
+    8 deplete reserved reservation=R depleted=postpone, replenish reservation=R due=8, finish reserved`)
 })
 
 sections('Mutex: with nobody waiting, a depleted holder stops', () => {
@@ -1377,24 +1209,14 @@ sections('Mutex: a depleted holder runs on the standing of its waiter, into debt
   host.run()
   // 2 of the 4 are owed: what is due at 10 pays for them, and they come back at 20.
   assertTrace(trace, `
-    0 release holder
-    0 start holder
+    0 release holder, start holder
     2 deplete holder reservation=R
-    3 release waiter
-    3 start waiter
-    3 wake holder
-    3 block waiter on=mutex
-    3 resume holder
+    3 release waiter, start waiter, wake holder, block waiter on=mutex, resume holder
     4 release rival
-    5 wake waiter
-    5 deplete holder reservation=R
-    5 resume waiter
-    6 finish waiter
-    6 start rival
+    5 wake waiter, deplete holder reservation=R, resume waiter
+    6 finish waiter, start rival
     9 finish rival
-    20 replenish reservation=R due=20
-    20 wake holder
-    20 resume holder
+    20 replenish reservation=R due=20, wake holder, resume holder
     21 finish holder`)
   assert.is(reservation.used, 5)
 })
@@ -1637,16 +1459,11 @@ for (const depleted of ['wait', 'background']) {
     when(6, () => { reservation.resize({ capacity: 5 }) })
     untilTime(host, 12)
     assertTrace(trace, `
-      0 release a
-      0 start a
+      0 release a, start a
       1 deplete a reservation=R
-      2 release late
-      2 deplete late reservation=R
-      6 wake a
-      6 wake late
-      6 resume a
-      10 finish a
-      10 start late
+      2 release late, deplete late reservation=R
+      6 wake a, wake late, resume a
+      10 finish a, start late
       ${depleted === 'background' ? '11 deplete late reservation=R depleted=background' : ''}
       11 finish late`)
   })
@@ -1738,13 +1555,9 @@ resizing('off while its job waits for something else: it stops when it is woken'
   when(5, () => { reservation.resize({ capacity: 1 }) })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 start a
-    0 block a on=Sleep
-    3 wake a
-    3 deplete a reservation=R
-    5 wake a
-    5 resume a
+    0 release a, start a, block a on=Sleep
+    3 wake a, deplete a reservation=R
+    5 wake a, resume a
     6 finish a`)
 })
 

@@ -6,17 +6,10 @@ import { Channel, Mutex, nonPreemptive } from '../sync.mjs'
 import { seeded } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute } from './support/virtual-host.mjs'
-import { exactWorld } from './support/world.mjs'
+import { deferred, exactWorld } from './support/world.mjs'
 
 /** A scheduler that reads its clock at every point and does not rotate, unless the options say otherwise. */
 const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'alarm'], ...options })
-
-/** A promise settled by hand. */
-function deferred() {
-  let resolve, reject
-  const promise = new Promise((...both) => { [resolve, reject] = both })
-  return { promise, resolve, reject }
-}
 
 /** What a wait fails with. */
 function* failureOf(wait) {
@@ -43,16 +36,10 @@ moments('a sleeping job goes on when exactly so much time has passed, and others
   scheduler.spawn(execute(host, 6), { name: 'other' })
   host.run()
   assertTrace(trace, `
-    0 release sleeper
-    0 release other
-    0 start sleeper
-    1 block sleeper on=Sleep
-    1 start other
-    4 wake sleeper
-    4 preempt other by=sleeper
-    4 resume sleeper
-    5 finish sleeper
-    5 resume other
+    0 release sleeper, release other, start sleeper
+    1 block sleeper on=Sleep, start other
+    4 wake sleeper, preempt other by=sleeper, resume sleeper
+    5 finish sleeper, resume other
     8 finish other
   `)
 })
@@ -481,21 +468,11 @@ limits('who waits lends its standing through it, and takes it back when the time
   }, { name: 'high', priority: 3, release: 2 })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
-    2 release high
-    2 preempt low by=high
-    2 start high
-    2 block high on=Timeout
-    2 resume low
+    0 release low, start low
+    2 release high, preempt low by=high, start high, block high on=Timeout, resume low
     3 release middle
-    5 wake high
-    5 preempt low by=high
-    5 resume high
-    5 finish high
-    5 start middle
-    8 finish middle
-    8 resume low
+    5 wake high, preempt low by=high, resume high, finish high, start middle
+    8 finish middle, resume low
     11 finish low
   `)
 })
@@ -507,19 +484,10 @@ limits('so it does to a job that it waits for', () => {
   scheduler.spawn(function* () { yield timeout(100, low) }, { name: 'high', priority: 3, release: 2 })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
-    2 release high
-    2 preempt low by=high
-    2 start high
-    2 block high on=Timeout
-    2 resume low
+    0 release low, start low
+    2 release high, preempt low by=high, start high, block high on=Timeout, resume low
     3 release middle
-    8 finish low
-    8 wake high
-    8 resume high
-    8 finish high
-    8 start middle
+    8 finish low, wake high, resume high, finish high, start middle
     11 finish middle
   `)
 })

@@ -284,15 +284,11 @@ ways('an actuation with a reservation goes before the hogs, transfer after trans
     303.2  wake    actuation
     303.2  preempt hog by=actuation
     303.2  resume  actuation
-    303.55 block   actuation on=Sleep
-    303.55 wake    actuation
-    303.55 resume  actuation
+    303.55 block   actuation on=Sleep, wake    actuation, resume  actuation
     303.9  block   actuation on=Sleep
     303.9  wake    actuation
     303.9  resume  actuation
-    304.25 block   actuation on=Sleep
-    304.25 wake    actuation
-    304.25 resume  actuation
+    304.25 block   actuation on=Sleep, wake    actuation, resume  actuation
     304.6  block   actuation on=Sleep
     304.6  wake    actuation
     304.6  resume  actuation
@@ -304,31 +300,21 @@ ways('an actuation with a reservation goes before the hogs, transfer after trans
 
 ways('an actuation that takes turns gives way to a hog at every transfer', () => {
   assertTrace(traceOf('turns', 380, 425), `
-    384.35 wake    actuation
-    384.35 preempt hog by=actuation
-    384.35 resume  actuation
+    384.35 wake    actuation, preempt hog by=actuation, resume  actuation
     384.7  block   actuation on=Sleep
     384.7  wake    actuation
     384.7  resume  hog
     394.7  preempt hog by=actuation
     394.7  resume  actuation
-    395.05 block   actuation on=Sleep
-    395.05 wake    actuation
-    395.05 resume  hog
-    405.05 preempt hog by=actuation
-    405.05 resume  actuation
+    395.05 block   actuation on=Sleep, wake    actuation, resume  hog
+    405.05 preempt hog by=actuation, resume  actuation
     405.4  block   actuation on=Sleep
     405.4  wake    actuation
     405.4  resume  hog
     415.4  preempt hog by=actuation
     415.4  resume  actuation
-    415.75 block   actuation on=Sleep
-    415.75 wake    actuation
-    415.75 resume  hog
-    425.75 preempt hog by=actuation
-    425.75 resume  actuation
-    425.75 block   actuation on=Sleep
-    425.75 resume  hog`)
+    415.75 block   actuation on=Sleep, wake    actuation, resume  hog
+    425.75 preempt hog by=actuation, resume  actuation, block   actuation on=Sleep, resume  hog`)
 })
 
 ways('a bump is handled ahead of the hogs within what was promised; by turns behind them', () => {

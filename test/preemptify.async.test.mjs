@@ -380,16 +380,10 @@ scheduled('what is awaited blocks the job, and others run meanwhile', async () =
   await host.drain()
   assert.is(await job, 7)
   assertTrace(trace, `
-    0 release waits
-    0 release computes
-    0 start waits
-    1 block waits on=Promise
-    1 start computes
-    6 wake waits
-    6 preempt computes by=waits
-    6 resume waits
-    7 finish waits
-    7 resume computes
+    0 release waits, release computes, start waits
+    1 block waits on=Promise, start computes
+    6 wake waits, preempt computes by=waits, resume waits
+    7 finish waits, resume computes
     10 finish computes`)
 })
 

@@ -805,16 +805,10 @@ scheduled('edf: a more urgent arrival preempts a preemptified function at its ne
   scheduler.spawn(work, { name: 'urgent', deadline: 10, release: 2.5 }, 2, ms => host.advance(ms))
   host.run()
   assertTrace(trace, `
-    0 release long
-    0 start long
-    3 release urgent
-    3 preempt long by=urgent
-    3 start urgent
-    5 finish urgent
-    5 round start=0
-    5 resume long
-    7 finish long
-    7 round start=5`)
+    0 release long, start long
+    3 release urgent, preempt long by=urgent, start urgent
+    5 finish urgent, round start=0, resume long
+    7 finish long, round start=5`)
 })
 
 scheduled('a delegated call, a member and a loop in it are preempted alike; the leaf is what resumes', () => {
@@ -832,17 +826,11 @@ scheduled('a delegated call, a member and a loop in it are preempted alike; the 
   host.run()
   assert.equal(jobs.map(({ state }) => state), ['done', 'done'])
   assertTrace(trace, `
-    0 release a
-    0 release b
-    0 start a
-    2 preempt a by=b
-    2 start b
-    4 preempt b by=a
-    4 resume a
-    6 finish a
-    6 resume b
-    8 finish b
-    8 round start=0`)
+    0 release a, release b, start a
+    2 preempt a by=b, start b
+    4 preempt b by=a, resume a
+    6 finish a, resume b
+    8 finish b, round start=0`)
 })
 
 scheduled('a delegated call that spawns a more urgent job is preempted at its next point', () => {

@@ -115,12 +115,7 @@ calls('what nobody catches fails the job, and nothing else', async () => {
   await host.drain()
   assert.is(await caught, error)
   assertTrace(trace, `
-    0 release failing
-    0 release other
-    0 start failing
-    0 fail failing error=RangeError
-    0 start other
-    0 finish other
+    0 release failing, release other, start failing, fail failing error=RangeError, start other, finish other
     0 round start=0`)
 })
 
@@ -284,15 +279,9 @@ calls('a call that yields nothing is still a preemption point of its caller', ()
   }, { name: 'job', deadline: 9 })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0.5 release urgent
-    0.5 preempt job by=urgent
-    0.5 start urgent
-    0.5 finish urgent
-    0.5 resume job
-    1 finish job
-    1 round start=0`)
+    0 release job, start job
+    0.5 release urgent, preempt job by=urgent, start urgent, finish urgent, resume job
+    1 finish job, round start=0`)
 })
 
 calls('a generator that has ended is a call that returns undefined', async () => {

@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process'
-import { getEventListeners, setMaxListeners } from 'node:events'
+import { setMaxListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlineError, Scheduler, budget, seam } from '../rt.mjs'
 import { Channel } from '../sync.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute } from './support/virtual-host.mjs'
-import { hookOf, world } from './support/world.mjs'
+import { abortListeners, hookOf, world } from './support/world.mjs'
 
 const setup = options => world({ except: [], slice: Infinity, ...options })
 
@@ -50,17 +50,8 @@ states('a ready job that has not started ends at once, and leaves the queue', as
   assert.equal(jobs.map(({ state }) => state), ['ready', 'cancelled', 'ready'])
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 release b
-    0 release c
-    0 cancel b error=reason
-    0 start a
-    0 note of=a
-    0 finish a
-    0 start c
-    0 note of=c
-    0 finish c
-    0 round start=0`)
+    0 release a, release b, release c, cancel b error=reason, start a, note of=a, finish a, start c, note of=c
+    0 finish c, round start=0`)
   assert.is(await reasonOf(jobs[1]), 'reason')
 })
 
@@ -90,17 +81,9 @@ states('a preempted job is thrown the reason at its yield when it is its turn ag
   }, { name: 'high', deadline: 5, release: 2 })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
-    2 release high
-    2 preempt low by=high
-    2 start high
-    2 note of=ready
-    4 finish high
-    4 resume low
-    4 note of=low is thrown AbortError
-    4 cancel low error=AbortError
-    4 round start=0`)
+    0 release low, start low
+    2 release high, preempt low by=high, start high, note of=ready
+    4 finish high, resume low, note of=low is thrown AbortError, cancel low error=AbortError, round start=0`)
 })
 
 states('a job that runs across rounds is thrown the reason in the next one', () => {
@@ -111,12 +94,8 @@ states('a job that runs across rounds is thrown the reason in the next one', () 
   assert.is(job.state, 'ready')
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    2 round start=0
-    2 note of=job is thrown reason
-    2 cancel job error=reason
-    2 round start=2`)
+    0 release job, start job
+    2 round start=0, note of=job is thrown reason, cancel job error=reason, round start=2`)
 })
 
 states('a job that cancels itself is thrown the reason at its next yield, and its budget is cut', () => {
@@ -134,12 +113,8 @@ states('a job that cancels itself is thrown the reason at its next yield, and it
   host.run()
   assert.is(left, 0)
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 note of=still there
-    1 note of=job is thrown reason
-    1 cancel job error=reason
-    1 round start=0`)
+    0 release job, start job, note of=still there
+    1 note of=job is thrown reason, cancel job error=reason, round start=0`)
 })
 
 const yields = {
@@ -224,15 +199,8 @@ states('a job that waits for a promise is woken and thrown the reason', async ()
   settle('too late')
   await host.drain()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 block job on=Promise
-    0 round start=0
-    3 wake job
-    3 resume job
-    3 note of=job is thrown reason
-    3 cancel job error=reason
-    3 round start=3`)
+    0 release job, start job, block job on=Promise, round start=0
+    3 wake job, resume job, note of=job is thrown reason, cancel job error=reason, round start=3`)
 })
 
 states('a job that waits for another one is thrown the reason, and lets go of it', () => {
@@ -245,23 +213,11 @@ states('a job that waits for another one is thrown the reason, and lets go of it
   seam.at(scheduler, 2, () => parent.cancel('reason'))
   host.run()
   assertTrace(trace, `
-    0 release child
-    0 release parent
-    0 release middle
-    0 start parent
-    0 block parent on=child
-    0 start child
-    2 alarm due=2
-    2 wake parent
-    2 preempt child by=parent
-    2 resume parent
-    2 note of=parent is thrown reason
-    2 cancel parent error=reason
-    2 start middle
-    3 finish middle
-    3 resume child
-    5 finish child
-    5 round start=0`)
+    0 release child, release parent, release middle, start parent, block parent on=child, start child
+    2 alarm due=2, wake parent, preempt child by=parent, resume parent, note of=parent is thrown reason
+    2 cancel parent error=reason, start middle
+    3 finish middle, resume child
+    5 finish child, round start=0`)
 })
 
 states('what a job waited for is told that it has left, once', () => {
@@ -359,18 +315,10 @@ states('a depleted job leaves its reservation, and its finally runs', () => {
   host.run()
   assert.equal(seen, ['attach job', 'detach job'])
   assertTrace(trace, `
-    0 release job
-    0 start job
-    2 alarm due=2
-    2 deplete job
-    2 round start=0
-    4 alarm due=4
-    4 note of=depleted
-    4 wake job
-    4 resume job
-    4 note of=job is thrown reason
-    4 cancel job error=reason
-    4 round start=4`)
+    0 release job, start job
+    2 alarm due=2, deplete job, round start=0
+    4 alarm due=4, note of=depleted, wake job, resume job, note of=job is thrown reason
+    4 cancel job error=reason, round start=4`)
 })
 
 states('a job that has ended stays what it is', async () => {
@@ -404,13 +352,8 @@ throwing('the reason is thrown at the innermost call first, and goes outwards', 
   job.cancel('reason')
   host.run()
   assertTrace(trace, `
-    0 wake job
-    0 resume job
-    0 note of=level 3 is thrown reason
-    0 note of=level 2 is thrown reason
-    0 note of=level 1 is thrown reason
-    0 note of=level 0 is thrown reason
-    0 cancel job error=reason
+    0 wake job, resume job, note of=level 3 is thrown reason, note of=level 2 is thrown reason
+    0 note of=level 1 is thrown reason, note of=level 0 is thrown reason, cancel job error=reason
     0 round start=0`)
 })
 
@@ -460,22 +403,10 @@ throwing('finally blocks run in order, and may pass points and wait', async () =
   job.cancel('reason')
   await host.drain()
   assertTrace(trace, `
-    0 wake job
-    0 resume job
-    2 block job on=Promise
-    2 round start=0
-    2 wake job
-    2 resume job
-    2 note of=child
-    2 release helper
-    2 block job on=helper
-    2 start helper
-    3 finish helper
-    3 wake job
-    3 resume job
-    3 note of=spawned in finally
-    3 note of=parent
-    3 cancel job error=reason
+    0 wake job, resume job
+    2 block job on=Promise, round start=0, wake job, resume job, note of=child, release helper
+    2 block job on=helper, start helper
+    3 finish helper, wake job, resume job, note of=spawned in finally, note of=parent, cancel job error=reason
     3 round start=2`)
 })
 
@@ -522,14 +453,10 @@ throwing('a job that catches the reason goes on, and is not cancelled', async ()
   seam.at(scheduler, 2, () => note(scheduler, job.cancel('again')))
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    1 alarm due=1
-    1 note of=caught reason
-    2 alarm due=2
-    2 note of=false
-    5 finish job
-    5 round start=0`)
+    0 release job, start job
+    1 alarm due=1, note of=caught reason
+    2 alarm due=2, note of=false
+    5 finish job, round start=0`)
   assert.equal([job.state, await job], ['done', 'result'])
 })
 
@@ -641,16 +568,9 @@ throwing('observers, alarms and handlers may cancel', () => {
   scheduler.spawn(execute(host, 9), { name: 'late', deadline: 3, release: 2 })
   host.run()
   assertTrace(trace, `
-    0 release preempted
-    0 start preempted
-    2 release late
-    2 preempt preempted by=late
-    2 start late
-    6 miss late
-    6 cancel late error=onMiss
-    6 resume preempted
-    6 cancel preempted error=observer
-    6 round start=0`)
+    0 release preempted, start preempted
+    2 release late, preempt preempted by=late, start late
+    6 miss late, cancel late error=onMiss, resume preempted, cancel preempted error=observer, round start=0`)
 })
 
 for (const depth of [1, 10, 62, 63, 64, 65, 200]) {
@@ -718,14 +638,10 @@ sections('a cancellation waits for the end of the section, and is thrown at the 
   seam.at(scheduler, 1, () => note(scheduler, job.cancel('reason')))
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    1 alarm due=1
-    1 note of=true
+    0 release job, start job
+    1 alarm due=1, note of=true
     2 note of=closed
-    3 note of=job is thrown reason
-    3 cancel job error=reason
-    3 round start=0`)
+    3 note of=job is thrown reason, cancel job error=reason, round start=0`)
 })
 
 sections('of nested sections the outermost counts', () => {
@@ -745,13 +661,8 @@ sections('of nested sections the outermost counts', () => {
   })()), { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 note of=between
-    0 note of=0
-    0 note of=job is thrown reason
-    0 cancel job error=reason
-    0 round start=0`)
+    0 release job, start job, note of=between, note of=0, note of=job is thrown reason
+    0 cancel job error=reason, round start=0`)
 })
 
 sections('a job that ends inside a section leaves none behind', () => {
@@ -764,26 +675,19 @@ sections('a job that ends inside a section leaves none behind', () => {
   scheduler.spawn(execute(host, 1), { name: 'other', deadline: 90 })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 release other
-    0 start job
-    0 fail job error=RangeError
-    0 start other
-    1 finish other
-    1 round start=0`)
+    0 release job, release other, start job, fail job error=RangeError, start other
+    1 finish other, round start=0`)
 })
 
 sections.run()
 
 const signals = suite('signals')
 
-const listeners = signal => getEventListeners(signal, 'abort').length
-
 signals('a signal that is aborted already: the job never starts, and nothing listens', async () => {
   const { host, scheduler, trace } = setup()
   const signal = AbortSignal.abort('reason')
   const job = scheduler.spawn(() => note(scheduler, 'never'), { name: 'job', signal })
-  assert.equal([job.state, listeners(signal), host.posts, host.timers], ['cancelled', 0, 0, []])
+  assert.equal([job.state, abortListeners(signal), host.posts, host.timers], ['cancelled', 0, 0, []])
   host.run()
   assertTrace(trace, '0 cancel job error=reason')
   assert.is(await reasonOf(job), 'reason')
@@ -805,12 +709,12 @@ signals('a signal that is aborted later throws its reason into the job', async (
     }
   }, { signal })
   host.run()
-  assert.is(listeners(signal), 1)
+  assert.is(abortListeners(signal), 1)
   controller.abort()
   host.run()
   assert.equal([job.state, caught === signal.reason, caught.name], ['cancelled', true, 'AbortError'])
   assert.is(await reasonOf(job), signal.reason)
-  assert.is(listeners(signal), 0)
+  assert.is(abortListeners(signal), 0)
 })
 
 const ends = {
@@ -856,7 +760,7 @@ for (const [title, spawn] of Object.entries(ends)) {
     await host.drain()
     const [state] = title.split(/\W/)
     if (['done', 'failed', 'cancelled'].includes(state)) assert.is(jobs[0].state, state)
-    assert.is(listeners(controller.signal), 0)
+    assert.is(abortListeners(controller.signal), 0)
     controller.abort()
     await host.drain()
     assert.is(jobs.every(job => job.state === jobs[0].state), true)
@@ -915,15 +819,10 @@ deadlines('finally may still pass points and wait, although the deadline is over
   }, { name: 'job', deadline: 2, miss: 'abort' })
   await host.drain()
   assertTrace(trace, `
-    0 release job
-    0 start job
+    0 release job, start job
     3 miss job
-    5 block job on=Promise
-    5 round start=0
-    5 wake job
-    5 resume job
-    6 cancel job error=DeadlineError
-    6 round start=5`)
+    5 block job on=Promise, round start=0, wake job, resume job
+    6 cancel job error=DeadlineError, round start=5`)
 })
 
 deadlines('a job that was cancelled before keeps its first reason', async () => {
@@ -972,17 +871,9 @@ shim('one that is at a point is thrown the reason there, once', async () => {
   scheduler.spawn(() => { job.cancel('reason') }, { name: 'high', deadline: 5, release: 2 })
   await host.drain()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    2 release high
-    2 preempt job by=high
-    2 start high
-    2 finish high
-    2 resume job
-    2 note of=thrown reason
-    2 note of=goes on
-    2 cancel job error=reason
-    2 round start=0`)
+    0 release job, start job
+    2 release high, preempt job by=high, start high, finish high, resume job, note of=thrown reason
+    2 note of=goes on, cancel job error=reason, round start=0`)
 })
 
 shim('one that cancels itself is thrown the reason at its next point', async () => {

@@ -110,17 +110,10 @@ readings('what becomes due is noticed when the budget is used up, not before', (
   seam.at(scheduler, 2, () => {})
   host.run()
   assertTrace(trace, `
-    0 release long
-    0 start long
-    4 alarm due=2
-    4 release urgent
-    4 preempt long by=urgent
-    4 start urgent
-    5 finish urgent
-    5 round start=0
-    5 resume long
-    9 finish long
-    9 round start=5`)
+    0 release long, start long
+    4 alarm due=2, release urgent, preempt long by=urgent, start urgent
+    5 finish urgent, round start=0, resume long
+    9 finish long, round start=5`)
 })
 
 readings.run()
@@ -143,34 +136,13 @@ reading('first the end, then replenishments, alarms, releases and misses; last, 
   replenish(7)
   host.run()
   assertTrace(trace, `
-    0 release least
-    0 release first
-    0 start first
-    10 finish first
-    10 replenish due=7
-    10 note of=replenishment 7
-    10 replenish due=9
-    10 note of=replenishment 9
-    10 alarm due=3
-    10 note of=alarm 1
-    10 alarm due=5
-    10 note of=alarm 0
-    10 alarm due=5
-    10 note of=alarm 2
-    10 alarm due=10
-    10 note of=alarm 3
-    10 release early
-    10 release late
-    10 miss first
-    10 miss early
-    10 miss late
-    10 start early
-    11 finish early
-    11 start late
-    12 finish late
-    12 start least
-    13 finish least
-    13 round start=0`)
+    0 release least, release first, start first
+    10 finish first, replenish due=7, note of=replenishment 7, replenish due=9, note of=replenishment 9
+    10 alarm due=3, note of=alarm 1, alarm due=5, note of=alarm 0, alarm due=5, note of=alarm 2, alarm due=10
+    10 note of=alarm 3, release early, release late, miss first, miss early, miss late, start early
+    11 finish early, start late
+    12 finish late, start least
+    13 finish least, round start=0`)
 })
 
 reading('a job that an alarm wakes is ready before releases of the same time, and so goes first', () => {
@@ -182,21 +154,10 @@ reading('a job that an alarm wakes is ready before releases of the same time, an
   seam.at(scheduler, 4, () => waitable.wake())
   host.run()
   assertTrace(trace, `
-    0 release woken
-    0 release long
-    0 start woken
-    0 block woken on=Waitable
-    0 start long
-    6 finish long
-    6 alarm due=4
-    6 wake woken
-    6 release released
-    6 round start=0
-    6 resume woken
-    6 finish woken
+    0 release woken, release long, start woken, block woken on=Waitable, start long
+    6 finish long, alarm due=4, wake woken, release released, round start=0, resume woken, finish woken
     6 start released
-    8 finish released
-    8 round start=6`)
+    8 finish released, round start=6`)
 })
 
 reading('an alarm that sets itself anew for the same time lets the jobs go on in between', () => {
@@ -209,13 +170,10 @@ reading('an alarm that sets itself anew for the same time lets the jobs go on in
   scheduler.spawn(execute(host, 3), { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 alarm due=0
-    0 start job
+    0 release job, alarm due=0, start job
     1 alarm due=0
     2 alarm due=0
-    3 finish job
-    3 round start=0`)
+    3 finish job, round start=0`)
 })
 
 reading('what an alarm adds for a later time that is over already happens at the same reading', () => {
@@ -224,14 +182,8 @@ reading('what an alarm adds for a later time that is over already happens at the
   scheduler.spawn(execute(host, 4, 4), { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    4 stall job ms=4
-    4 finish job
-    4 alarm due=1
-    4 alarm due=2
-    4 note of=second
-    4 round start=0`)
+    0 release job, start job
+    4 stall job ms=4, finish job, alarm due=1, alarm due=2, note of=second, round start=0`)
 })
 
 reading('an alarm that throws is reported, and the others fire all the same', () => {
@@ -242,13 +194,8 @@ reading('an alarm that throws is reported, and the others fire all the same', ()
   host.run()
   assert.equal(host.errors.map(String), ['RangeError: broken'])
   assertTrace(trace, `
-    0 release job
-    0 start job
-    1 finish job
-    1 alarm due=1
-    1 alarm due=1
-    1 note of=second
-    1 round start=0`)
+    0 release job, start job
+    1 finish job, alarm due=1, alarm due=1, note of=second, round start=0`)
 })
 
 reading('an alarm that another one cancels does not fire', () => {
@@ -296,15 +243,10 @@ for (const policy of [edf, fp, rm]) {
     })
     assert.equal([before, after], [99, 0])
     assertTrace(trace, `
-      0 release running
-      0 start running
-      2 release other
-      2 preempt running by=other
-      2 start other
-      3 finish other
-      3 resume running
-      5 finish running
-      5 round start=0`)
+      0 release running, start running
+      2 release other, preempt running by=other, start other
+      3 finish other, resume running
+      5 finish running, round start=0`)
   })
 
   preemption(`${policy.name}: a less eligible job that is spawned does not even cut the budget`, () => {
@@ -313,13 +255,10 @@ for (const policy of [edf, fp, rm]) {
     })
     assert.equal([before, after], [99, 99])
     assertTrace(trace, `
-      0 release running
-      0 start running
+      0 release running, start running
       2 release other
-      4 finish running
-      4 start other
-      5 finish other
-      5 round start=0`)
+      4 finish running, start other
+      5 finish other, round start=0`)
   })
 
   preemption(`${policy.name}: a job of equal standing that is spawned waits for the slice to end`, () => {
@@ -328,13 +267,10 @@ for (const policy of [edf, fp, rm]) {
     })
     assert.equal([before, after], [99, 99])
     assertTrace(trace, `
-      0 release running
-      0 start running
+      0 release running, start running
       2 release other
-      4 finish running
-      4 start other
-      5 finish other
-      5 round start=0`)
+      4 finish running, start other
+      5 finish other, round start=0`)
   })
 
   /** The same with a job that waits from the start. */
@@ -391,15 +327,10 @@ preemption('edf: of equal deadlines the larger priority is more eligible', () =>
   })
   assert.equal([before, after], [99, 0])
   assertTrace(trace, `
-    0 release running
-    0 start running
-    2 release other
-    2 preempt running by=other
-    2 start other
-    3 finish other
-    3 resume running
-    5 finish running
-    5 round start=0`)
+    0 release running, start running
+    2 release other, preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
 })
 
 preemption('a less eligible job that is woken waits for its turn', () => {
@@ -416,16 +347,10 @@ preemption('a less eligible job that is woken waits for its turn', () => {
   })
   assert.equal([before, after], [99, 99])
   assertTrace(trace, `
-    0 release other
-    0 release running
-    0 start other
-    0 block other on=Waitable
-    0 start running
+    0 release other, release running, start other, block other on=Waitable, start running
     2 wake other
-    4 finish running
-    4 resume other
-    5 finish other
-    5 round start=0`)
+    4 finish running, resume other
+    5 finish other, round start=0`)
 })
 
 preemption('two jobs that wake each other do not starve a third of equal standing', () => {
@@ -444,26 +369,13 @@ preemption('two jobs that wake each other do not starve a third of equal standin
   waitables[0].wake()
   host.run({ turns: 1 })
   assertTrace(trace, `
-    0 release ping
-    0 release pong
-    0 start ping
-    1 block ping on=Waitable
-    1 release third
-    1 start pong
-    2 wake ping
-    2 block pong on=Waitable
-    2 resume ping
-    3 wake pong
-    3 block ping on=Waitable
-    3 start third
-    4 finish third
-    4 resume pong
-    5 wake ping
-    5 block pong on=Waitable
-    5 resume ping
-    6 wake pong
-    6 block ping on=Waitable
-    6 round start=0`)
+    0 release ping, release pong, start ping
+    1 block ping on=Waitable, release third, start pong
+    2 wake ping, block pong on=Waitable, resume ping
+    3 wake pong, block ping on=Waitable, start third
+    4 finish third, resume pong
+    5 wake ping, block pong on=Waitable, resume ping
+    6 wake pong, block ping on=Waitable, round start=0`)
 })
 
 preemption('a job that makes itself less eligible hands over at its next point', () => {
@@ -474,15 +386,10 @@ preemption('a job that makes itself less eligible hands over at its next point',
   })
   assert.equal([before, after], [99, 0])
   assertTrace(trace, `
-    0 release other
-    0 release running
-    0 start running
-    2 preempt running by=other
-    2 start other
-    3 finish other
-    3 resume running
-    5 finish running
-    5 round start=0`)
+    0 release other, release running, start running
+    2 preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
 })
 
 preemption('a ready job that becomes more eligible preempts at the next point', () => {
@@ -494,15 +401,10 @@ preemption('a ready job that becomes more eligible preempts at the next point', 
   })
   assert.equal([before, after], [99, 0])
   assertTrace(trace, `
-    0 release other
-    0 release running
-    0 start running
-    2 preempt running by=other
-    2 start other
-    3 finish other
-    3 resume running
-    5 finish running
-    5 round start=0`)
+    0 release other, release running, start running
+    2 preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
 })
 
 preemption('a ready job that becomes more eligible, and yet is not the most eligible, waits', () => {
@@ -514,13 +416,9 @@ preemption('a ready job that becomes more eligible, and yet is not the most elig
   })
   assert.equal([before, after], [99, 99])
   assertTrace(trace, `
-    0 release other
-    0 release running
-    0 start running
-    4 finish running
-    4 start other
-    5 finish other
-    5 round start=0`)
+    0 release other, release running, start running
+    4 finish running, start other
+    5 finish other, round start=0`)
 })
 
 preemption('a release in the future preempts when it is due, at the next reading', () => {
@@ -529,15 +427,10 @@ preemption('a release in the future preempts when it is due, at the next reading
   scheduler.spawn(execute(host, 1), { name: 'other', deadline: 5, release: 1.5 })
   host.run()
   assertTrace(trace, `
-    0 release running
-    0 start running
-    2 release other
-    2 preempt running by=other
-    2 start other
-    3 finish other
-    3 resume running
-    5 finish running
-    5 round start=0`)
+    0 release running, start running
+    2 release other, preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
 })
 
 preemption('a job spawned between two rounds goes first if it is more eligible, and else waits', () => {
@@ -548,20 +441,12 @@ preemption('a job spawned between two rounds goes first if it is more eligible, 
   scheduler.spawn(execute(host, 1), { ...more, name: 'urgent' })
   host.run()
   assertTrace(trace, `
-    0 release running
-    0 start running
-    2 round start=0
-    2 release other
-    2 release urgent
-    2 preempt running by=urgent
-    2 start urgent
-    3 finish urgent
-    3 resume running
+    0 release running, start running
+    2 round start=0, release other, release urgent, preempt running by=urgent, start urgent
+    3 finish urgent, resume running
     4 round start=2
-    5 finish running
-    5 start other
-    6 finish other
-    6 round start=4`)
+    5 finish running, start other
+    6 finish other, round start=4`)
 })
 
 preemption('job.preemptions counts how often a job had to hand over, not how often it waited', () => {
@@ -591,20 +476,12 @@ rotation('a preempted job goes on with the rest of its slice, ahead of its equal
   scheduler.spawn(execute(host, 1, 0.5), { name: 'urgent', deadline: 5, release: 1 })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 release b
-    0 start a
-    1 release urgent
-    1 preempt a by=urgent
-    1 start urgent
-    2 finish urgent
-    2 resume a
-    3 preempt a by=b
-    3 start b
-    5 finish b
-    5 resume a
-    7 finish a
-    7 round start=0`)
+    0 release a, release b, start a
+    1 release urgent, preempt a by=urgent, start urgent
+    2 finish urgent, resume a
+    3 preempt a by=b, start b
+    5 finish b, resume a
+    7 finish a, round start=0`)
 })
 
 rotation('a job that is preempted more often than once in a slice rotates all the same', () => {
@@ -631,23 +508,13 @@ rotation('a job that has waited has a whole slice before it', () => {
   scheduler.spawn(execute(host, 2.5, 0.25), { name: 'b' })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 release b
-    0 start a
-    0.75 block a on=Object
-    0.75 start b
-    1 alarm due=1
-    1 wake a
-    1 preempt b by=a
-    1 resume a
-    2 preempt a by=b
-    2 resume b
-    3 preempt b by=a
-    3 resume a
-    3.5 finish a
-    3.5 resume b
-    4.75 finish b
-    4.75 round start=0`)
+    0 release a, release b, start a
+    0.75 block a on=Object, start b
+    1 alarm due=1, wake a, preempt b by=a, resume a
+    2 preempt a by=b, resume b
+    3 preempt b by=a, resume a
+    3.5 finish a, resume b
+    4.75 finish b, round start=0`)
 })
 
 rotation('with slice: Infinity each runs until it ends', () => {
@@ -655,13 +522,9 @@ rotation('with slice: Infinity each runs until it ends', () => {
   for (const name of ['a', 'b']) scheduler.spawn(execute(host, 20), { name })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 release b
-    0 start a
-    20 finish a
-    20 start b
-    40 finish b
-    40 round start=0`)
+    0 release a, release b, start a
+    20 finish a, start b
+    40 finish b, round start=0`)
 })
 
 rotation('slices go on from one round to the next', () => {
@@ -669,20 +532,14 @@ rotation('slices go on from one round to the next', () => {
   for (const name of ['a', 'b']) scheduler.spawn(execute(host, 3, 0.5), { name })
   host.run()
   assertTrace(trace, `
-    0 release a
-    0 release b
-    0 start a
+    0 release a, release b, start a
     1.5 round start=0
-    2 preempt a by=b
-    2 start b
+    2 preempt a by=b, start b
     3 round start=1.5
-    4 preempt b by=a
-    4 resume a
+    4 preempt b by=a, resume a
     4.5 round start=3
-    5 finish a
-    5 resume b
-    6 finish b
-    6 round start=4.5`)
+    5 finish a, resume b
+    6 finish b, round start=4.5`)
 })
 
 rotation.run()
@@ -697,18 +554,12 @@ rounds('a round ends when its time is up, and the next one is posted once', () =
   assert.is(host.posts, 1)
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 release other
-    0 release third
-    0 start other
-    1 finish other
-    1 start third
-    2 finish third
-    2 start job
+    0 release job, release other, release third, start other
+    1 finish other, start third
+    2 finish third, start job
     5 round start=0
     10 round start=5
-    14 finish job
-    14 round start=10`)
+    14 finish job, round start=10`)
   assert.is(host.maxPosts, 1)
   assert.equal([host.posts, host.turns], [0, 3])
 })
@@ -719,15 +570,10 @@ rounds('the event loop comes to its tasks between two rounds', () => {
   scheduler.spawn(execute(host, 11), { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    5 round start=0
-    5 note of=timer 1
-    10 round start=5
-    10 note of=timer 6
-    10 note of=timer 7
-    11 finish job
-    11 round start=10`)
+    0 release job, start job
+    5 round start=0, note of=timer 1
+    10 round start=5, note of=timer 6, note of=timer 7
+    11 finish job, round start=10`)
 })
 
 rounds('a round lasts as long as configured', () => {
@@ -735,12 +581,10 @@ rounds('a round lasts as long as configured', () => {
   scheduler.spawn(execute(host, 6, 0.5), { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
+    0 release job, start job
     2.5 round start=0
     5 round start=2.5
-    6 finish job
-    6 round start=5`)
+    6 finish job, round start=5`)
 })
 
 rounds('with round: Infinity a round ends when nothing is ready', () => {
@@ -755,14 +599,8 @@ rounds('with round: Infinity a round ends when nothing is ready', () => {
   assert.is(host.posts, 1)
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    100 block job on=Waitable
-    100 round start=0
-    100 wake job
-    100 resume job
-    100 finish job
-    100 round start=100`)
+    0 release job, start job
+    100 block job on=Waitable, round start=0, wake job, resume job, finish job, round start=100`)
 })
 
 for (const slice of [1, Infinity]) {
@@ -777,13 +615,11 @@ for (const slice of [1, Infinity]) {
     host.run({ turns: 3 })
     host.run()
     assertTrace(trace, `
-      0 release job
-      0 start job
+      0 release job, start job
       1 round start=0
       2 round start=1
       7 round start=2
-      7.25 finish job
-      7.25 round start=7`)
+      7.25 finish job, round start=7`)
     assert.is(host.maxPosts, 1)
   })
 }
@@ -839,15 +675,9 @@ rounds('nothing is posted while nothing is ready, and one timer waits for what i
   assert.is(host.posts, 0)
   host.run()
   assertTrace(trace, `
-    20 release soon
-    20 start soon
-    20 finish soon
-    20 round start=20
+    20 release soon, start soon, finish soon, round start=20
     25 alarm due=25
-    30 release later
-    30 start later
-    30 finish later
-    30 round start=30`)
+    30 release later, start later, finish later, round start=30`)
   assert.is(host.turns, 3)
 })
 
@@ -881,10 +711,8 @@ pausing('a job that pauses and resumes loses nothing but the rest of its budget'
   }, { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    1 finish job
-    1 round start=0`)
+    0 release job, start job
+    1 finish job, round start=0`)
 })
 
 pausing('while paused nothing runs, fires or is missed, and the event loop is left alone', () => {
@@ -898,14 +726,9 @@ pausing('while paused nothing runs, fires or is missed, and the event loop is le
   host.run()
   assertTrace(trace, `
     0 release job
-    10 alarm due=2
-    10 release released
-    10 miss job
-    10 start job
-    11 finish job
-    11 start released
-    12 finish released
-    12 round start=10`)
+    10 alarm due=2, release released, miss job, start job
+    11 finish job, start released
+    12 finish released, round start=10`)
 })
 
 pausing('resume() arms the timer again', () => {
@@ -1049,15 +872,11 @@ limits('an overrun is reported once, at the first reading at which the cost is a
   scheduler.spawn(execute(host, 2, 0.5), { name: 'exact', wcet: 2, deadline: 20 })
   host.run()
   assertTrace(trace, `
-    0 release long
-    0 release exact
-    0 start exact
-    2 finish exact
-    2 start long
+    0 release long, release exact, start exact
+    2 finish exact, start long
     4.5 overrun long
     5 round start=0
-    8 finish long
-    8 round start=5`)
+    8 finish long, round start=5`)
   assert.equal(overruns, [['long', 2.5]])
   assert.is(scheduler.stats().overruns, 1)
 })
@@ -1067,11 +886,8 @@ limits('an overrun is noticed at the end, too, and before it', () => {
   scheduler.spawn(execute(host, 1), { name: 'job', wcet: 0 })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    1 overrun job
-    1 finish job
-    1 round start=0`)
+    0 release job, start job
+    1 overrun job, finish job, round start=0`)
 })
 
 limits('a budget that outlasts the slice is a stall, each time', () => {
@@ -1085,12 +901,10 @@ limits('a budget that outlasts the slice is a stall, each time', () => {
   }, { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
+    0 release job, start job
     2.5 stall job ms=1.5
     10 stall job ms=7
-    11 finish job
-    11 round start=0`)
+    11 finish job, round start=0`)
   assert.equal(stalls, [['job', 1.5], ['job', 7]])
   const { stalls: count, longestBudget } = scheduler.stats()
   assert.equal([count, longestBudget], [2, 7])
@@ -1114,11 +928,9 @@ misses('a running job misses at the first reading after its deadline, once', () 
   scheduler.spawn(execute(host, 5), { name: 'job', deadline: 2.5 })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
+    0 release job, start job
     3 miss job
-    5 finish job
-    5 round start=0`)
+    5 finish job, round start=0`)
   assert.equal(seen, [['job', 'running', true]])
   assert.is(scheduler.stats().misses, 1)
 })
@@ -1128,10 +940,8 @@ misses('a job that ends exactly at its deadline has met it', () => {
   const job = scheduler.spawn(execute(host, 3), { name: 'job', deadline: 3 })
   host.run({ until: 10 })
   assertTrace(trace, `
-    0 release job
-    0 start job
-    3 finish job
-    3 round start=0`)
+    0 release job, start job
+    3 finish job, round start=0`)
   assert.equal([job.missed, job.lateness], [false, 0])
 })
 
@@ -1142,11 +952,8 @@ misses('a job that ends late is missed, at the reading of its end and after it',
   job.then(() => seen.push(job.missed))
   host.run({ until: 10 })
   assertTrace(trace, `
-    0 release job
-    0 start job
-    3 finish job
-    3 miss job
-    3 round start=0`)
+    0 release job, start job
+    3 finish job, miss job, round start=0`)
   assert.equal([job.missed, job.lateness], [true, 0.5])
 })
 
@@ -1164,14 +971,10 @@ misses('a ready job misses while another one runs', () => {
   scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
   host.run()
   assertTrace(trace, `
-    0 release ready
-    0 release running
-    0 start running
+    0 release ready, release running, start running
     3 miss ready
-    4 finish running
-    4 start ready
-    5 finish ready
-    5 round start=0`)
+    4 finish running, start ready
+    5 finish ready, round start=0`)
 })
 
 misses('a waiting job misses although nothing else happens, by a timer that keeps no process alive', () => {
@@ -1181,10 +984,7 @@ misses('a waiting job misses although nothing else happens, by a timer that keep
   assert.equal(host.timers.map(({ ref }) => ref), [false])
   host.run({ until: 3.999 })
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 block job on=Waitable
-    0 round start=0`)
+    0 release job, start job, block job on=Waitable, round start=0`)
   host.run({ until: 10 })
   const [last] = trace.records.slice(-1)
   assert.equal([last.type, last.time > 4, last.time < 5, trace.records.length], ['miss', true, true, 5])
@@ -1197,11 +997,8 @@ misses('a job released after its deadline is missed at the first reading, before
   scheduler.spawn(execute(host, 1), { name: 'job', release: 2, deadline: 3 })
   host.run()
   assertTrace(trace, `
-    10 release job
-    10 miss job
-    10 start job
-    11 finish job
-    11 round start=10`)
+    10 release job, miss job, start job
+    11 finish job, round start=10`)
 })
 
 misses('a pending job has not been released, and misses nothing', () => {
@@ -1212,10 +1009,8 @@ misses('a pending job has not been released, and misses nothing', () => {
   assertTrace(trace, '')
   host.run()
   assertTrace(trace, `
-    5 release job
-    5 start job
-    6 finish job
-    6 round start=5`)
+    5 release job, start job
+    6 finish job, round start=5`)
 })
 
 misses('a depleted job misses, too', () => {
@@ -1228,13 +1023,8 @@ misses('a depleted job misses, too', () => {
   host.run()
   assert.is(job.state, 'depleted')
   assertTrace(trace, `
-    0 release job
-    0 deplete job
-    0 release other
-    0 start other
-    4 finish other
-    4 miss job
-    4 round start=0`)
+    0 release job, deplete job, release other, start other
+    4 finish other, miss job, round start=0`)
 })
 
 misses("miss: 'abort' cancels a running job with a DeadlineError at its next resume", () => {
@@ -1251,11 +1041,9 @@ misses("miss: 'abort' cancels a running job with a DeadlineError at its next res
   }, { name: 'job', deadline: 2.5, miss: 'abort' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
+    0 release job, start job
     3 miss job
-    4 cancel job error=DeadlineError
-    4 round start=0`)
+    4 cancel job error=DeadlineError, round start=0`)
   assert.instance(caught, DeadlineError)
   assert.is(caught.message, 'job missed its deadline, 2.5 ms after its release')
   assert.is(job.state, 'cancelled')
@@ -1271,22 +1059,10 @@ misses("miss: 'abort' ends a job that never started, and wakes one that waits", 
   scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
   host.run()
   assertTrace(trace, `
-    0 release waits
-    0 release ready
-    0 release running
-    0 start waits
-    0 block waits on=Waitable
-    0 start running
-    3 miss waits
-    3 wake waits
-    3 miss ready
-    3 cancel ready error=DeadlineError
-    3 preempt running by=waits
-    3 resume waits
-    3 cancel waits error=DeadlineError
-    3 resume running
-    4 finish running
-    4 round start=0`)
+    0 release waits, release ready, release running, start waits, block waits on=Waitable, start running
+    3 miss waits, wake waits, miss ready, cancel ready error=DeadlineError, preempt running by=waits
+    3 resume waits, cancel waits error=DeadlineError, resume running
+    4 finish running, round start=0`)
 })
 
 misses("miss: 'abort' keeps the process alive until the deadline of a job that waits", () => {
@@ -1304,12 +1080,8 @@ misses("miss: 'abort' comes too late for a job that has ended", () => {
   const job = scheduler.spawn(execute(host, 3, 3), { name: 'job', deadline: 2, miss: 'abort' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    3 stall job ms=3
-    3 finish job
-    3 miss job
-    3 round start=0`)
+    0 release job, start job
+    3 stall job ms=3, finish job, miss job, round start=0`)
   assert.equal([job.state, job.missed], ['done', true])
 })
 
@@ -1322,11 +1094,8 @@ misses('a deadline moved to later in time is not missed at the old one', () => {
   }, { name: 'job', deadline: 2.5 })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    5 finish job
-    5 miss job
-    5 round start=0`)
+    0 release job, start job
+    5 finish job, miss job, round start=0`)
   assert.is(job.absoluteDeadline, 4)
 })
 
@@ -1338,8 +1107,7 @@ misses('a job cancelled between rounds after its deadline is missed, once', () =
   host.run({ until: 10 })
   assertTrace(trace, `
     0 release job
-    4 cancel job error=AbortError
-    4 miss job`)
+    4 cancel job error=AbortError, miss job`)
   assert.equal([job.missed, scheduler.stats().misses], [true, 1])
 })
 
@@ -1438,11 +1206,9 @@ accounts('a clock that runs backwards charges nothing until it is where it was',
   host.run()
   assert.equal(costs, [2, 2, 3, 8, 10])
   assertTrace(trace, `
-    0 release job
-    0 start job
+    0 release job, start job
     8 round start=0
-    10 finish job
-    10 round start=8`)
+    10 finish job, round start=8`)
 })
 
 accounts.run()

@@ -11,7 +11,7 @@ import {
   throws, assertKind as assertKindOn
 } from './support/refusals.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
-import { hookOf, world as plainWorld } from './support/world.mjs'
+import { abortListeners, hookOf, world as plainWorld } from './support/world.mjs'
 
 const { Job, Scheduler, Task, edf, fp, rm, seam } = module
 
@@ -305,7 +305,7 @@ spawning('spawn: after any number of refusals all goes on as if there had been n
   const { jobs, misses } = scheduler.stats()
   assert.equal({ jobs, misses }, { jobs: 3, misses: 0 })
   assert.equal([host.posts, host.timers, here.attached, host.errors], [0, [], [], []])
-  assert.is(getEventListeners(here.signal, 'abort').length, 0)
+  assert.is(abortListeners(here.signal), 0)
 })
 
 spawning('a generator whose spawn is refused is free to be spawned again', () => {

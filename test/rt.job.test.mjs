@@ -549,12 +549,9 @@ thenables('a job waits while its result is not there, and ends when it is', asyn
   host.after(4, () => resolve('late'))
   await host.drain()
   assertTrace(trace, `
-    0 release job
-    0 start   job
+    0 release job, start   job
     1 block   job on=Promise
-    4 wake    job
-    4 resume  job
-    4 finish  job`)
+    4 wake    job, resume  job, finish  job`)
   assert.equal([await job, job.finished, job.cost], ['late', 4, 1])
 })
 
@@ -582,18 +579,11 @@ failures('a job that throws fails alone: the others do not notice', () => {
   spawn('B', {}, 3)
   host.run()
   assertTrace(trace, `
-    0 release A
-    0 release fails
-    0 release B
-    0 start   A
-    2 preempt A by=fails
-    2 start   fails
-    3 fail    fails error=Error
-    3 start   B
-    5 preempt B by=A
-    5 resume  A
-    7 finish  A
-    7 resume  B
+    0 release A, release fails, release B, start   A
+    2 preempt A by=fails, start   fails
+    3 fail    fails error=Error, start   B
+    5 preempt B by=A, resume  A
+    7 finish  A, resume  B
     8 finish  B`)
 })
 
@@ -895,18 +885,9 @@ handlers('a handler may spawn, cancel and re-key', () => {
   const other = spawn('other')
   host.run()
   assertTrace(trace, `
-    0 release late
-    0 release other
-    0 start   late
-    3 miss    late
-    3 release instead
-    3 preempt late by=other
-    3 start   other
-    4 finish  other
-    4 miss    other
-    4 resume  late
-    4 cancel  late error=too late
-    4 start   instead
+    0 release late, release other, start   late
+    3 miss    late, release instead, preempt late by=other, start   other
+    4 finish  other, miss    other, resume  late, cancel  late error=too late, start   instead
     5 finish  instead`)
   assert.equal(scheduler.stats().misses, 2)
 })
@@ -1122,12 +1103,8 @@ pausing('a scheduler made paused runs nothing until it is resumed, and spawning 
   trace.take()
   host.run()
   assertTrace(trace, `
-    5 release pending
-    5 start   A
-    6 finish  A
-    6 start   job 3
-    6 finish  job 3
-    6 start   pending
+    5 release pending, start   A
+    6 finish  A, start   job 3, finish  job 3, start   pending
     7 finish  pending`)
 })
 
@@ -1148,12 +1125,8 @@ pausing('a job that pauses stops at its next point, whatever its budget, and goe
   assertTrace(trace, `
     0  release pauses
     0  start   pauses
-    20 release urgent
-    20 miss    urgent
-    20 preempt pauses by=urgent
-    20 start   urgent
-    21 finish  urgent
-    21 resume  pauses
+    20 release urgent, miss    urgent, preempt pauses by=urgent, start   urgent
+    21 finish  urgent, resume  pauses
     22 finish  pauses`)
 })
 
@@ -1169,12 +1142,8 @@ pausing('from outside: no round begins, and no timer is left', () => {
   assertTrace(trace, `
     0  release long
     0  start   long
-    10 release pending
-    10 miss    pending
-    10 preempt long by=pending
-    10 start   pending
-    11 finish  pending
-    11 resume  long
+    10 release pending, miss    pending, preempt long by=pending, start   pending
+    11 finish  pending, resume  long
     15 finish  long`)
 })
 
@@ -1237,8 +1206,7 @@ pausing('while paused, jobs are cancelled, re-keyed and idle waits', async () =>
   await host.drain()
   assertTrace(trace, `
     0 start  B
-    1 finish B
-    1 start  A
+    1 finish B, start  A
     2 finish A`)
   assert.is(idle, true)
 })
@@ -1259,22 +1227,13 @@ configuring('policy, slice, round and budget count from then on', () => {
   }
   run()
   assertTrace(trace.take(), `
-    0 release A
-    0 release B
-    0 release C
-    0 start   C
-    1 finish  C
-    1 start   A
-    2 preempt A by=B
-    2 start   B
-    3 preempt B by=A
-    3 resume  A
-    4 preempt A by=B
-    4 resume  B
-    5 preempt B by=A
-    5 resume  A
-    6 finish  A
-    6 resume  B
+    0 release A, release B, release C, start   C
+    1 finish  C, start   A
+    2 preempt A by=B, start   B
+    3 preempt B by=A, resume  A
+    4 preempt A by=B, resume  B
+    5 preempt B by=A, resume  A
+    6 finish  A, resume  B
     7 finish  B`)
   assert.is(scheduler.stats().rounds, 2)
   scheduler.configure({ policy: fp, slice: 2, round: 1, budget: 2 })
@@ -1286,12 +1245,9 @@ configuring('policy, slice, round and budget count from then on', () => {
     7  start   A
     9  preempt A by=B
     9  start   B
-    11 preempt B by=A
-    11 resume  A
-    12 finish  A
-    12 resume  B
-    13 finish  B
-    13 start   C
+    11 preempt B by=A, resume  A
+    12 finish  A, resume  B
+    13 finish  B, start   C
     14 finish  C`)
   assert.is(scheduler.stats().rounds, 2 + 5)
 })
@@ -1351,11 +1307,8 @@ configuring('counters, observers and job numbers go on', () => {
   host.run()
   assert.equal([job.id, scheduler.stats().jobs], [2, 2])
   assertTrace(trace, `
-    0 release A
-    0 start   A
-    1 finish  A
-    1 release B
-    1 start   B
+    0 release A, start   A
+    1 finish  A, release B, start   B
     2 finish  B`)
 })
 

@@ -105,19 +105,12 @@ policies('edf: an earlier deadline preempts at the next point, a later or an equ
   spawn('lax', { release: 3, deadline: 30 })
   host.run()
   assertTrace(trace, `
-    0 release long
-    0 start   long
-    2 release short
-    2 preempt long by=short
-    2 start   short
-    3 release equal
-    3 release lax
-    4 finish  short
-    4 resume  long
-    8 finish  long
-    8 start   equal
-    9 finish  equal
-    9 start   lax
+    0 release long, start   long
+    2 release short, preempt long by=short, start   short
+    3 release equal, release lax
+    4 finish  short, resume  long
+    8 finish  long, start   equal
+    9 finish  equal, start   lax
     10 finish lax`)
 })
 
@@ -150,20 +143,12 @@ policies('fp: a larger priority preempts at the next point, a smaller or an equa
   spawn('middle', { priority: 1, release: 2, deadline: 1 })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start   low
-    1 release high
-    1 preempt low by=high
-    1 start   high
-    2 release equal
-    2 release middle
-    3 finish  high
-    3 start   equal
-    4 finish  equal
-    4 miss    middle
-    4 start   middle
-    5 finish  middle
-    5 resume  low
+    0 release low, start   low
+    1 release high, preempt low by=high, start   high
+    2 release equal, release middle
+    3 finish  high, start   equal
+    4 finish  equal, miss    middle, start   middle
+    5 finish  middle, resume  low
     7 finish  low`)
 })
 
@@ -177,13 +162,9 @@ policies('edf and fp: the smallest difference decides between the running job an
     spawn('short', short)
     host.run()
     assertTrace(trace, `
-      0 release long
-      0 start   long
-      1 release short
-      1 preempt long by=short
-      1 start   short
-      2 finish  short
-      2 resume  long
+      0 release long, start   long
+      1 release short, preempt long by=short, start   short
+      2 finish  short, resume  long
       4 finish  long`)
   }
 })
@@ -223,11 +204,8 @@ policies('rm: the priority of a job is its rate, until it is set', () => {
   slow.priority = 1
   host.run()
   assertTrace(trace, `
-    0 release fast
-    0 release slow
-    0 start   slow
-    1 finish  slow
-    1 start   fast
+    0 release fast, release slow, start   slow
+    1 finish  slow, start   fast
     2 finish  fast`)
 })
 
@@ -315,20 +293,13 @@ for (const [name, [policy, given]] of Object.entries(TIED)) {
     spawn('C', later(given, 1, -1), 2)
     host.run()
     assertTrace(trace, `
-      0 release A
-      0 release B
-      0 start   A
+      0 release A, release B, start   A
       1 release C
-      2 preempt A by=B
-      2 start   B
-      4 preempt B by=C
-      4 start   C
-      6 finish  C
-      6 resume  A
-      8 preempt A by=B
-      8 resume  B
-      9 finish  B
-      9 resume  A
+      2 preempt A by=B, start   B
+      4 preempt B by=C, start   C
+      6 finish  C, resume  A
+      8 preempt A by=B, resume  B
+      9 finish  B, resume  A
       10 finish A`)
   })
 }
@@ -339,17 +310,11 @@ ties('rotation: a job that has just had its slice goes behind one that was relea
   spawn('B', { release: 1 }, 2)
   host.run()
   assertTrace(trace, `
-    0 release A
-    0 start   A
-    1 release B
-    1 preempt A by=B
-    1 start   B
-    2 preempt B by=A
-    2 resume  A
-    3 preempt A by=B
-    3 resume  B
-    4 finish  B
-    4 resume  A
+    0 release A, start   A
+    1 release B, preempt A by=B, start   B
+    2 preempt B by=A, resume  A
+    3 preempt A by=B, resume  B
+    4 finish  B, resume  A
     5 finish  A`)
 })
 
@@ -360,20 +325,12 @@ ties('rotation: what arrives goes behind the equals that are ready, though these
   spawn('C', { release: 2.5 })
   host.run()
   assertTrace(trace, `
-    0 release A
-    0 release B
-    0 start   A
-    1 preempt A by=B
-    1 start   B
-    2 preempt B by=A
-    2 resume  A
-    3 release C
-    3 preempt A by=B
-    3 resume  B
-    4 finish  B
-    4 start   C
-    5 finish  C
-    5 resume  A
+    0 release A, release B, start   A
+    1 preempt A by=B, start   B
+    2 preempt B by=A, resume  A
+    3 release C, preempt A by=B, resume  B
+    4 finish  B, start   C
+    5 finish  C, resume  A
     6 finish  A`)
 })
 
@@ -383,11 +340,8 @@ ties('rotation: a job that has no equal is not preempted at the end of its slice
   spawn('lower', {}, 2)
   host.run()
   assertTrace(trace, `
-    0 release alone
-    0 release lower
-    0 start   alone
-    4 finish  alone
-    4 start   lower
+    0 release alone, release lower, start   alone
+    4 finish  alone, start   lower
     6 finish  lower`)
 })
 
@@ -585,17 +539,10 @@ rekeying('a ready job moves in its queue', () => {
   jobs[0].priority = 0
   host.run()
   assertTrace(trace, `
-    0 release A
-    0 release B
-    0 release C
-    0 release D
-    0 start   D
-    1 finish  D
-    1 start   B
-    2 finish  B
-    2 start   C
-    3 finish  C
-    3 start   A
+    0 release A, release B, release C, release D, start   D
+    1 finish  D, start   B
+    2 finish  B, start   C
+    3 finish  C, start   A
     4 finish  A`)
 })
 
@@ -606,11 +553,8 @@ rekeying('the running job goes on when it stays the most eligible', () => {
   spawn('next', { priority: 1 })
   host.run()
   assertTrace(trace, `
-    0 release runs
-    0 release next
-    0 start   runs
-    4 finish  runs
-    4 start   next
+    0 release runs, release next, start   runs
+    4 finish  runs, start   next
     5 finish  next`)
 })
 
@@ -623,13 +567,9 @@ rekeying('a job whose release is to come is released with what was set', () => {
   assert.equal([pending.absoluteDeadline, pending.state], [12, 'pending'])
   host.run()
   assertTrace(trace, `
-    0 release runs
-    0 start   runs
-    2 release pending
-    2 preempt runs by=pending
-    2 start   pending
-    3 finish  pending
-    3 resume  runs
+    0 release runs, start   runs
+    2 release pending, preempt runs by=pending, start   pending
+    3 finish  pending, resume  runs
     5 finish  runs`)
 })
 
@@ -670,8 +610,7 @@ rekeying('a deadline set to a time that has passed is missed at the next reading
   }, { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start   job
+    0 release job, start   job
     4 miss    job
     5 finish  job`)
   assert.is(scheduler.stats().misses, 1)
@@ -684,11 +623,8 @@ rekeying('Infinity takes the deadline away', () => {
   spawn('urgent', { deadline: 50 }, 1)
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 release urgent
-    0 start   urgent
-    1 finish  urgent
-    1 start   job
+    0 release job, release urgent, start   urgent
+    1 finish  urgent, start   job
     4 finish  job`)
   assert.equal([job.absoluteDeadline, job.missed, job.lateness], [Infinity, false, -Infinity])
 })

@@ -52,19 +52,11 @@ gates('arrivals and wakes between the rounds of a section do not block its holde
   })
   host.run()
   assertTrace(trace.records.filter(({ type }) => type !== 'round'), `
-    0 release woken
-    0 release holder
-    0 start woken
-    0 block woken on=Waitable
-    0 start holder
-    2 wake woken
-    2 release urgent
-    4 preempt holder by=urgent
-    4 start urgent
-    5 finish urgent
-    5 resume woken
-    6 finish woken
-    6 resume holder
+    0 release woken, release holder, start woken, block woken on=Waitable, start holder
+    2 wake woken, release urgent
+    4 preempt holder by=urgent, start urgent
+    5 finish urgent, resume woken
+    6 finish woken, resume holder
     7 finish holder`)
 })
 
@@ -140,21 +132,9 @@ timeline('what is due happens by kind, then by time, then by creation', () => {
   host.run()
   assert.equal(log, ['replenished at 10', 'first', 'second', 'third'])
   assertTrace(trace, `
-    0 release long
-    0 start long
-    10 stall long ms=10
-    10 finish long
-    10 replenish due=6
-    10 alarm due=4
-    10 alarm due=4
-    10 alarm due=5
-    10 release early
-    10 release late
-    10 miss long
-    10 start late
-    10 finish late
-    10 start early
-    10 finish early`.replace('10 stall long ms=10\n', ''))
+    0 release long, start long
+    10 finish long, replenish due=6, alarm due=4, alarm due=4, alarm due=5, release early, release late
+    10 miss long, start late, finish late, start early, finish early`)
 })
 
 timeline('left for later by a long one, and then cancelled, leave no turn to be taken', () => {
@@ -421,10 +401,7 @@ waitables('and others may write into the trace', () => {
   trace.stop()
   seam.emit(scheduler, 'lend', null)
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 lend job to=somebody
-    0 finish job`)
+    0 release job, start job, lend job to=somebody, finish job`)
 })
 
 waitables.run()
@@ -471,8 +448,7 @@ events('whom an event wakes runs behind its handler, in the same turn and with n
   })
   host.run()
   assertTrace(trace, `
-    5 wake job
-    5 resume job
+    5 wake job, resume job
     6 block job on=message`)
   assert.is(host.turns, turns + 1)
   assert.is(scheduler.stats().rounds, rounds + 1)
@@ -504,14 +480,9 @@ events('what an event wakes in a round runs in that round, at its next point', (
   }, { name: 'running' })
   host.run()
   assertTrace(trace, `
-    0 release running
-    0 start running
-    0 wake woken
-    1 preempt running by=woken
-    1 resume woken
-    2 block woken on=message
-    2 resume running
-    2 finish running`)
+    0 release running, start running, wake woken
+    1 preempt running by=woken, resume woken
+    2 block woken on=message, resume running, finish running`)
 })
 
 events('a round of another scheduler is not interrupted by one', () => {
@@ -654,11 +625,8 @@ events('what was ready before an event runs right after it where the event is it
   assert.is(host.posts, 1)
   seam.event(() => {}, [scheduler])
   assertTrace(trace, `
-    0 release first
-    0 release urgent
-    0 start urgent
-    1 finish urgent
-    1 start first
+    0 release first, release urgent, start urgent
+    1 finish urgent, start first
     2 finish first`)
   host.run() // what had been posted before finds nothing to do
   assert.is(scheduler.stats().rounds, 1)

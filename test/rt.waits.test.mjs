@@ -5,17 +5,11 @@ import { Reservation, after, sleep } from '../alarms.mjs'
 import { Channel } from '../sync.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute, microtasks } from './support/virtual-host.mjs'
-import { world } from './support/world.mjs'
+import { deferred, world } from './support/world.mjs'
 
 const setup = options => world({ except: [], slice: Infinity, ...options })
 
 /** A promise that a test settles. */
-function deferred() {
-  const settle = {}
-  const promise = new Promise((resolve, reject) => Object.assign(settle, { resolve, reject }))
-  return { promise, ...settle }
-}
-
 /** What waiting for something gives a job: ['value', value] or ['error', error]. */
 function* outcomeOf(waitable) {
   try {
@@ -52,17 +46,9 @@ promises('the value of a promise comes back, and meanwhile others run', async ()
   await host.drain()
   assert.is(got, 'value')
   assertTrace(trace, `
-    0 release waits
-    0 release other
-    0 start waits
-    0 block waits on=Promise
-    0 start other
-    3 finish other
-    3 round start=0
-    3 wake waits
-    3 resume waits
-    4 finish waits
-    4 round start=3`)
+    0 release waits, release other, start waits, block waits on=Promise, start other
+    3 finish other, round start=0, wake waits, resume waits
+    4 finish waits, round start=3`)
 })
 
 promises('every value comes back as it is', async () => {
@@ -92,14 +78,8 @@ promises('a rejection that the job does not catch fails it, and is reported once
   await host.drain()
   assert.equal(host.errors, [error])
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 block job on=Promise
-    0 round start=0
-    0 wake job
-    0 resume job
-    0 fail job error=RangeError
-    0 round start=0`)
+    0 release job, start job, block job on=Promise, round start=0, wake job, resume job
+    0 fail job error=RangeError, round start=0`)
 })
 
 promises('a wait deep in calls resumes the innermost one', async () => {
@@ -124,16 +104,7 @@ promises('many jobs may wait for one promise; they wake in the order in which th
   later.resolve()
   await host.drain()
   assertTrace(trace, `
-    0 wake a
-    0 wake b
-    0 wake c
-    0 resume a
-    0 finish a
-    0 resume b
-    0 finish b
-    0 resume c
-    0 finish c
-    0 round start=0`)
+    0 wake a, wake b, wake c, resume a, finish a, resume b, finish b, resume c, finish c, round start=0`)
 })
 
 promises('a job that returns a promise ends with its outcome, and waits until then', async () => {
@@ -177,10 +148,7 @@ thenables('one that calls back at once does not even end the budget', async () =
   }, { name: 'job' })
   await host.drain()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 finish job
-    0 round start=0`)
+    0 release job, start job, finish job, round start=0`)
 })
 
 thenables('one that calls back at once is a preemption point all the same', () => {
@@ -193,15 +161,10 @@ thenables('one that calls back at once is a preemption point all the same', () =
   scheduler.spawn(execute(host, 1), { name: 'urgent', release: 1, deadline: 3 })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    1 release urgent
-    1 preempt job by=urgent
-    1 start urgent
-    2 finish urgent
-    2 resume job
-    3 finish job
-    3 round start=0`)
+    0 release job, start job
+    1 release urgent, preempt job by=urgent, start urgent
+    2 finish urgent, resume job
+    3 finish job, round start=0`)
 })
 
 thenables("a value that came at a budget's end is still there after a preemption", () => {
@@ -417,10 +380,7 @@ jobs('a job that has ended gives its outcome at once', async () => {
   }, { name: 'job' })
   host.run()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 finish job
-    0 round start=0`)
+    0 release job, start job, finish job, round start=0`)
   assert.equal(await job, [['value', 'result'], ['error', error], ['error', 'reason']])
 })
 
@@ -435,17 +395,9 @@ jobs('a job that runs, is ready, waits or is pending is waited for', async () =>
   }, { name: 'parent' })
   host.run()
   assertTrace(trace, `
-    0 release parent
-    0 start parent
-    0 block parent on=child
-    0 round start=0
-    5 release child
-    5 start child
-    6 finish child
-    6 wake parent
-    6 resume parent
-    6 finish parent
-    6 round start=5`)
+    0 release parent, start parent, block parent on=child, round start=0
+    5 release child, start child
+    6 finish child, wake parent, resume parent, finish parent, round start=5`)
   assert.equal(await parent, ['result'])
 })
 
@@ -512,22 +464,8 @@ jobs('several may wait for one; all get its result, the most eligible first', ()
   }
   host.run()
   assertTrace(trace, `
-    0 release child
-    0 release c
-    0 release a
-    0 release b
-    0 start a
-    0 block a on=child
-    0 start child
-    2 finish child
-    2 wake a
-    2 resume a
-    2 finish a
-    2 start b
-    2 finish b
-    2 start c
-    2 finish c
-    2 round start=0`)
+    0 release child, release c, release a, release b, start a, block a on=child, start child
+    2 finish child, wake a, resume a, finish a, start b, finish b, start c, finish c, round start=0`)
 })
 
 jobs('several that wait for one wake in the order of their standing', () => {
@@ -542,19 +480,8 @@ jobs('several that wait for one wake in the order of their standing', () => {
   gate.wake()
   host.run()
   assertTrace(trace, `
-    0 wake child
-    0 resume child
-    0 finish child
-    0 wake a
-    0 wake b
-    0 wake c
-    0 resume a
-    0 finish a
-    0 resume b
-    0 finish b
-    0 resume c
-    0 finish c
-    0 round start=0`)
+    0 wake child, resume child, finish child, wake a, wake b, wake c, resume a, finish a, resume b, finish b
+    0 resume c, finish c, round start=0`)
 })
 
 jobs('yield* job gives the result, too', async () => {
@@ -580,27 +507,10 @@ jobs('a job that returns another one ends with its outcome, after it', async () 
   seam.at(scheduler, 2, () => gate.wake('result'))
   host.run()
   assertTrace(trace, `
-    0 release child
-    0 release parent 0
-    0 release parent 1
-    0 start child
-    0 block child on=Waitable
-    0 start parent 0
-    0 block parent 0 on=child
-    0 start parent 1
-    0 block parent 1 on=child
-    0 round start=0
-    2 alarm due=2
-    2 wake child
-    2 resume child
-    2 finish child
-    2 wake parent 0
-    2 wake parent 1
-    2 resume parent 0
-    2 finish parent 0
-    2 resume parent 1
-    2 finish parent 1
-    2 round start=2`)
+    0 release child, release parent 0, release parent 1, start child, block child on=Waitable, start parent 0
+    0 block parent 0 on=child, start parent 1, block parent 1 on=child, round start=0
+    2 alarm due=2, wake child, resume child, finish child, wake parent 0, wake parent 1, resume parent 0
+    2 finish parent 0, resume parent 1, finish parent 1, round start=2`)
   assert.equal(await Promise.all(parents), ['result', 'result'])
 })
 
@@ -649,22 +559,12 @@ for (const policy of [edf, fp]) {
     }, { name: 'high', deadline: 20, priority: 3, release: 1 })
     host.run()
     assertTrace(trace, `
-      0 release low
-      0 start low
-      1 release middle
-      1 release high
-      1 preempt low by=high
-      1 start high
-      1 block high on=low
-      1 resume low
-      3 finish low
-      3 wake high
-      3 resume high
-      4 finish high
-      4 start middle
+      0 release low, start low
+      1 release middle, release high, preempt low by=high, start high, block high on=low, resume low
+      3 finish low, wake high, resume high
+      4 finish high, start middle
       5 round start=0
-      7 finish middle
-      7 round start=5`)
+      7 finish middle, round start=5`)
     assert.equal([low.deadline, low.priority, low.missed, high.missed], [90, 1, false, false])
   })
 }
@@ -686,31 +586,13 @@ inheritance('it is transitive', () => {
   }, { name: 'high', deadline: 10 })
   host.run()
   assertTrace(trace, `
-    0 release first
-    0 release second
-    0 release third
-    0 release middle
-    0 release high
-    0 start high
-    0 block high on=third
-    0 start third
-    0 block third on=second
-    0 start second
-    0 block second on=first
+    0 release first, release second, release third, release middle, release high, start high
+    0 block high on=third, start third, block third on=second, start second, block second on=first
     0 start first
-    1 finish first
-    1 wake second
-    1 resume second
-    2 finish second
-    2 wake third
-    2 resume third
-    3 finish third
-    3 wake high
-    3 resume high
-    3 finish high
-    3 start middle
-    4 finish middle
-    4 round start=0`)
+    1 finish first, wake second, resume second
+    2 finish second, wake third, resume third
+    3 finish third, wake high, resume high, finish high, start middle
+    4 finish middle, round start=0`)
 })
 
 /** low waits for lowest; then high, if asked, waits for low. */
@@ -729,28 +611,12 @@ inheritance('it ends when the one that waits is cancelled, all along the chain',
   seam.at(scheduler, 2, () => high.cancel())
   host.run()
   assertTrace(trace, `
-    0 release lowest
-    0 release low
-    0 release high
-    0 start high
-    0 block high on=low
-    0 start low
-    0 block low on=lowest
+    0 release lowest, release low, release high, start high, block high on=low, start low, block low on=lowest
     0 start lowest
     1 release middle
-    2 alarm due=2
-    2 wake high
-    2 preempt lowest by=high
-    2 resume high
-    2 cancel high error=AbortError
-    2 start middle
-    4 finish middle
-    4 resume lowest
-    6 finish lowest
-    6 wake low
-    6 resume low
-    6 finish low
-    6 round start=0`)
+    2 alarm due=2, wake high, preempt lowest by=high, resume high, cancel high error=AbortError, start middle
+    4 finish middle, resume lowest
+    6 finish lowest, wake low, resume low, finish low, round start=0`)
 })
 
 inheritance('it follows a deadline that moves, all along the chain, in both directions', () => {
@@ -759,31 +625,13 @@ inheritance('it follows a deadline that moves, all along the chain, in both dire
   seam.at(scheduler, 3, () => { high.deadline = 40 })
   host.run()
   assertTrace(trace, `
-    0 release lowest
-    0 release low
-    0 release high
-    0 start high
-    0 block high on=low
-    0 start low
-    0 block low on=lowest
+    0 release lowest, release low, release high, start high, block high on=low, start low, block low on=lowest
     0 start lowest
     1 release middle
-    2 alarm due=2
-    2 preempt lowest by=middle
-    2 start middle
-    3 alarm due=3
-    3 preempt middle by=lowest
-    3 resume lowest
-    5 finish lowest
-    5 wake low
-    5 resume low
-    5 finish low
-    5 wake high
-    5 resume high
-    5 finish high
-    5 resume middle
-    6 finish middle
-    6 round start=0`)
+    2 alarm due=2, preempt lowest by=middle, start middle
+    3 alarm due=3, preempt middle by=lowest, resume lowest
+    5 finish lowest, wake low, resume low, finish low, wake high, resume high, finish high, resume middle
+    6 finish middle, round start=0`)
 })
 
 inheritance('a job that becomes more eligible than its waiters runs with its own standing', () => {
@@ -794,19 +642,9 @@ inheritance('a job that becomes more eligible than its waiters runs with its own
   const after = trace.records.filter(({ time, type }) => time >= 2 && type !== 'alarm')
   assertTrace(after, `
     2 release urgent
-    4 finish lowest
-    4 wake low
-    4 miss lowest
-    4 start urgent
-    5 finish urgent
-    5 resume low
-    5 finish low
-    5 wake high
-    5 resume high
-    5 finish high
-    5 start middle
-    7 finish middle
-    7 round start=0`)
+    4 finish lowest, wake low, miss lowest, start urgent
+    5 finish urgent, resume low, finish low, wake high, resume high, finish high, start middle
+    7 finish middle, round start=0`)
 })
 
 inheritance('of several that wait the best one counts, and when it leaves, the next', () => {
@@ -829,29 +667,12 @@ inheritance('of several that wait the best one counts, and when it leaves, the n
   seam.at(scheduler, 5, () => next.cancel())
   host.run()
   assertTrace(trace, `
-    1 alarm due=1
-    1 wake low
-    1 release at 30
-    1 release at 50
-    1 resume low
-    3 alarm due=3
-    3 wake best
-    3 preempt low by=best
-    3 resume best
-    3 cancel best error=AbortError
-    3 start at 30
-    4 finish at 30
-    4 resume low
-    5 alarm due=5
-    5 wake next
-    5 preempt low by=next
-    5 resume next
-    5 cancel next error=AbortError
-    5 start at 50
-    6 finish at 50
-    6 resume low
-    9 finish low
-    9 round start=1`)
+    1 alarm due=1, wake low, release at 30, release at 50, resume low
+    3 alarm due=3, wake best, preempt low by=best, resume best, cancel best error=AbortError, start at 30
+    4 finish at 30, resume low
+    5 alarm due=5, wake next, preempt low by=next, resume next, cancel next error=AbortError, start at 50
+    6 finish at 50, resume low
+    9 finish low, round start=1`)
 })
 
 inheritance('a pending job that is waited for has the standing from its release on', () => {
@@ -861,21 +682,10 @@ inheritance('a pending job that is waited for has the standing from its release 
   scheduler.spawn(execute(host, 4), { name: 'middle', deadline: 50 })
   host.run()
   assertTrace(trace, `
-    0 release parent
-    0 release middle
-    0 start parent
-    0 block parent on=child
-    0 start middle
-    2 release child
-    2 preempt middle by=child
-    2 start child
-    3 finish child
-    3 wake parent
-    3 resume parent
-    3 finish parent
-    3 resume middle
-    5 finish middle
-    5 round start=0`)
+    0 release parent, release middle, start parent, block parent on=child, start middle
+    2 release child, preempt middle by=child, start child
+    3 finish child, wake parent, resume parent, finish parent, resume middle
+    5 finish middle, round start=0`)
 })
 
 inheritance('a waiting job that lends its standing keeps its own deadline, and its own miss', () => {
@@ -884,17 +694,9 @@ inheritance('a waiting job that lends its standing keeps its own deadline, and i
   const parent = scheduler.spawn(function* () { yield child }, { name: 'parent', deadline: 2 })
   host.run()
   assertTrace(trace, `
-    0 release child
-    0 release parent
-    0 start parent
-    0 block parent on=child
-    0 start child
+    0 release child, release parent, start parent, block parent on=child, start child
     3 miss parent
-    5 finish child
-    5 wake parent
-    5 resume parent
-    5 finish parent
-    5 round start=0`)
+    5 finish child, wake parent, resume parent, finish parent, round start=0`)
   assert.equal([child.missed, parent.missed, scheduler.stats().misses], [false, true, 1])
 })
 
@@ -905,13 +707,9 @@ inheritance('whoever awaits outside lends nothing', async () => {
   scheduler.spawn(execute(host, 1), { name: 'middle', deadline: 50 })
   await host.drain()
   assertTrace(trace, `
-    0 release low
-    0 release middle
-    0 start middle
-    1 finish middle
-    1 start low
-    2 finish low
-    2 round start=0`)
+    0 release low, release middle, start middle
+    1 finish middle, start low
+    2 finish low, round start=0`)
 })
 
 for (const [what, cancelsAt, finished] of [['', Infinity, 5], [', and back when the last leaves', 2, 10]]) {
@@ -1214,26 +1012,10 @@ economy('a job that is woken between rounds is posted for once, and runs in the 
   })
   await host.drain()
   assertTrace(trace, `
-    0 release job 0
-    0 release job 1
-    0 release job 2
-    0 start job 2
-    0 block job 2 on=Promise
-    0 start job 1
-    0 block job 1 on=Promise
-    0 start job 0
-    0 block job 0 on=Promise
-    0 round start=0
-    4 wake job 0
-    4 wake job 1
-    4 wake job 2
-    4 resume job 2
-    4 finish job 2
-    4 resume job 1
-    4 finish job 1
-    4 resume job 0
-    4 finish job 0
-    4 round start=4`)
+    0 release job 0, release job 1, release job 2, start job 2, block job 2 on=Promise, start job 1
+    0 block job 1 on=Promise, start job 0, block job 0 on=Promise, round start=0
+    4 wake job 0, wake job 1, wake job 2, resume job 2, finish job 2, resume job 1, finish job 1, resume job 0
+    4 finish job 0, round start=4`)
   assert.is(host.maxPosts, 1)
 })
 
@@ -1248,20 +1030,11 @@ economy('a more eligible job that is woken between rounds preempts the one that 
   host.after(1, () => waitable.wake())
   await host.drain()
   assertTrace(trace, `
-    0 release woken
-    0 release running
-    0 start woken
-    0 block woken on=Waitable
-    0 start running
-    2 round start=0
-    2 wake woken
-    2 preempt running by=woken
-    2 resume woken
-    3 finish woken
-    3 resume running
+    0 release woken, release running, start woken, block woken on=Waitable, start running
+    2 round start=0, wake woken, preempt running by=woken, resume woken
+    3 finish woken, resume running
     4 round start=2
-    5 finish running
-    5 round start=4`)
+    5 finish running, round start=4`)
 })
 
 economy('a job that is woken while the scheduler is paused waits for resume()', async () => {
@@ -1276,13 +1049,7 @@ economy('a job that is woken while the scheduler is paused waits for resume()', 
   scheduler.resume()
   await host.drain()
   assertTrace(trace, `
-    0 release job
-    0 start job
-    0 block job on=Waitable
-    0 round start=0
-    0 wake job
-    0 resume job
-    0 finish job
+    0 release job, start job, block job on=Waitable, round start=0, wake job, resume job, finish job
     0 round start=0`)
 })
 
@@ -1313,22 +1080,10 @@ waiting("one child's end does not wake a parent that waits for another", () => {
   host.run()
   assert.is(parent.state, 'done')
   assertTrace(trace.records.filter(({ job, type }) => job === parent || type === 'finish'), `
-    0 release parent
-    0 start parent
-    0 block parent on=child 3
-    3 finish child 3
-    3 wake parent
-    3 resume parent
-    3 block parent on=child 1
-    4 finish child 1
-    4 wake parent
-    4 resume parent
-    4 block parent on=child 2
-    6 finish child 2
-    6 wake parent
-    6 miss parent
-    6 resume parent
-    6 finish parent`)
+    0 release parent, start parent, block parent on=child 3
+    3 finish child 3, wake parent, resume parent, block parent on=child 1
+    4 finish child 1, wake parent, resume parent, block parent on=child 2
+    6 finish child 2, wake parent, miss parent, resume parent, finish parent`)
 })
 
 waiting.run()

@@ -133,9 +133,7 @@ const records = [
 ]
 
 const text = `
-  0    release  A
-  0    release  #2
-  0    start    A
+  0    release  A, release #2, start A
   3    preempt  A  by=#2
   3    start    #2
   4    block    #2 on=A
@@ -147,7 +145,7 @@ const text = `
   8    miss     #2
   12   fail     #2 error=TypeError`
 
-traces('print one record per line and compare line by line', () => {
+traces('print one record per line and compare record by record, whichever lines they stand on', () => {
   assertTrace(records, text)
   assert.is(format(records.slice(3, 4)), '3 preempt A by=#2')
   assert.is(firstDifference(records, text), -1)
@@ -161,7 +159,7 @@ traces('differ side by side', () => {
     assert.unreachable()
   } catch (error) {
     assert.is(error.message, [
-      'the schedules differ, first in line 2',
+      'the schedules differ, first in record 2',
       '  actual       | expected',
       '  0 release A  | 0 release A',
       '> 0 release #2 | 0 start A',

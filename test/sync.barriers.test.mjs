@@ -23,29 +23,11 @@ barriers('all go on when the last has come, the most eligible first', () => {
   }
   host.run()
   assertTrace(trace.text().replace(/on=(sleep|Sleep)\S*/g, 'on=sleep'), `
-    0 start high
-    0 block high on=sleep
-    0 start middle
-    0 block middle on=sleep
-    0 start low
-    0 block low on=sleep
-    1 wake high
-    1 resume high
-    1 block high on=b.wait()
-    2 wake middle
-    2 resume middle
-    2 block middle on=b.wait()
-    3 wake low
-    3 resume low
-    3 wake high
-    3 wake middle
-    3 preempt low by=high
-    3 resume high
-    3 finish high
-    3 resume middle
-    3 finish middle
-    3 resume low
-    3 finish low`)
+    0 start high, block high on=sleep, start middle, block middle on=sleep, start low, block low on=sleep
+    1 wake high, resume high, block high on=b.wait()
+    2 wake middle, resume middle, block middle on=b.wait()
+    3 wake low, resume low, wake high, wake middle, preempt low by=high, resume high, finish high
+    3 resume middle, finish middle, resume low, finish low`)
 })
 
 barriers('serve again and again: nobody is a phase ahead', () => {

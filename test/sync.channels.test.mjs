@@ -33,21 +33,10 @@ rendezvous('a sender waits for a receiver, and a receiver for a sender', () => {
   host.run()
   assert.equal(log, ['first', 2, 'second', 4])
   assertTrace(trace, `
-    0 start sender
-    0 block sender on=c.send()
-    0 start receiver
-    1 wake sender
-    1 preempt receiver by=sender
-    1 resume sender
-    2 block sender on=sleep
-    2 resume receiver
-    2 block receiver on=c.receive()
-    4 alarm due=4
-    4 wake sender
-    4 resume sender
-    4 wake receiver
-    4 finish sender
-    4 resume receiver
+    0 start sender, block sender on=c.send(), start receiver
+    1 wake sender, preempt receiver by=sender, resume sender
+    2 block sender on=sleep, resume receiver, block receiver on=c.receive()
+    4 alarm due=4, wake sender, resume sender, wake receiver, finish sender, resume receiver
     4 finish receiver`.replace('on=sleep', `on=${sleep(0).name ?? sleep(0).constructor.name}`))
 })
 
@@ -601,10 +590,7 @@ rest('jobs that wait on channels of a closed scheduler are a deadlock that names
   assert.instance(await error, DeadlockError)
   assert.match((await error).message, /ping.*pong/)
   assertTrace(trace, `
-    0 start ping
-    0 block ping on=right.receive()
-    0 start pong
-    0 block pong on=left.receive()`)
+    0 start ping, block ping on=right.receive(), start pong, block pong on=left.receive()`)
 })
 
 rest('a thousand who wait leave in any order, and the rest is served in order', () => {

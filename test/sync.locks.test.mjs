@@ -55,42 +55,23 @@ function pathfinder(bus) {
 
 inheritance('priority inversion without it: the middle job keeps the high one waiting, which misses', () => {
   assertTrace(pathfinder(new Semaphore(1, { name: 'bus' })), `
-    0 release weather
-    0 start weather
-    1 release manager
-    1 preempt weather by=manager
-    1 start manager
-    2 release radio
-    2 block manager on=bus.acquire()
-    2 start radio
-    7 finish radio
-    7 miss manager
-    7 resume weather
-    9 wake manager
-    9 preempt weather by=manager
-    9 resume manager
-    10 finish manager
-    10 resume weather
+    0 release weather, start weather
+    1 release manager, preempt weather by=manager, start manager
+    2 release radio, block manager on=bus.acquire(), start radio
+    7 finish radio, miss manager, resume weather
+    9 wake manager, preempt weather by=manager, resume manager
+    10 finish manager, resume weather
     11 finish weather`)
 })
 
 inheritance('no priority inversion with it: the holder runs on the standing of its waiter', () => {
   assertTrace(pathfinder(new Mutex({ name: 'bus' })), `
-    0 release weather
-    0 start weather
-    1 release manager
-    1 preempt weather by=manager
-    1 start manager
-    2 release radio
-    2 block manager on=bus
-    2 resume weather
-    4 wake manager
-    4 preempt weather by=manager
-    4 resume manager
-    5 finish manager
-    5 start radio
-    10 finish radio
-    10 resume weather
+    0 release weather, start weather
+    1 release manager, preempt weather by=manager, start manager
+    2 release radio, block manager on=bus, resume weather
+    4 wake manager, preempt weather by=manager, resume manager
+    5 finish manager, start radio
+    10 finish radio, resume weather
     11 finish weather`)
 })
 
@@ -121,31 +102,16 @@ inheritance('is transitive', () => {
   const run = world()
   chain(run)
   assertTrace(run.trace, `
-    0 release c
-    0 start c
-    1 release b
-    1 preempt c by=b
-    1 start b
-    2 block b on=inner
-    2 resume c
-    3 release a
-    3 preempt c by=a
-    3 start a
-    3 block a on=outer
-    3 resume c
+    0 release c, start c
+    1 release b, preempt c by=b, start b
+    2 block b on=inner, resume c
+    3 release a, preempt c by=a, start a, block a on=outer, resume c
     4 release between
-    7 wake b
-    7 preempt c by=b
-    7 resume b
-    8 wake a
-    8 preempt b by=a
-    8 resume a
-    9 finish a
-    9 start between
-    11 finish between
-    11 resume b
-    12 finish b
-    12 resume c
+    7 wake b, preempt c by=b, resume b
+    8 wake a, preempt b by=a, resume a
+    9 finish a, start between
+    11 finish between, resume b
+    12 finish b, resume c
     13 finish c`)
 })
 
@@ -155,34 +121,16 @@ inheritance('is undone along the chain when the waiter at its end is cancelled',
     run.scheduler.spawn(() => { a.cancel('no more') }, { name: 'canceller', priority: 5, release: 5 })
   })
   assertTrace(run.trace, `
-    0 release c
-    0 start c
-    1 release b
-    1 preempt c by=b
-    1 start b
-    2 block b on=inner
-    2 resume c
-    3 release a
-    3 preempt c by=a
-    3 start a
-    3 block a on=outer
-    3 resume c
+    0 release c, start c
+    1 release b, preempt c by=b, start b
+    2 block b on=inner, resume c
+    3 release a, preempt c by=a, start a, block a on=outer, resume c
     4 release between
-    5 release canceller
-    5 preempt c by=canceller
-    5 start canceller
-    5 wake a
-    5 finish canceller
-    5 resume a
-    5 cancel a error=no more
-    5 start between
-    7 finish between
-    7 resume c
-    9 wake b
-    9 preempt c by=b
-    9 resume b
-    11 finish b
-    11 resume c
+    5 release canceller, preempt c by=canceller, start canceller, wake a, finish canceller, resume a
+    5 cancel a error=no more, start between
+    7 finish between, resume c
+    9 wake b, preempt c by=b, resume b
+    11 finish b, resume c
     12 finish c`)
 })
 
@@ -214,26 +162,12 @@ inheritance('follows a waiter whose deadline is changed; under edf the holder ru
   scheduler.spawn(() => { waiter.deadline = 20 }, { name: 'setter', deadline: 10, release: 3 })
   host.run()
   assertTrace(trace, `
-    0 release holder
-    0 start holder
-    1 release waiter
-    1 preempt holder by=waiter
-    1 start waiter
-    1 block waiter on=mutex
-    1 resume holder
-    2 release rival
-    2 preempt holder by=rival
-    2 start rival
-    3 release setter
-    3 preempt rival by=setter
-    3 start setter
-    3 finish setter
-    3 resume holder
-    5 wake waiter
-    5 finish holder
-    5 resume waiter
-    6 finish waiter
-    6 resume rival
+    0 release holder, start holder
+    1 release waiter, preempt holder by=waiter, start waiter, block waiter on=mutex, resume holder
+    2 release rival, preempt holder by=rival, start rival
+    3 release setter, preempt rival by=setter, start setter, finish setter, resume holder
+    5 wake waiter, finish holder, resume waiter
+    6 finish waiter, resume rival
     8 finish rival`)
 })
 
@@ -246,19 +180,11 @@ inheritance('under edf the owner runs by the deadline of its waiter; its own mis
   host.run()
   assert.equal([owner.deadline, owner.missed], [50, false])
   assertTrace(trace, `
-    0 release owner
-    0 start owner
-    1 release urgent
-    1 preempt owner by=urgent
-    1 start urgent
-    1 block urgent on=m
-    1 resume owner
+    0 release owner, start owner
+    1 release urgent, preempt owner by=urgent, start urgent, block urgent on=m, resume owner
     2 release between
-    4 wake urgent
-    4 finish owner
-    4 resume urgent
-    5 finish urgent
-    5 start between
+    4 wake urgent, finish owner, resume urgent
+    5 finish urgent, start between
     8 finish between`)
 })
 
@@ -295,22 +221,11 @@ inheritance('ends with the wait: a waiter that times out takes back what it lent
   assert.equal(log, ['TimeoutError'])
   assert.is(mutex.locked, false)
   assertTrace(trace, `
-    0 release owner
-    0 start owner
-    1 release patient
-    1 preempt owner by=patient
-    1 start patient
-    1 block patient on=Timeout
-    1 resume owner
+    0 release owner, start owner
+    1 release patient, preempt owner by=patient, start patient, block patient on=Timeout, resume owner
     2 release rival
-    3 alarm due=3
-    3 wake patient
-    3 preempt owner by=patient
-    3 resume patient
-    3 finish patient
-    3 start rival
-    4 finish rival
-    4 resume owner
+    3 alarm due=3, wake patient, preempt owner by=patient, resume patient, finish patient, start rival
+    4 finish rival, resume owner
     7 finish owner`)
 })
 
@@ -430,25 +345,11 @@ inheritance('goes on through jobs that wait for jobs', () => {
   scheduler.spawn(() => work(host, 1), { name: 'rival', priority: 3, release: 0.5 })
   host.run()
   assertTrace(trace, `
-    0 release holder
-    0 start holder
-    1 release child
-    1 release parent
-    1 release rival
-    1 preempt holder by=parent
-    1 start parent
-    1 block parent on=child
-    1 start child
-    1 block child on=mutex
-    1 resume holder
-    2 wake child
-    2 finish holder
-    2 resume child
-    3 finish child
-    3 wake parent
-    3 resume parent
-    3 finish parent
-    3 start rival
+    0 release holder, start holder
+    1 release child, release parent, release rival, preempt holder by=parent, start parent
+    1 block parent on=child, start child, block child on=mutex, resume holder
+    2 wake child, finish holder, resume child
+    3 finish child, wake parent, resume parent, finish parent, start rival
     4 finish rival`)
 })
 

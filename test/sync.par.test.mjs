@@ -51,24 +51,10 @@ parallel('children run as jobs with the deadline and priority of the caller, at 
   scheduler.spawn(() => {}, { name: 'sooner', deadline: 7, release: 2 })
   host.run()
   assertTrace(trace, `
-    0 release parent
-    0 release later
-    0 start parent
-    1 release a
-    1 release b
-    1 block parent on=par(a, b)
-    1 start a
-    2 finish a
-    2 release sooner
-    2 start sooner
-    2 finish sooner
-    2 start b
-    3 finish b
-    3 wake parent
-    3 resume parent
-    3 finish parent
-    3 start later
-    3 finish later`)
+    0 release parent, release later, start parent
+    1 release a, release b, block parent on=par(a, b), start a
+    2 finish a, release sooner, start sooner, finish sooner, start b
+    3 finish b, wake parent, resume parent, finish parent, start later, finish later`)
 })
 
 parallel('children of a Task keep what it says', async () => {
@@ -517,18 +503,12 @@ reserved('children run by the reservation of their caller, which pays for them',
   scheduler.spawn(execute(host, 3), { name: 'other' })
   host.run()
   assertTrace(trace, `
-    0 start parent
-    0 start third
-    1 deplete third reservation=own depleted=background
-    1 finish third
-    1 start job 3
-    3 finish job 3
-    3 start job 4
-    4 deplete job 4 reservation=reserved
-    4 start other
+    0 start parent, start third
+    1 deplete third reservation=own depleted=background, finish third, start job 3
+    3 finish job 3, start job 4
+    4 deplete job 4 reservation=reserved, start other
     7 finish other
-    11 finish job 4
-    11 finish parent`)
+    11 finish job 4, finish parent`)
   assert.equal([reservation.used, own.used], [4, 1])
 })
 

@@ -33,18 +33,12 @@ schedules('a job starts only when its level passes the ceiling; one above it pre
   scheduler.spawn(() => visits(host, 1), { name: 'high', priority: 3, release: 3 })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
+    0 release low, start low
     2 release middle
-    3 release high
-    3 preempt low by=high
-    3 start high
-    4 finish high
-    4 resume low
-    5 preempt low by=middle
-    5 start middle
-    6 finish middle
-    6 resume low
+    3 release high, preempt low by=high, start high
+    4 finish high, resume low
+    5 preempt low by=middle, start middle
+    6 finish middle, resume low
     7 finish low`)
 })
 
@@ -58,16 +52,11 @@ schedules('a job is blocked at most once, before it starts', () => {
   scheduler.spawn(both, { name: 'high', priority: 3, release: 1, uses: [s1, s2] })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
-    1 release middle
-    1 release high
-    2 preempt low by=high
-    2 start high
-    4 finish high
-    4 start middle
-    7 finish middle
-    7 resume low
+    0 release low, start low
+    1 release middle, release high
+    2 preempt low by=high, start high
+    4 finish high, start middle
+    7 finish middle, resume low
     8 finish low`)
 })
 
@@ -78,14 +67,10 @@ schedules('sections nested crosswise do not deadlock', () => {
   scheduler.spawn(() => visits(host, [b, 1, [a, 1]]), { name: 'high', priority: 2, release: 1, uses: [a, b] })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
+    0 release low, start low
     1 release high
-    4 preempt low by=high
-    4 start high
-    6 finish high
-    6 resume low
-    6 finish low`)
+    4 preempt low by=high, start high
+    6 finish high, resume low, finish low`)
 })
 
 schedules('Mars Pathfinder: the high job waits for one critical section, not for the middle one', () => {
@@ -97,16 +82,12 @@ schedules('Mars Pathfinder: the high job waits for one critical section, not for
   scheduler.spawn(() => visits(host, 5), { name: 'radio', priority: 2, release: 2 })
   host.run()
   assertTrace(trace, `
-    0 release weather
-    0 start weather
+    0 release weather, start weather
     1 release manager
     2 release radio
-    3 preempt weather by=manager
-    3 start manager
-    5 finish manager
-    5 start radio
-    10 finish radio
-    10 resume weather
+    3 preempt weather by=manager, start manager
+    5 finish manager, start radio
+    10 finish radio, resume weather
     11 finish weather`)
   assert.is(manager.missed, false)
 })
@@ -120,22 +101,13 @@ schedules('under edf levels are relative deadlines: a job may be urgent and yet 
   scheduler.spawn(() => visits(host, 1), { name: 'above', deadline: 5, release: 1 })
   host.run()
   assertTrace(trace, `
-    0 release long
-    0 start long
-    1 release above
-    1 preempt long by=above
-    1 start above
-    2 finish above
-    2 release user
-    2 resume long
+    0 release long, start long
+    1 release above, preempt long by=above, start above
+    2 finish above, release user, resume long
     3 release equal level
-    5 preempt long by=user
-    5 start user
-    6 finish user
-    6 start equal level
-    7 finish equal level
-    7 resume long
-    7 finish long`)
+    5 preempt long by=user, start user
+    6 finish user, start equal level
+    7 finish equal level, resume long, finish long`)
 })
 
 schedules('a job declared while the resource is held raises the ceiling at once', () => {
@@ -148,18 +120,12 @@ schedules('a job declared while the resource is held raises the ceiling at once'
   }, { scheduler })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
-    2 alarm due=2
-    2 release late
+    0 release low, start low
+    2 alarm due=2, release late
     3 release middle
-    4 preempt low by=late
-    4 start late
-    5 finish late
-    5 start middle
-    6 finish middle
-    6 resume low
-    6 finish low`)
+    4 preempt low by=late, start late
+    5 finish late, start middle
+    6 finish middle, resume low, finish low`)
 })
 
 schedules('the test applies to a job that wakes, too', () => {
@@ -172,17 +138,10 @@ schedules('the test applies to a job that wakes, too', () => {
   scheduler.spawn(() => visits(host, 1, [r, 3], 1), { name: 'low', priority: 1, uses: [r] })
   host.run()
   assertTrace(trace, `
-    0 release high
-    0 release low
-    0 start high
-    0 block high on=Sleep
-    0 start low
-    2 alarm due=2
-    2 wake high
-    4 preempt low by=high
-    4 resume high
-    5 finish high
-    5 resume low
+    0 release high, release low, start high, block high on=Sleep, start low
+    2 alarm due=2, wake high
+    4 preempt low by=high, resume high
+    5 finish high, resume low
     6 finish low`)
 })
 
@@ -194,17 +153,11 @@ schedules('only the holder of the top ceiling runs while the most eligible may n
   scheduler.spawn(() => visits(host, 1), { name: 'third', priority: 3, release: 1 })
   host.run()
   assertTrace(trace, `
-    0 release low
-    0 start low
-    1 release high
-    1 release third
-    3 preempt low by=high
-    3 start high
-    4 finish high
-    4 start third
-    5 finish third
-    5 resume low
-    5 finish low`)
+    0 release low, start low
+    1 release high, release third
+    3 preempt low by=high, start high
+    4 finish high, start third
+    5 finish third, resume low, finish low`)
 })
 
 schedules('levels are fixed at the release: who becomes urgent later does not pass a ceiling', () => {
@@ -221,15 +174,11 @@ schedules('levels are fixed at the release: who becomes urgent later does not pa
     }, { scheduler })
     host.run({ until: 50 })
     assertTrace(trace, `
-      0 release low
-      0 start low
+      0 release low, start low
       1 release late
       2 alarm due=2
-      4 preempt low by=late
-      4 start late
-      5 finish late
-      5 resume low
-      5 finish low`)
+      4 preempt low by=late, start late
+      5 finish late, resume low, finish low`)
   }
 })
 

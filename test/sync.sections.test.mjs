@@ -20,18 +20,12 @@ nonPreemptiveSections('nobody preempts; who came meanwhile runs at the first poi
   scheduler.spawn(() => work(host, 1), { name: 'inside', priority: 2, release: 3 })
   host.run()
   assertTrace(trace, `
-    0 release holder
-    0 start holder
-    1 release before
-    1 preempt holder by=before
-    1 start before
-    2 finish before
-    2 resume holder
+    0 release holder, start holder
+    1 release before, preempt holder by=before, start before
+    2 finish before, resume holder
     3 release inside
-    5 preempt holder by=inside
-    5 start inside
-    6 finish inside
-    6 resume holder
+    5 preempt holder by=inside, start inside
+    6 finish inside, resume holder
     8 finish holder`)
 })
 
@@ -44,15 +38,10 @@ nonPreemptiveSections('equals do not rotate inside; a woken equal waits for the 
   scheduler.spawn(() => work(host, 2), { name: 'equal' })
   host.run()
   assertTrace(trace, `
-    0 release holder
-    0 release equal
-    0 start holder
-    3 preempt holder by=equal
-    3 start equal
-    4 preempt equal by=holder
-    4 resume holder
-    5 finish holder
-    5 resume equal
+    0 release holder, release equal, start holder
+    3 preempt holder by=equal, start equal
+    4 preempt equal by=holder, resume holder
+    5 finish holder, resume equal
     6 finish equal`)
 })
 
@@ -120,15 +109,10 @@ nonPreemptiveSections('rounds end, timers and alarms fire inside; releases keep 
   assert.equal(log, ['alarm at 1', 'timer at 4', 'released'])
   assert.is(scheduler.stats().rounds, 3)
   assertTrace(trace, `
-    0 release holder
-    0 start holder
+    0 release holder, start holder
     1 alarm due=1
     3 release urgent
-    5 preempt holder by=urgent
-    5 start urgent
-    5 finish urgent
-    5 resume holder
-    5 finish holder`)
+    5 preempt holder by=urgent, start urgent, finish urgent, resume holder, finish holder`)
   assert.is(trace.records.find(({ type }) => type === 'release').job.release, 0)
   assert.is(trace.records.find(({ job }) => job?.name === 'urgent').job.release, 2.5)
 })
@@ -172,14 +156,10 @@ nonPreemptiveSections('a cancellation is thrown at the first yield after it; bef
   host.run()
   assert.equal(log, ['end at 3', 'clean at 5'])
   assertTrace(trace, `
-    0 release job
-    0 start job
+    0 release job, start job
     1 alarm due=1
     3 block job on=Sleep
-    5 alarm due=5
-    5 wake job
-    5 resume job
-    5 cancel job error=stop`)
+    5 alarm due=5, wake job, resume job, cancel job error=stop`)
 })
 
 nonPreemptiveSections('its end cuts the budget for who waits for it: a more eligible job, a cancellation', () => {

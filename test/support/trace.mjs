@@ -196,7 +196,10 @@ function ruler(start, step, columns) {
 /** @param {Recording | readonly TraceRecord[] | string} trace @returns {string[]} */
 function lines(trace) {
   const text = typeof trace === 'string' ? trace : format('records' in trace ? trace.records : trace)
-  return text.split('\n').map(line => line.trim().replace(/\s+/g, ' ')).filter(Boolean)
+  return text.split('\n').flatMap(line => {
+    const [time, ...words] = line.trim().split(/\s+/)
+    return words.join(' ').split(', ').filter(Boolean).map(event => `${time} ${event}`)
+  })
 }
 
 /**
@@ -229,8 +232,9 @@ export function sideBySide(left, right, titles = ['actual', 'expected']) {
 }
 
 /**
- * Throws, with both schedules side by side, unless the traces are equal line by line. Spaces count once and
- * empty lines not at all, so that an expected trace may be indented and its columns lined up.
+ * Throws, with both schedules side by side, unless the traces are equal record by record. Records of one time may
+ * share its line: `5 finish a, start b`. Spaces count once and empty lines not at all, so that an expected trace may be
+ * indented and its columns lined up.
  * @param {Recording | readonly TraceRecord[] | string} actual
  * @param {Recording | readonly TraceRecord[] | string} expected
  * @param {string} [message]
@@ -238,7 +242,7 @@ export function sideBySide(left, right, titles = ['actual', 'expected']) {
 export function assertTrace(actual, expected, message = 'the schedules differ') {
   const at = firstDifference(actual, expected)
   if (at < 0) return
-  throw new TraceError(`${message}, first in line ${at + 1}\n${sideBySide(actual, expected)}`)
+  throw new TraceError(`${message}, first in record ${at + 1}\n${sideBySide(actual, expected)}`)
 }
 
 export class TraceError extends Error {

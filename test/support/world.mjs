@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events'
 import { Scheduler as OurScheduler, fp, seam } from '../../rt.mjs'
 import { record } from './trace.mjs'
 import { execute, virtualHost } from './virtual-host.mjs'
@@ -28,6 +29,17 @@ export const exactWorld = options => world({ policy: fp, slice: Infinity, round:
 
 /** What it fails with. @param {PromiseLike<any>} promise @returns {Promise<any>} */
 export const rejection = async promise => promise.then(() => { throw new Error('it was fulfilled') }, error => error)
+
+/** A promise settled by hand. @returns {{ promise: Promise<any>, resolve(value?: any): void, reject(error: unknown): void }} */
+export function deferred() {
+  /** @type {any} */
+  const settle = {}
+  const promise = new Promise((resolve, reject) => Object.assign(settle, { resolve, reject }))
+  return { promise, ...settle }
+}
+
+/** How many listen for it to be aborted. @param {AbortSignal} signal */
+export const abortListeners = signal => getEventListeners(signal, 'abort').length
 
 /**
  * The names of the jobs that finished, in that order.
