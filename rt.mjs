@@ -940,6 +940,15 @@ const NO_HOOKS = []
 /** What counts where nothing is said. */
 const PLAIN_TASK = /* @__PURE__ */ new Task(/** @type {any} */ (() => {}))
 const PLAIN = /* @__PURE__ */ parametersOf(PLAIN_TASK, PLAIN_TASK)
+/**
+ * Whether there is nothing that the job itself does not keep. Spawned with a priority, 100 000 jobs that keep it all take
+ * 1.1 to 1.25 times as long (Node 20).
+ *
+ * @param {ReturnType<parametersOf>} parameters
+ */
+const isPlain = ({ name, period, wcet, abort, excess, onMiss, onOverrun }) =>
+  name === '' && period === Infinity && wcet === Infinity && !abort && excess === undefined && onMiss === undefined && onOverrun === undefined
+
 /** Of the rest of code that is no job's. */
 const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
 
@@ -1017,8 +1026,8 @@ class Activation extends HeapNode {
     this.state = PENDING
 
     this.release = release
-    this.deadline = parameters.deadline
-    this.priority = parameters.priority
+    this.deadline = Infinity
+    this.priority = 0
     /** Raised when the job is put after its equals. */
     this.stamp = 0
     /** Whose keys count: its own, its reservation's, or those of a job that waits for it. @type {Standing} */
@@ -1037,7 +1046,7 @@ class Activation extends HeapNode {
     this.waiting = null
 
     /** Points per budget, or AUTO. */
-    this.limit = parameters.limit ?? dispatcher.budget
+    this.limit = dispatcher.budget
     /** Of a job that has come back once. @type {BudgetTuner | null} */
     this.tuner = null
     /** Its cost at its last rotation: the slice counts from it, across preemptions. */
@@ -2815,9 +2824,13 @@ class Dispatcher extends Accounts {
     if (signal !== undefined) abortSignal('signal', signal)
     const isTask = work instanceof Task
     const parameters = isTask || options !== NO_OPTIONS ? parametersOf(options, isTask ? work : PLAIN_TASK) : PLAIN
+    const priority = this.policy.priority?.(parameters) ?? parameters.priority
+
     const now = this.read()
-    const a = new Activation(this, parameters, work, leaf, args, release ?? now)
-    a.priority = this.policy.priority?.(parameters) ?? a.priority
+    const a = new Activation(this, isPlain(parameters) ? PLAIN : parameters, work, leaf, args, release ?? now)
+    a.deadline = parameters.deadline
+    a.priority = priority
+    a.limit = parameters.limit ?? this.budget
     if (signal !== undefined) listen(a, signal, false)
     if (!signal?.aborted) this.attach(a, parameters.uses, parameters.reservation)
     return this.launch(a, now)
@@ -4708,9 +4721,10 @@ function postTask(dispatcher, fn, options) {
   const own = priorityOf('priority', follows ? signal.priority : priority ?? 'user-visible')
 
   const now = dispatcher.read()
-  const a = new Activation(dispatcher, { ...PLAIN, deadline, priority: own }, fn, UNSTARTED, NO_ARGUMENTS, now + delay)
+  const a = new Activation(dispatcher, PLAIN, fn, UNSTARTED, NO_ARGUMENTS, now + delay)
   a.posted = true
-  a.priority = dispatcher.policy.priority?.(a.parameters) ?? own
+  a.deadline = deadline
+  a.priority = dispatcher.policy.priority?.({ ...PLAIN, deadline, priority: own }) ?? own
   if (signal !== undefined) listen(a, signal, follows)
   return dispatcher.launch(a, now)
 }
