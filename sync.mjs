@@ -2367,10 +2367,17 @@ const ASK = 5
 const WANT = 6
 const CLOSE = 7
 const REFUSE = 8
+// Of sessions (9c).
+const JOIN = 9
+const NEXT = 10
+const HEARD = 11
+const OVER = 12
+/** What shows how an endpoint treats frames. */
+const GREETINGS = [HELLO, JOIN]
 
 /** Where a frame that has a message has it. */
 const MESSAGE_AT = 6
-/** Stands for a message that could not be read. */
+/** Stands for a message that could not be read, or a kind. */
 const UNREADABLE = Symbol('unreadable')
 
 const PREFIX = Uint8Array.from([...encoder.encode(PROTOCOL), VERSION, 0])
@@ -2499,13 +2506,12 @@ class Transport {
     this.kind = platformKindOf(endpoint)
     this.isEventTarget = has('addEventListener')
     this.isSocket = way === 'send' && ('binaryType' in endpoint || 'readyState' in endpoint)
-    this.isBroadcast = this.kind === 'BroadcastChannel'
     /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
     /** Whether nobody tells when the other side has died, so that a lock must. */
     this.isSilent = SILENT.has(this.kind) && !has('unref') && !!globalThis.navigator?.locks
     /** The most bytes of a message. */
-    this.most = 'maxPacketLifeTime' in endpoint || endpoint instanceof Session ? SHORT : Infinity
+    this.most = 'maxPacketLifeTime' in endpoint ? SHORT : Infinity
   }
 
   /** 0 while it connects, 1 when it is open, more when it is not any more. */
@@ -2525,21 +2531,20 @@ class Transport {
     this.#add('message', event => link.receive(isEventTarget ? event?.data : event))
     this.#add('messageerror', () => link.closeUnreadable())
     this.#add('open', () => link.open())
-    this.#add('close', (why, reason) => endpoint instanceof Session ? link.gone(why, reason) : gone('closed'))
+    this.#add('close', () => gone('closed'))
     if (isEventTarget) {
       // An error without a message: its script could not be loaded. Other errors do not end a worker.
       if (this.kind === 'Worker') this.#add('error', event => event.message === undefined && gone('did not load'))
       endpoint.start?.()
       return
     }
-    if (endpoint instanceof Session) this.#add('drain', () => /** @type {Link} */ (link).announce())
     this.#add('disconnect', () => gone('disconnected'))
     if (endpoint !== /** @type {any} */ (globalThis).process) {
       this.#add('exit', code => gone(typeof code === 'number' ? `ended with exit code ${code}` : 'ended'))
     }
   }
 
-  /** @param {string} type @param {(event: any, reason?: unknown) => unknown} listener */
+  /** @param {string} type @param {(event: any) => unknown} listener */
   #add(type, listener) {
     const { endpoint } = this
     if (this.isEventTarget) {
@@ -2591,7 +2596,7 @@ const lifeOfThread = () => life ??= new Promise(resolve => {
   claim()
 })
 
-/** Links by endpoint. @type {WeakMap<object, Link>} */
+/** Links by endpoint, by the function that opens theirs, or by themselves. @type {WeakMap<object, Link>} */
 const links = new WeakMap()
 
 const LONGEST_NAME = 1000
@@ -2614,25 +2619,39 @@ class Link {
   /** What ends the watch on a life. @type {Map<string, AbortController>} */
   #watches = new Map()
   isOpen = false
-  #isOver = false
+  isOver = false
+  /** Whether another link may take its place. */
+  isFree = false
+  /** Whether more is out than is good. */
+  isFull = false
+  /** @type {Transport | null} */
+  transport = null
   /** The life of this thread; null until that is known. @type {string | null} */
   life = null
   /** How the endpoint treats frames; null until the other side has been heard. @type {string | null} */
   treatment = null
   rejected = 0
 
-  /** @param {any} endpoint */
-  constructor(endpoint) {
-    const transport = this.transport = new Transport(endpoint)
-    links.set(endpoint, this)
-    if (transport.isSocket) this.treatment = TAKES_BYTES
+  /** @param {object | null} key what it is found by; null: itself @param {Transport} [transport] */
+  constructor(key, transport) {
+    links.set(key ?? this, this)
+    if (transport) this.use(transport)
+  }
+
+  /** @param {Transport} transport */
+  use(transport) {
+    this.transport = transport
+    this.treatment = transport.isSocket ? TAKES_BYTES : null
+    this.#reading = null
     transport.listen(this)
     if (transport.state > 1) this.gone('closed')
-    else if (transport.isSilent) lifeOfThread().then(life => this.open(life))
+    else if (transport.isSilent && this.life === null) lifeOfThread().then(life => this.open(life))
     else this.open('')
   }
 
   get wires() { return [...this.#byName.values()] }
+  /** Whether a name may have more ends than two. */
+  get isBroadcast() { return this.transport?.kind === 'BroadcastChannel' }
 
   announce() {
     for (const wire of this.wires) wire.announce()
@@ -2640,7 +2659,7 @@ class Link {
 
   open(life = this.life) {
     this.life = life
-    if (this.isOpen || this.#isOver || this.life === null || this.transport.state !== 1) return
+    if (this.isOpen || this.isOver || this.life === null || this.transport?.state !== 1) return
     this.isOpen = true
     for (const wire of this.wires) {
       wire.hello(wire.peer)
@@ -2653,7 +2672,7 @@ class Link {
     const known = this.#byName.get(name)
     if (known !== undefined) return known
     const wire = new Wire(this, name)
-    if (this.#isOver) {
+    if (this.isOver) {
       wire.lose('the other side has gone')
       return wire
     }
@@ -2667,14 +2686,17 @@ class Link {
   forget(wire) {
     if (!this.#byId.delete(wire.id)) return
     this.#byName.delete(wire.name)
-    if (this.#byId.size === 0) this.end()
+    if (this.#byId.size === 0 && !this.isOver) this.close()
   }
 
+  /** All channels have been closed. */
+  close() {
+    this.isFree = true
+    this.end()
+  }
   end() {
-    if (this.#isOver) return
-    this.#isOver = true
-    links.delete(this.transport.endpoint)
-    this.transport.unlisten()
+    this.isOver = true
+    this.transport?.unlisten()
     for (const watch of this.#watches.values()) watch.abort()
   }
 
@@ -2685,12 +2707,16 @@ class Link {
 
   /** The other side has ended or is out of reach. @param {string} why @param {unknown} [reason] */
   gone(why, reason) {
-    if (this.#isOver) return
-    const wires = this.wires
-    const { way, endpoint } = this.transport
-    this.end()
     // It will not say so again; but sockets of socket.io connect again.
-    if (way !== 'emit' && endpoint.connected !== true) links.set(endpoint, this)
+    this.isFree ||= this.transport?.way === 'emit' || this.transport?.endpoint.connected === true
+    this.fail(why, reason)
+  }
+
+  /** @param {string} why @param {unknown} [reason] */
+  fail(why, reason) {
+    if (this.isOver) return
+    const { wires } = this
+    this.end()
     for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason)
   }
 
@@ -2701,13 +2727,13 @@ class Link {
     const watch = new AbortController()
     this.#watches.set(life, watch)
     const ended = () => {
-      if (!this.transport.isBroadcast) return this.gone('its thread has ended')
+      if (!this.isBroadcast) return this.gone('its thread has ended')
       const lost = this.wires.filter(wire => wire.life === life)
       for (const wire of lost) wire.lose('the other side has gone (its thread has ended)')
     }
     const request = () => locks.request(life, { signal: watch.signal, mode: 'shared' }, ended)
     // The other side of a port may be of another origin, whose locks are out of sight.
-    const watched = this.transport.kind === 'MessagePort'
+    const watched = this.transport?.kind === 'MessagePort'
       ? locks.query().then(({ held }) => held?.some(({ name }) => name === life) ? request() : undefined)
       : request()
     watched.catch(() => {})
@@ -2718,7 +2744,7 @@ class Link {
   /** @param {any[]} frame without a message */
   send(frame) {
     // Before it is open nobody has heard of its ends.
-    if (this.#isOver || !this.isOpen) return
+    if (this.isOver || !this.isOpen) return
     try {
       this.post(frame)
     } catch (error) {
@@ -2733,17 +2759,17 @@ class Link {
    *   then
    */
   sendMessage(frame, transfer) {
-    const { way, isBroadcast } = this.transport
-    const mayTransfer = this.treatment === CLONES && way === 'postMessage' && !isBroadcast
+    const mayTransfer = this.treatment === CLONES && !this.isBroadcast && this.transport?.way === 'postMessage'
     transferring([frame[MESSAGE_AT]], mayTransfer ? transfer : NONE, chosen => this.post(frame, chosen))
   }
 
   /** @param {any[]} frame @param {any[]} [transfer] */
   post(frame, transfer) {
-    const { transport, treatment } = this
+    const { treatment } = this
+    const transport = /** @type {Transport} */ (this.transport)
     // It may say so itself only later, and complain to the console of what is sent meanwhile.
     if (transport.state > 1) return this.gone('closed')
-    const asItIs = treatment === null || treatment === CLONES || frame[2] === HELLO && !transport.isSocket
+    const asItIs = treatment === null || treatment === CLONES || GREETINGS.includes(frame[2]) && !transport.isSocket
     const outer = posting
     posting = true
     try {
@@ -2769,7 +2795,7 @@ class Link {
 
   /** @param {any} message @returns {void} */
   #take(message) {
-    if (this.#isOver) return
+    if (this.isOver) return
     const isRest = this.#reading !== null
     let frame = null
     try {
@@ -2781,37 +2807,29 @@ class Link {
       this.rejected++
       if (isRest) return this.#take(message) // it may well be the next
     }
-    if (frame !== null && !this.#handle(frame)) this.rejected++
+    if (frame !== null && !this.handle(frame)) this.rejected++
   }
 
   /** @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing @throws {Error} when it is none */
   #decode(bytes) {
     const isFirst = this.#reading === null
     const version = bytes[PREFIX.length - 2]
-    if (isFirst && version !== VERSION) {
-      if (this.#differ(version, this.wires, 0)) return null
-      throw new SyntaxError('of another version')
-    }
+    if (isFirst && version !== VERSION) return [PROTOCOL, version, UNREADABLE]
     if (!isFirst && bytes.length !== this.#expected) throw new SyntaxError('not what was to follow')
-    this.#reading ??= decoding(bytes.subarray(PREFIX.length), this.transport.most)
+    this.#reading ??= decoding(bytes.subarray(PREFIX.length), /** @type {Transport} */ (this.transport).most)
     const { done, value } = this.#reading.next(bytes)
-    if (!done) {
-      this.#expected = value
-      return null
+    if (done) {
+      this.#reading = null
+      return frameOf(value)
     }
-    this.#reading = null
-    const { values: frame, buffers } = value
-    try {
-      frame[MESSAGE_AT] = unpacked(frame[MESSAGE_AT], buffers)
-    } catch {
-      frame[MESSAGE_AT] = UNREADABLE
-    }
-    return frame
+    this.#expected = value
+    return null
   }
 
   /** @param {any[]} frame @returns {boolean} whether it was one that could come */
-  #handle(frame) {
+  handle(frame) {
     const [, version, kind, to, from] = frame
+    if (kind === UNREADABLE) return this.#differ(version, this.wires, 0)
     if (!isNumber(to)) return false
     if (kind === HELLO) return this.#hello(frame)
     if (version !== VERSION) return false
@@ -2852,6 +2870,16 @@ class Link {
   }
 }
 
+/** @param {{ values: any[], buffers: Uint8Array[] }} decoded @returns {any[]} */
+function frameOf({ values: frame, buffers }) {
+  try {
+    frame[MESSAGE_AT] = unpacked(frame[MESSAGE_AT], buffers)
+  } catch {
+    frame[MESSAGE_AT] = UNREADABLE
+  }
+  return frame
+}
+
 /** @param {Uint8Array} bytes @returns {boolean} of whatever version */
 const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].every((_, i) => bytes[i] === PREFIX[i])
 
@@ -2863,30 +2891,23 @@ const bytesIn = message => isBytes(message) ? bytesOf(message)
 // ------------------------------------------------------------------------------ 9c what outlives its endpoint
 
 /**
- * Two sessions carry the frames of one link over one endpoint after another: a Session is an endpoint that never ends by
- * itself. Messages are as those of (9a), with a byte that is 1 instead of 0, in base64 where bytes do not survive:
+ * A session is a link over one endpoint after another, and never ends by itself. It numbers frames; its own are:
  *
- *   [JOIN, received, from, to, isAnswer]  first over each endpoint, from both sides; to 0: not known yet
- *   [NEXT, received, number, frame]       frames are numbered from 1, and kept until they have been received
- *   [HEARD, received, asks]               asks: whether an answer is due
- *   [OVER, received]                      all channels have been closed, and everything has been received
+ *   ['rt.mjs', version, JOIN, received, from, to, isAnswer, probe]  first over each endpoint, from both sides; to 0: not known yet
+ *   ['rt.mjs', version, NEXT, received, number, 0, frame]           in bytes; numbered from 1, and kept until it has been received
+ *   ['rt.mjs', version, HEARD, received, asks]                      asks: whether an answer is due
+ *   ['rt.mjs', version, OVER, received]                             all channels have been closed, and everything has been received
  *
  * `received` is how many frames have arrived; `from` and `to` are random numbers that sessions choose when they are made.
  * Who gets a JOIN sends what has not been received. One from another session than before: that side has been started anew.
  */
-const JOIN = 1
-const NEXT = 2
-const HEARD = 3
-const OVER = 4
 
 /** After so many frames they are acknowledged, if nothing else says so. */
 const ACKNOWLEDGED = 16
 /** When so many are out, ends do not say any more what is wanted. */
 const FULL = 64
 
-/** Sessions by the functions that open their endpoints. @type {WeakMap<Function, Session>} */
-const opened = new WeakMap()
-/** Those that were accepted, by the numbers of the other sides. @type {Map<number, Session>} */
+/** Sessions that were accepted, by the numbers of the other sides. @type {Map<number, Session>} */
 const accepted = new Map()
 
 /**
@@ -2899,22 +2920,20 @@ const accepted = new Map()
  * @property {Scheduler} [scheduler] whose clock counts; default that of the running job, else `rt`
  */
 
-class Session {
+class Session extends Link {
   id = randomId()
   /** The other side; 0 as long as it has not been heard. */
   peer = 0
-  /** What there is in common with a socket that is open. */
-  readyState = 1
-  /** @type {Record<string, (...values: any[]) => void>} */
-  #listeners = {}
-  /** @type {Transport | null} */
-  #transport = null
+  isOpen = true
+  /** @type {string | null} */
+  life = ''
+  /** Why what it got is no endpoint. @type {unknown} */
+  refusal = null
   #isJoined = false
   #isClosing = false
-  #isOver = false
   #attempts = 0
 
-  /** Messages that may have to be sent again, from number `#acknowledged` + 1. @type {Uint8Array[]} */
+  /** Frames that may have to be sent again, from number `#acknowledged` + 1. @type {Uint8Array[]} */
   #kept = []
   #acknowledged = 0
   /** The last that went out over this endpoint. */
@@ -2937,170 +2956,143 @@ class Session {
    */
   constructor(source, options, joined) {
     const { timeout = 60_000, heartbeat = Math.min(5000, timeout / 4), retry = 10_000 } = check.options(options, SESSION)
-    const scheduler = this.scheduler = here(options)
+    const scheduler = here(options)
+    super(source)
+    this.scheduler = scheduler
     this.source = source
     this.joined = joined
     this.timeout = timeout
     this.heartbeat = heartbeat
     this.retry = retry
     // While there is an endpoint, that is what keeps Node alive.
-    const beat = () => {
-      this.#beats = seam.at(scheduler, scheduler.now() + heartbeat, beat, { ref: false })
+    const next = () => seam.at(scheduler, scheduler.now() + heartbeat, () => {
+      this.#beats = next()
       this.#beat()
-    }
-    this.#beats = seam.at(scheduler, scheduler.now() + heartbeat, beat, { ref: false })
-  }
-
-  // --- as an endpoint of a link
-
-  /** Whether more is kept than is good. */
-  get isFull() { return this.#kept.length >= FULL }
-
-  /** @param {string} type @param {(...values: any[]) => void} listener */
-  on(type, listener) {
-    this.#listeners[type] = listener
-  }
-  /** Who does not listen any more has closed all channels. @param {string} type */
-  off(type) {
-    delete this.#listeners[type]
-    if (this.#isClosing) return
-    this.#isClosing = true
-    if (this.source !== null) opened.delete(this.source)
-    this.#post(HEARD, true)
-    this.#closeIfDone()
-  }
-
-  /** @param {Uint8Array} message copied: its sender may change what it is made of */
-  send(message) {
-    this.#kept.push(message.slice())
-    this.#flush()
+    }, { ref: false })
+    this.#beats = next()
   }
 
   // --- endpoints
 
-  /** Opens the next one. @throws {TypeError} when it is none */
+  /** Opens the next one. */
   dial() {
     this.#pause = null
-    const again = () => this.#again()
-    let endpoint
-    try {
-      endpoint = this.source?.()
-    } catch {
-      return again()
+    const take = (/** @type {any} */ endpoint) => {
+      try {
+        if (endpoint === null) this.#again()
+        else this.use(new Transport(endpoint))
+      } catch (error) {
+        this.refusal = error
+        this.fail('no endpoint', error)
+      }
     }
-    if (typeof endpoint?.then !== 'function') return this.attach(endpoint)
-    endpoint.then((/** @type {any} */ one) => this.attach(one), again)
-      .catch((/** @type {unknown} */ error) => this.fail('no endpoint', error))
+    try {
+      const endpoint = this.source?.()
+      if (typeof endpoint?.then === 'function') endpoint.then(take, () => this.#again())
+      else take(endpoint)
+    } catch {
+      this.#again()
+    }
   }
 
   #again() {
     const { scheduler, retry } = this
-    if (this.#isOver || this.source === null || this.#pause !== null) return
+    if (this.isOver || this.source === null || this.#pause !== null) return
     const pause = Math.min(retry, 100 * 2 ** this.#attempts++) * (1 + Math.random()) / 2
-    this.#pause = seam.at(scheduler, scheduler.now() + pause, () => {
-      try {
-        this.dial()
-      } catch (error) {
-        this.fail('no endpoint', error)
-      }
-    })
+    this.#pause = seam.at(scheduler, scheduler.now() + pause, () => this.dial())
   }
 
-  /** @param {any} endpoint null when there is none now @throws {TypeError} when it is none */
-  attach(endpoint) {
-    if (endpoint === null) return this.#again()
-    this.adopt(new Transport(endpoint))
-  }
   /** @param {Transport} transport */
-  adopt(transport) {
+  use(transport) {
     this.#leave()
-    if (this.#isOver) return shut(transport)
-    this.#transport = transport
+    if (this.isOver) return shut(transport)
     this.#quiet = 0
-    transport.listen(this)
     // One of Node that nobody hears throws it.
     if (transport.isSocket && !transport.isEventTarget) transport.endpoint.on('error', () => {})
-    if (transport.state > 1) this.gone()
-    else if (transport.state === 1) this.open()
+    super.use(transport)
   }
   open() {
-    if (this.source !== null) this.#post(JOIN, this.id, this.peer, false)
+    if (this.source !== null && this.transport?.state === 1) this.#greet(this.peer, false)
   }
   #leave() {
-    const transport = this.#transport
-    this.#transport = null
+    const { transport } = this
+    this.transport = null
     this.#isJoined = false
     transport?.unlisten()
     if (transport) shut(transport)
   }
   /** The endpoint has ended. */
   gone() {
-    if (this.#transport === null) return
+    if (this.transport === null) return
     this.#leave()
-    if (this.source === null && this.peer === 0) this.#end()
+    if (this.source === null && this.peer === 0) this.end()
     else this.#again()
-  }
-  closeUnreadable() {
-    this.gone()
   }
 
   #beat() {
     const { timeout, heartbeat } = this
     if (++this.#silence * heartbeat >= timeout) return this.fail(`silent for ${timeout} ms`, 'timeout')
-    if (this.#transport !== null && ++this.#quiet > 2) this.gone()
-    else if (this.#quiet > 1 || this.#unacknowledged > 0) this.#post(HEARD, this.#quiet > 1)
+    if (this.transport !== null && ++this.#quiet > 2) this.gone()
+    else if (this.#quiet > 1 || this.#unacknowledged > 0) this.#say(HEARD, this.#quiet > 1)
   }
 
-  /** @param {string} why @param {unknown} [reason] */
-  fail(why, reason) {
-    if (this.#isOver) return
-    const { close } = this.#listeners
-    this.#end()
-    close?.(why, reason)
+  close() {
+    this.#isClosing = true
+    this.isFree = this.source !== null
+    this.#say(HEARD, true)
+    this.#closeIfDone()
   }
-  #end() {
-    this.#isOver = true
+  end() {
+    super.end()
+    this.isFree = this.source !== null
     this.#leave()
     this.#beats.cancel()
     this.#pause?.cancel()
     this.#kept = []
-    if (this.source !== null) opened.delete(this.source)
     if (accepted.get(this.peer) === this) accepted.delete(this.peer)
   }
   #closeIfDone() {
-    if (!this.#isClosing || this.#kept.length > 0 || this.#isOver) return
-    this.#post(OVER)
-    this.#end()
+    if (!this.#isClosing || this.wires.length > 0 || this.#kept.length > 0 || this.isOver) return
+    this.#say(OVER)
+    this.end()
   }
 
-  // --- messages
+  // --- frames
 
   /** @param {number} kind @param {...any} content */
-  #post(kind, ...content) {
-    const transport = this.#transport
-    if (transport === null || kind !== JOIN && !this.#isJoined) return
+  #say(kind, ...content) {
+    if (this.transport === null || kind !== JOIN && !this.#isJoined) return
     this.#unacknowledged = 0
-    const bytes = joined([PREFIX.with(PREFIX.length - 1, 1), ...encoded([kind, this.#received, ...content])])
     try {
-      if (transport.state > 1) this.gone()
-      else transport.post(transport.way === 'send' && !transport.isSocket ? toBase64(bytes) : bytes)
+      super.post([PROTOCOL, VERSION, kind, this.#received, ...content])
     } catch {
       this.gone()
     }
   }
+  /** @param {number} to @param {boolean} isAnswer */
+  #greet(to, isAnswer) {
+    this.#say(JOIN, this.id, to, isAnswer, probe())
+  }
+
+  /** @param {any[]} frame copied: its sender may change what it is made of */
+  post(frame) {
+    this.#kept.push(joined(encoded(frame)))
+    this.#flush()
+  }
   #flush() {
+    this.isFull = this.#kept.length >= FULL
     while (this.#isJoined && this.#sent - this.#acknowledged < this.#kept.length) {
-      const message = this.#kept[this.#sent++ - this.#acknowledged]
-      this.#post(NEXT, this.#sent, message)
+      const frame = this.#kept[this.#sent++ - this.#acknowledged]
+      this.#say(NEXT, this.#sent, 0, frame)
     }
   }
 
   /** @returns {Transport} what is no more its own */
   #part() {
-    const transport = /** @type {Transport} */ (this.#transport)
+    const transport = /** @type {Transport} */ (this.transport)
     transport.unlisten()
-    this.#transport = null
-    this.#end()
+    this.transport = null
+    this.end()
     return transport
   }
   /** The other side keeps no session. */
@@ -3109,45 +3101,36 @@ class Session {
     this.joined(this.#part().endpoint)
   }
 
-  /** @param {any} message of an endpoint */
-  receive(message) {
-    if (Array.isArray(message) && message[0] === PROTOCOL) return this.#release()
-    /** @type {any[]} */
-    let content
-    try {
-      const bytes = bytesIn(message)
-      if (this.#isOver || bytes === null || !startsFrame(bytes)) return
-      const [version, isSession] = bytes.subarray(PREFIX.length - 2)
-      if (version !== VERSION) return this.fail(`of version ${version} of the protocol, this is version ${VERSION}`)
-      if (isSession !== 1) return this.#release()
-      const { values, buffers } = /** @type {any} */ (decoding(bytes.subarray(PREFIX.length)).next().value)
-      content = values.map((/** @type {any} */ value) => unpacked(value, buffers))
-    } catch {
-      return this.gone()
+  /** @param {any[]} frame @returns {boolean} */
+  handle(frame) {
+    const [, version, kind, received, ...rest] = frame
+    if (version !== VERSION) this.fail(`of version ${version} of the protocol, this is version ${VERSION}`)
+    else if (!(kind >= JOIN)) this.#release()
+    else if (!isNumber(received)) this.gone()
+    else if (kind === JOIN) this.#join(received, rest)
+    else if (this.#isJoined && this.#acknowledge(received)) {
+      this.#closeIfDone()
+      if (kind === NEXT) return this.#next(rest)
+      if (kind === HEARD && rest[0] === true) this.#say(HEARD, false)
+      else if (kind === OVER) this.fail('closed')
     }
-    const [kind, received, ...rest] = content
-    if (!isNumber(received)) return this.gone()
-    if (kind === JOIN) return this.#join(received, rest)
-    if (!this.#isJoined || !this.#acknowledge(received)) return
-    if (kind === NEXT) this.#next(rest[0], rest[1])
-    else if (kind === HEARD && rest[0] === true) this.#post(HEARD, false)
-    else if (kind === OVER) this.fail('closed')
-    this.#closeIfDone()
+    return true
   }
 
   /** @param {number} received @param {any[]} rest @returns {void} */
-  #join(received, [from, to, isAnswer]) {
+  #join(received, [from, to, isAnswer, probed]) {
     if (!isNumber(from) || from === 0 || !isNumber(to)) return this.gone()
     const known = this.joined === undefined ? undefined : accepted.get(from)
     if (known !== undefined && known !== this) {
-      known.adopt(this.#part())
-      return known.#join(received, [from, to, isAnswer])
+      known.use(this.#part())
+      return known.#join(received, [from, to, isAnswer, probed])
     }
     if (this.peer !== 0 && from !== this.peer) return this.fail('started anew', 'restarted')
+    this.treatment ??= treatmentBy(probed)
     const isNew = this.peer === 0
     if (to !== 0 && to !== this.id) {
       // It takes this side for another, and learns by the answer that that is no more.
-      this.#post(JOIN, this.id, from, true)
+      this.#greet(from, true)
       return this.gone()
     }
     this.peer = from
@@ -3157,13 +3140,13 @@ class Session {
     // First of all, since an endpoint without delay may bring frames at once.
     this.#isJoined = true
     this.#attempts = 0
-    if (!isAnswer) this.#post(JOIN, this.id, from, true)
+    if (!isAnswer) this.#greet(from, true)
     this.#flush()
     if (isNew && this.joined !== undefined) {
       accepted.set(from, this)
       this.joined(this)
     }
-    if (this.#isClosing) this.#post(HEARD, true)
+    if (this.#isClosing) this.#say(HEARD, true)
     this.#closeIfDone()
   }
 
@@ -3177,17 +3160,27 @@ class Session {
     const wasFull = this.isFull
     this.#kept.splice(0, received - this.#acknowledged)
     this.#acknowledged = Math.max(received, this.#acknowledged)
-    if (wasFull && !this.isFull) this.#listeners.drain?.()
+    this.isFull = this.#kept.length >= FULL
+    if (wasFull && !this.isFull) this.announce()
     return true
   }
 
-  /** @param {unknown} number @param {unknown} message */
-  #next(number, message) {
-    if (isNumber(number) && number <= this.#received) return
-    if (number !== this.#received + 1 || !isBytes(message)) return this.gone()
+  /** @param {any[]} rest @returns {boolean} */
+  #next([number, , bytes]) {
+    if (isNumber(number) && number <= this.#received) return true
+    if (number !== this.#received + 1 || !isBytes(bytes)) {
+      this.gone()
+      return false
+    }
     this.#received++
-    if (++this.#unacknowledged >= ACKNOWLEDGED) this.#post(HEARD, false)
-    this.#listeners.message?.(message)
+    if (++this.#unacknowledged >= ACKNOWLEDGED) this.#say(HEARD, false)
+    let frame
+    try {
+      frame = frameOf(/** @type {any} */ (decoding(bytesOf(bytes)).next().value))
+    } catch {
+      return false
+    }
+    return super.handle(frame)
   }
 }
 
@@ -3205,18 +3198,12 @@ const interval = check.number('a finite number > 0', value => value > 0 && value
 const positive = check.number('a number > 0', value => value > 0)
 const SESSION = { timeout: positive, heartbeat: interval, retry: interval, scheduler: check.scheduler }
 
-/** @param {() => any} source @param {SessionOptions} options */
-function sessionOf(source, options) {
-  const known = opened.get(source)
-  if (known !== undefined) return known
-  const session = new Session(source, options)
-  try {
-    session.dial()
-  } catch (error) {
-    session.fail('no endpoint')
-    throw error
-  }
-  opened.set(source, session)
+/** @param {any} endpoint or a function that opens it @param {SessionOptions} options @throws {TypeError | RangeError} */
+function linkOver(endpoint, options) {
+  if (typeof endpoint !== 'function') return new Link(endpoint, new Transport(endpoint))
+  const session = new Session(endpoint, options)
+  session.dial()
+  if (session.refusal !== null) throw session.refusal
   return session
 }
 
@@ -3238,14 +3225,11 @@ function sessionOf(source, options) {
  */
 export function accept(endpoint, work, options = {}) {
   check.callable('work', work)
-  new Session(null, options, work).attach(endpoint)
+  const transport = new Transport(endpoint)
+  new Session(null, options, work).use(transport)
 }
 
 // --------------------------------------------------------------------------------- 9d channels over them
-
-/** @typedef {{ number: number, send: any }} Flight a message that is out; `send` is null when nobody waits for the answer */
-
-/** @typedef {{ message: any, number: number, kept: boolean }} Held a message that nobody has received yet */
 
 /** One end of an external channel. */
 class Wire extends Exchange {
@@ -3264,17 +3248,17 @@ class Wire extends Exchange {
   #guards = new Queue()
   /** Whether a guard was the last to go. */
   #wasGuard = false
-  /** @type {Flight | null} */
-  #flight = null
   #sent = 0
+  /** While the last of that is out; null in it when nobody waits for the answer. @type {{ send: End | null } | null} */
+  #flight = null
   #isAsking = false
   /** Whether somebody waits at the other end. */
   #isWanted = false
 
   // In:
-  /** What nobody has received yet. @type {Held | null} */
-  #held = null
   #received = 0
+  /** The last of that, while nobody has come for it. @type {{ message: any, kept: boolean } | null} */
+  #held = null
   /** Whether the other end asks what is wanted. */
   #isAsked = false
   /** What it has been told. */
@@ -3315,7 +3299,7 @@ class Wire extends Exchange {
       if (!isAnswer) this.hello(from)
       link.watch(life)
       this.pump()
-    } else if (link.transport.isBroadcast) {
+    } else if (link.isBroadcast) {
       link.send([PROTOCOL, VERSION, REFUSE, from])
     } else {
       this.lose('the other side has connected anew')
@@ -3328,14 +3312,14 @@ class Wire extends Exchange {
     switch (kind) {
       case DATA:
         return number === this.#received + 1 && this.#held === null && (flag === 0 || flag === 1) &&
-          this.#arrive(number, flag === 1, content)
+          this.#arrive(flag === 1, content)
       case DONE:
-        return this.#flight !== null && number === this.#flight.number && typeof flag === 'boolean' &&
+        return this.#flight !== null && number === this.#sent && typeof flag === 'boolean' &&
           this.#done(this.#flight, flag, content)
       case WITHDRAW:
-        if (this.#held?.number !== number) return isNumber(number) && number <= this.#received
+        if (this.#held === null || number !== this.#received) return isNumber(number) && number <= this.#received
         this.#held = null
-        this.#finish(number)
+        this.#finish()
         return true
       case ASK:
         this.#isAsked = true
@@ -3352,7 +3336,7 @@ class Wire extends Exchange {
         this.ended('was closed by the other side', flag === 0 || content === UNREADABLE ? undefined : content)
         return true
       case REFUSE:
-        if (!this.link.transport.isBroadcast || this.#isAnswered) return false
+        if (!this.link.isBroadcast || this.#isAnswered) return false
         this.lose('the name is taken: over a BroadcastChannel a channel has two ends')
         return true
     }
@@ -3392,25 +3376,23 @@ class Wire extends Exchange {
 
   /** @param {any} message @param {End | null} send @param {any[]} [transfer] */
   #post(message, send, transfer) {
-    const number = this.#sent + 1
-    this.#flight = { number, send }
+    const frame = [PROTOCOL, VERSION, DATA, this.peer, this.#sent + 1, send === null ? 1 : 0, message]
+    this.#flight = { send }
     try {
-      this.link.sendMessage([PROTOCOL, VERSION, DATA, this.peer, number, send === null ? 1 : 0, message], transfer)
-      this.#sent = number
+      this.link.sendMessage(frame, transfer)
+      this.#sent++
     } catch (error) {
       this.#flight = null
       throw error
     }
   }
 
-  /** @param {Flight} flight @param {boolean} wanted @param {unknown} problem @returns {true} */
+  /** @param {{ send: End | null }} flight @param {boolean} wanted @param {unknown} problem @returns {true} */
   #done({ send }, wanted, problem) {
     this.#flight = null
     this.#isWanted = wanted
-    if (send !== null) {
-      if (problem === undefined || problem === null) send.wake()
-      else send.fail(new ChannelError(`${this.name}: the other side could not read the message`))
-    }
+    if (problem === undefined || problem === null) send?.wake()
+    else send?.fail(new ChannelError(`${this.name}: the other side could not read the message`))
     this.pump()
     return true
   }
@@ -3440,34 +3422,34 @@ class Wire extends Exchange {
 
   // --- in
 
-  /** @param {number} number @param {boolean} kept @param {any} message @returns {boolean} */
-  #arrive(number, kept, message) {
-    this.#received = number
+  /** @param {boolean} kept @param {any} message @returns {boolean} */
+  #arrive(kept, message) {
+    this.#received++
     if (message === UNREADABLE) {
-      this.#finish(number, 'unreadable')
+      this.#finish('unreadable')
       return false
     }
     const receive = take(this.receivers)
     if (receive === null) {
-      this.#held = { message, number, kept }
+      this.#held = { message, kept }
       return true
     }
     // First of all the answer, which somebody waits for.
-    this.#finish(number)
+    this.#finish()
     receive.wake(message)
     return true
   }
 
-  /** Says that a message is over. @param {number} number @param {...string} problem */
-  #finish(number, ...problem) {
+  /** Says that the last message is over. @param {...string} problem */
+  #finish(...problem) {
     this.#saidWanted = this.receivers.size > 0
-    this.#tell(DONE, number, this.#saidWanted, ...problem)
+    this.#tell(DONE, this.#received, this.#saidWanted, ...problem)
   }
 
   /** Says whether somebody waits to receive, to an end that asks and does not know. */
   announce() {
     const isWanted = this.#held === null && this.receivers.size > 0
-    if (!this.#isAsked || isWanted === this.#saidWanted || this.link.transport.endpoint.isFull === true) return
+    if (!this.#isAsked || isWanted === this.#saidWanted || this.link.isFull) return
     this.#saidWanted = isWanted
     this.#tell(WANT, isWanted)
   }
@@ -3475,9 +3457,9 @@ class Wire extends Exchange {
   /** @returns {any} what is held */
   next() {
     if (this.#held === null) return NOTHING
-    const { message, number } = this.#held
+    const { message } = this.#held
     this.#held = null
-    if (this.closed === null) this.#finish(number)
+    if (this.closed === null) this.#finish()
     return message
   }
 
@@ -3504,9 +3486,9 @@ class Wire extends Exchange {
   /** @param {End} end */
   withdraw(end) {
     super.withdraw(end)
-    if (this.#flight !== null && this.#flight.send === end) {
+    if (this.#flight?.send === end) {
       this.#flight.send = null
-      this.#tell(WITHDRAW, this.#flight.number)
+      this.#tell(WITHDRAW, this.#sent)
     }
     if (!end.isSender && this.closed === null) this.announce()
   }
@@ -3625,8 +3607,9 @@ class ExternalChannel extends Channel {
 export function connect(endpoint, name, options = {}) {
   check.text('name', name)
   if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
-  const lasting = typeof endpoint === 'function' ? sessionOf(endpoint, options) : endpoint
-  const wire = (links.get(lasting) ?? new Link(lasting)).connect(name)
+  const known = links.get(endpoint)
+  const link = known === undefined || known.isFree ? linkOver(endpoint, options) : known
+  const wire = link.connect(name)
   return wire.channel ??= new ExternalChannel(/** @type {any} */ (wire))
 }
 
