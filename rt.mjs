@@ -255,6 +255,8 @@ function frameInterval(tried = 0) {
 
 /** ms that frames come after their own time. A round that ends then finds its frame pending. */
 const FRAME_DELAY = 2
+/** ms before a frame, in which a turn may last until it comes. */
+const FRAME_NEAR = 7
 /** ms that a turn waits only where others keep the thread. */
 const CROWD = 3
 
@@ -293,6 +295,7 @@ function pacedPost(platform, scheduler, now, hidden) {
       began = now()
       late = began - worked - others > CROWD ? late + 1 : 0
       turn()
+      if (!hidden()) request() // after a pause not before: in Firefox, the call and what it wakes up take as long as the turn waits
       ended = now()
       worked += ended - began
       began = Infinity
@@ -319,13 +322,13 @@ function pacedPost(platform, scheduler, now, hidden) {
     const time = now()
     const turn = () => fn(stopped || late > 1 || hidden() || takesTurns && now() >= due ? Infinity : due)
     if (hidden()) return post(turn)
-    request()
     // Code that waited for a job of the latest turn posts right after it.
     const isNext = goesOn || time - ended <= 1
     if (!isNext) {
       const passed = shown === -Infinity ? 0 : Math.ceil((time - shown) / interval)
       due = (passed > 0 ? shown + passed * interval : time + interval) + FRAME_DELAY // the next that could come
     }
+    if (isNext || due - time < FRAME_NEAR) request()
     if (takesTurns || stopped || late > 1 || !isNext || time < due) return post(turn)
     if (held.push(turn) > 1) return
     fallback = platform.setTimeout(own(() => {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers'
 import { Scheduler, Task } from '../rt.mjs'
-import { figure, heading, mean, statistics, statisticsColumns, synchronousHost, table, target } from './support.mjs'
+import { figure, heading, mean, median, statistics, statisticsColumns, synchronousHost, table, target } from './support.mjs'
 
 // RTJPerf, real-time thread creation and start (Corsaro and Schmidt 2003, 4.3.2).
 const passes = 12
@@ -19,10 +19,11 @@ function begun() {
   startedAt = clock()
 }
 
-/** Creates and waits, one after the other. */
-function outside(create) {
+/** Creates and waits, one after the other, or each after a pause, ms. */
+function outside(create, pause = 0) {
   return async samples => {
-    for (let i = 0; i < starts; i++) {
+    for (let i = 0; i < (pause > 0 ? starts / 50 : starts); i++) {
+      if (pause > 0) await new Promise(resolve => setTimeout(resolve, pause))
       asked = clock()
       const end = create()
       created = clock()
@@ -58,6 +59,12 @@ const releasing = scheduler => {
   return () => task.release()
 }
 const onEventLoop = new Scheduler()
+const immediate = () => new Promise(resolve => {
+  setImmediate(() => {
+    begun()
+    resolve()
+  })
+})
 
 const variants = [
   ['the clock alone', outside(() => { begun() })],
@@ -71,12 +78,9 @@ const variants = [
   }))],
   ['spawn, outside of jobs', outside(spawning(onEventLoop))],
   ['Task.release, outside of jobs', outside(releasing(onEventLoop))],
-  ['setImmediate, in pages a message', outside(() => new Promise(resolve => {
-    setImmediate(() => {
-      begun()
-      resolve()
-    })
-  }))],
+  ['setImmediate, in pages a message', outside(immediate)],
+  ['spawn, after a pause', outside(spawning(onEventLoop), 30)],
+  ['setImmediate, after a pause', outside(immediate, 30)],
   ['setTimeout 0', outside(() => new Promise(resolve => {
     setTimeout(() => {
       begun()
@@ -98,6 +102,7 @@ for (let pass = 0; pass < passes; pass++) {
 const column = ({ samples }, which) => samples.map(times => times[which] * 1000)
 const named = name => variants.find(variant => variant.name === name)
 const starting = name => mean(column(named(name), 1))
+const medianOf = name => median(column(named(name), 1))
 
 heading('creating a job, and its start',
   `us of wall time, ${figure((passes - 2) * starts)} each, one after the other; the clock's own cost is contained`)
@@ -107,4 +112,5 @@ for (const [which, title] of [[0, 'created after (RTJPerf, Table 2: jRate 17.69 
 }
 target('spawn outside of jobs to setImmediate', starting('spawn, outside of jobs') / starting('setImmediate, in pages a message'),
   { most: 2 })
+target('after a pause of 30 ms, medians', medianOf('spawn, after a pause') / medianOf('setImmediate, after a pause'), { most: 2 })
 target('spawn in a job to setImmediate', starting('spawn, in a job') / starting('setImmediate, in pages a message'), { most: 1 })

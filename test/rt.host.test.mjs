@@ -525,6 +525,17 @@ pages('an idle scheduler asks for no frame', () => {
   })
 })
 
+pages('after a pause a job starts before a frame is asked for, unless one is due soon', () => {
+  return inBrowser({}, (here, { Scheduler }) => {
+    const scheduler = new Scheduler()
+    const requests = []
+    for (const time of [1, 34, 78]) here.at(time, () => scheduler.spawn(() => { requests.push(here.frameRequests) }))
+    here.run(100)
+    assert.equal(requests, [0, 1, 3]) // the third, before the frame at 80
+    assert.is(here.frameRequests, 3)
+  })
+})
+
 pages('when frames stop coming, rounds go on after a while, until frames come again', () => {
   return inBrowser({ interval: 16 }, (here, { Scheduler }) => {
     const scheduler = new Scheduler({ round: 5, budget: 1 })
