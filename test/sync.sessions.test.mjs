@@ -323,4 +323,21 @@ sessions('a side that keeps no session is told of at once', async () => {
   assert.match((await error).message, /its end is not one of `accept`/)
 })
 
+sessions('a channel that is opened as the last one closes begins a session, which later ones share', async () => {
+  const got = []
+  const { dial, wait, lines, run } = setUp({
+    meet: (connected, run) => { for (const name of ['x', 'y']) run(() => connected(name).forEach(message => { got.push(message) })) }
+  })
+  run(function* () {
+    const first = dial('x')
+    yield first.send(1)
+    first.close()
+    yield dial('x').send(2)
+    yield dial('y').send(3)
+  })
+  await wait(100)
+  assert.equal(got, [1, 2, 3])
+  assert.is(lines.length, 2)
+})
+
 sessions.run()
