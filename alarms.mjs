@@ -56,9 +56,10 @@ function ending(signal, end) {
 
 /** @param {AbortSignal | undefined} signal @param {() => void} end when it is aborted @returns {() => void} ends that */
 function follow(signal, end) {
-  seam.ours.add(end)
-  signal?.addEventListener('abort', end)
-  return () => signal?.removeEventListener('abort', end)
+  if (!signal) return () => {}
+  seam.ours.add(end) // of each alarm it would make collections of a page with many of them take half as long again
+  signal.addEventListener('abort', end)
+  return () => signal.removeEventListener('abort', end)
 }
 
 /** The parameters of a task that are set. @param {any} source @returns {TaskOptions} */

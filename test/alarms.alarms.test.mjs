@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, defaultHost, edf } from '../rt.mjs'
+import { Scheduler, Task, defaultHost, edf, seam } from '../rt.mjs'
 import { after, at, every } from '../alarms.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
 import { assertTrace } from './support/trace.mjs'
@@ -832,6 +832,21 @@ for (const [name, make] of Object.entries(makers)) {
     make(() => { throw new Error('at the last') }, { scheduler, signal })
     host.run()
     assert.is(abortListeners(signal), 0)
+  })
+
+  ending(`${name}: what listens to its signal is kept apart from what a page registers, and without one nothing is`, () => {
+    const { host, scheduler } = world()
+    const kept = []
+    seam.ours.add = listener => kept.push(listener)
+    try {
+      make(() => {}, { scheduler })
+      host.run()
+      assert.is(kept.length, 0)
+      make(() => {}, { scheduler, signal: new AbortController().signal })
+      assert.is(kept.length, 1)
+    } finally {
+      delete seam.ours.add
+    }
   })
 
   ending(`${name}: the signal may be aborted by its callback, or by that of another due with it`, () => {
