@@ -10010,11 +10010,20 @@ async function loadMarked(url, context, next) {
  * @property {string} text
  * @property {any} tree
  * @property {Need[]} needs what it imports, in the order of the source
+ * @property {Map<any, Export>} imports by their variables
+ * @property {Map<string, Export>} exports but for those by stars
+ * @property {Need[]} stars
  * @property {Promise<void>} loaded
  * @property {string} blob the address of what was made of it
  */
 
-/** @typedef {{ node: any, url: string, isRewritten: boolean }} Need the declaration, and what that imports */
+/**
+ * The declaration, and what that imports: a module that is rewritten, by its address; or one that is not JavaScript, as it is.
+ *
+ * @typedef {{ node: any, url: string, attributes: string, other: Loaded | undefined }} Need
+ */
+/** A name of what is needed, none for its namespace; or a variable of the module itself. @typedef {{ need?: Need, name: string, local?: string }} Export */
+/** Where an exported name leads to: a name that a module has itself, or none for its namespace. @typedef {{ module: Loaded, name: string, attributes: string }} Target */
 
 /** @type {Map<string, Loaded>} */
 const modules = /* @__PURE__ */ emptyMap()
@@ -10024,7 +10033,6 @@ const blobs = /* @__PURE__ */ emptyMap()
 /** @param {string} url @returns {Promise<any>} */
 async function importAt(url) {
   const { bring, forget } = moduleHost()
-  if (isOwnModule(url)) return bring(url)
   await loadGraph(url)
   const { made, order } = linkGraph(moduleAt(url))
   try {
@@ -10049,12 +10057,23 @@ async function importAt(url) {
 function moduleAt(url) {
   const known = modules.get(url)
   if (known) return known
-  /** @type {any} */
-  const module = { url, base: url, text: '', tree: null, needs: [], blob: '' }
-  module.loaded = load(module)
+  const module = newModule(url)
+  module.loaded = isOwnModule(url) ? loadOwn(module) : load(module)
   module.loaded.catch(() => modules.delete(url))
   modules.set(url, module)
   return module
+}
+
+/** @param {string} url @param {string} [blob] @returns {Loaded} */
+const newModule = (url, blob = '') => ({
+  url, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(), stars: [], loaded: adopt(), blob
+})
+
+/** @param {Loaded} module */
+async function loadOwn(module) {
+  const names = ownKeys(await moduleHost().bring(module.url))
+  pick(names, name => typeof name === 'string' && module.exports.set(name, { name, local: name }))
+  module.blob = module.url
 }
 
 /** @param {Loaded} module */
@@ -10071,11 +10090,46 @@ async function load(module) {
   module.tree = readModule(text, url)
   pick(module.tree.body, node => {
     if (!node.source) return
-    const address = resolved(node.source.value, base)
+    const url = resolved(node.source.value, base)
     const isScript = !find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
-    const isRewritten = isScript && !isOwnModule(address)
-    if (isRewritten) moduleAt(address)
-    append(module.needs, { node, url: address, isRewritten })
+    const other = isScript ? undefined : newModule(url, url)
+    other?.exports.set('default', { name: 'default', local: 'default' })
+    if (isScript) moduleAt(url)
+    append(module.needs, { node, url, attributes: isScript ? '' : cut(text, node.source.end, node.end), other })
+  })
+  readExports(module)
+}
+
+/** What a module imports and exports, as ECMA-262 lists it: what is exported of what is imported is not its own. @param {Loaded} module */
+function readExports({ tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
+  pick(needs, need => {
+    const { type, specifiers, exported } = need.node
+    if (type === 'ExportAllDeclaration' && exported) exports.set(nameIn(exported), { need, name: '' })
+    else if (type === 'ExportAllDeclaration') append(stars, need)
+    else pick(specifiers, ({ type, local, imported, exported }) => {
+      if (exported) exports.set(nameIn(exported), { need, name: nameIn(local) })
+      else imports.set(local.variable, { need, name: imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : '' })
+    })
+  })
+  /** The first name of each variable. */
+  const named = emptyMap()
+  const give = (/** @type {string} */ name, /** @type {string} */ local) => {
+    if (!named.has(local)) named.set(local, name)
+    exports.set(name, { name: named.get(local), local })
+  }
+  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
+    if (type === 'ExportDefaultDeclaration') give('default', matches(/Declaration$/, declaration.type) && declaration.id?.name || 'default')
+    else if (type === 'ExportNamedDeclaration' && declaration) {
+      pick(keysOf(variables), name => {
+        if (find(variables[name].declarations, id => id.start > start && id.end <= end)) give(name, name)
+      })
+    } else if (type === 'ExportNamedDeclaration' && !source) {
+      pick(specifiers, ({ local, exported }) => {
+        const imported = imports.get(local.variable)
+        if (imported) exports.set(nameIn(exported), imported)
+        else give(nameIn(exported), local.name)
+      })
+    }
   })
 }
 
@@ -10088,15 +10142,12 @@ async function loadGraph(url) {
     seen.add(list[i])
     const module = moduleAt(list[i])
     await module.loaded
-    pick(module.needs, ({ url, isRewritten }) => isRewritten && append(list, url))
+    pick(module.needs, ({ url, other }) => !other && append(list, url))
   }
 }
 
-/** @param {Need} need @returns {Loaded | undefined} what is imported, if that is rewritten */
-const neededBy = ({ url, isRewritten }) => isRewritten ? modules.get(url) : undefined
-
-/** @param {Need} need @returns {string} what is imported, as it stands in the text */
-const specifierOf = need => stringify(neededBy(need)?.blob ?? need.url)
+/** @param {Need} need @returns {Loaded} what is imported */
+const neededBy = ({ url, other }) => other ?? /** @type {Loaded} */ (modules.get(url))
 
 /**
  * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that import each
@@ -10115,30 +10166,39 @@ function linkGraph(entry) {
   const ended = []
   /** When each was come to; and of those that it leads to, the earliest. @type {Map<Loaded, number>} */
   const earliest = emptyMap()
-  let count = 0
+  /** Those whose imports are being visited, each by the one before. @type {{ module: Loaded, place: number, first: number, next: number }[]} */
+  const path = []
   let hasCycle = false
-  /** @param {Loaded} module @returns {number} the earliest of those that it leads to */
-  const visit = module => {
-    const place = count++
-    const first = ended.length
-    let low = place
-    earliest.set(module, place)
-    pick(module.needs, need => {
-      const needed = neededBy(need)
-      if (needed && !needed.blob) low = min(low, earliest.get(needed) ?? visit(needed))
-    })
-    earliest.set(module, low)
-    append(ended, module)
-    if (low < place) return low
-    const component = splice(ended, first)
-    if (component.length > 1 || find(module.needs, need => neededBy(need) === module)) {
+  const enter = (/** @type {Loaded} */ module) => {
+    append(path, { module, place: earliest.size, first: ended.length, next: 0 })
+    earliest.set(module, earliest.size)
+  }
+  const lower = (/** @type {Loaded} */ module, /** @type {number} */ place) => earliest.set(module, min(place, earliest.get(module) ?? place))
+  const leave = (/** @type {Loaded[]} */ component) => {
+    if (component.length > 1 || find(component[0].needs, need => neededBy(need) === component[0])) {
       hasCycle = true
       append(order, linkCycle(component, made))
-    } else module.blob = blobOf(module, made)
+    } else component[0].blob = blobOf(component[0], made)
     pick(component, ({ blob }) => append(order, [blob]))
-    return low
   }
-  if (!entry.blob) visit(entry)
+  if (!entry.blob) enter(entry)
+  while (path.length > 0) {
+    const visit = path[path.length - 1]
+    const { module, place, first } = visit
+    if (visit.next < module.needs.length) {
+      const needed = neededBy(module.needs[visit.next++])
+      if (needed.blob) continue
+      const known = earliest.get(needed)
+      if (known === undefined) enter(needed)
+      else lower(module, known)
+    } else {
+      takeLast(path)
+      append(ended, module)
+      const low = /** @type {number} */ (earliest.get(module))
+      if (low < place) lower(path[path.length - 1].module, low)
+      else leave(splice(ended, first))
+    }
+  }
   return { made, order: hasCycle ? order : [] }
 }
 
@@ -10147,11 +10207,12 @@ function blobOf(module, made, ...more) {
   const { text, tree, base, url, needs } = module
   pick(needs, need => {
     const { start, end } = need.node.source
-    replace(tree.facts, start, end, specifierOf(need))
+    replace(tree.facts, start, end, stringify(neededBy(need).blob))
   })
   const blob = nameBlob(rewriteModule(text, tree, base, true, ...more), url, made)
   module.tree = null
   module.text = ''
+  module.imports.clear()
   return blob
 }
 
@@ -10165,56 +10226,109 @@ function nameBlob(text, url, made) {
 
 // A blob cannot import one that is made later, so those of a cycle import nothing of each other. What one exports the others
 // read from an object, its cell. Each begins when its functions are there: it fills its cell with getters of what it exports,
-// and waits for its turn. Other modules import it through a facade, a blob that imports all of the cycle.
+// and waits for its turn. Other modules import it through a facade, a blob that imports all of the cycle, and exports each name
+// from where it leads to.
+
+/**
+ * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited once, which have to be one.
+ *
+ * @param {Loaded} module @param {string} name @param {string} [attributes] @returns {Target | undefined}
+ */
+function resolveExport(module, name, attributes = '') {
+  const list = [{ module, name, attributes }]
+  const seen = emptySet()
+  /** @type {Target[]} */
+  const targets = []
+  for (let i = 0; i < list.length; i++) {
+    const { module, name, attributes } = list[i]
+    const key = `${module.url} ${attributes} ${name}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    const found = module.exports.get(name)
+    /** @type {Target} */
+    const target = found?.need ? { module: neededBy(found.need), name: found.name, attributes: found.need.attributes }
+      : { module, name: found?.name ?? name, attributes }
+    if (found && (!found.need || found.name === '')) {
+      if (!find(targets, ({ module, name }) => module === target.module && name === target.name)) append(targets, target)
+    } else if (found) append(list, target)
+    else if (name !== 'default') pick(module.stars, need => append(list, { module: neededBy(need), name, attributes: need.attributes }))
+  }
+  return targets.length === 1 ? targets[0] : undefined
+}
+
+/** The names of a module's namespace, in order, and where they lead to. @param {Loaded} module @returns {[string, Target][]} */
+function exportsOf(module) {
+  const list = [module]
+  const names = emptySet()
+  const seen = emptySet()
+  for (let i = 0; i < list.length; i++) {
+    if (seen.has(list[i])) continue
+    seen.add(list[i])
+    pick(listOf(list[i].exports), name => (i === 0 || name !== 'default') && names.add(name))
+    pick(list[i].stars, need => append(list, neededBy(need)))
+  }
+  /** @type {[string, Target][]} */
+  const all = []
+  pick(sort(listOf(names)), name => {
+    const target = resolveExport(module, name)
+    if (target) append(all, [name, target])
+  })
+  return all
+}
+
+/** @param {Export} entry @param {Loaded} user @returns {Target} @throws {SyntaxError} if there is none, or more than one */
+function demanded({ need, name }, user) {
+  const module = neededBy(/** @type {Need} */ (need))
+  const { attributes } = /** @type {Need} */ (need)
+  const target = name === '' ? { module, name, attributes } : resolveExport(module, name, attributes)
+  if (!target) throw new SyntaxError(`${module.url} does not export '${name}', which ${user.url} imports`)
+  return target
+}
 
 /** @param {Loaded[]} component in the order of evaluation @param {string[]} made @returns {string[]} its members' blobs */
 function linkCycle(component, made) {
   const places = emptyMap()
-  /** @type {string[]} */
-  const urls = []
   let texts = ''
-  pick(component, (module) => {
-    places.set(module, urls.length)
-    append(urls, module.url)
+  pick(component, module => {
+    places.set(module, places.size)
     texts += module.text
+  })
+  // Before anything is made of them.
+  pick(component, module => {
+    const demand = (/** @type {Export} */ entry) => entry.need && demanded(entry, module)
+    module.exports.forEach(demand)
+    module.imports.forEach(demand)
   })
   const our = unused('$cycle', texts)
   const hub = nameBlob(`import { preemptify } from ${stringify(import.meta.url)}; ` +
-    `export const ${our} = preemptify.runtime.cycle(${stringify(urls)})`, urls[0], made)
-  /** @type {Cyclic[]} */
-  const parts = []
+    `export const ${our} = preemptify.runtime.cycle(${component.length})`, component[0].url, made)
+  const begin = `import { ${our} } from ${stringify(hub)}; `
   /** @type {string[]} */
   const members = []
-  let all = ''
+  let all = begin
+  const exported = new List(component.length)
   for (let i = 0; i < component.length; i++) {
-    parts[i] = cyclic(component[i], i, places, our)
-    members[i] = blobOf(component[i], made, `import { ${our} } from ${stringify(hub)}; ${parts[i].prologue}`, `\n;${our}.done(${i})`)
+    exported[i] = exportsOf(component[i])
+    const prologue = cyclic(component[i], i, places, our, exported[i])
+    members[i] = blobOf(component[i], made, `${begin}${prologue}`, `\n;${our}.done(${i})`)
     all += `import ${stringify(members[i])}; `
   }
-  const facadeOf = (/** @type {number} */ i) => {
-    const module = component[i]
-    const { own, passed } = parts[i]
-    if (module.blob) return module.blob
-    if (parts[i].isOpen) throw importError(`${module.url} exports what a module exports that exports what it exports; serve it by the service worker`)
-    parts[i].isOpen = true
-    let text = `${all}export { ${join(own, ', ')} } from ${stringify(members[i])}; `
-    pick(passed, ({ what, from }) => {
-      text += `export ${what} from ${typeof from === 'string' ? from : stringify(facadeOf(from))}; `
+  for (let i = 0; i < component.length; i++) {
+    let text = all
+    pick(exported[i], ({ 0: exportedName, 1: { module, name, attributes } }) => {
+      const as = quotedName(exportedName)
+      const from = `from ${stringify(name === '' ? module.blob : members[places.get(module)] ?? module.blob)}${attributes}; `
+      if (name !== '') text += `export { ${quotedName(name)} as ${as} } ${from}`
+      else if (module.blob) text += `export * as ${as} ${from}`
+      else {
+        const cell = `${our}${text.length}`
+        text += `const ${cell} = ${our}.cells[${places.get(module)}]; export { ${cell} as ${as} }; `
+      }
     })
-    return module.blob = nameBlob(text, module.url, made)
+    component[i].blob = nameBlob(text, component[i].url, made)
   }
-  for (let i = 0; i < component.length; i++) facadeOf(i)
   return members
 }
-
-/**
- * @typedef {object} Cyclic
- * @property {string} prologue
- * @property {string[]} own names that it exports, but for those of others
- * @property {{ what: string, from: number | string }[]} passed what it exports of others: by their places in the cycle, or as
- *   they are imported
- * @property {boolean} [isOpen] whether its facade is being made
- */
 
 /** An exported or imported name. @param {any} id an identifier or a string @returns {string} */
 const nameIn = id => id.name ?? id.value
@@ -10224,137 +10338,82 @@ const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, nam
 /**
  * Takes out of a module what it imports of its cycle, and exports of others.
  *
- * @param {Loaded} module gets edits @param {number} index @param {Map<Loaded | undefined, number>} places of the cycle's modules
- * @param {string} our @returns {Cyclic}
+ * @param {Loaded} module gets edits @param {number} index @param {Map<Loaded, number>} places of the cycle's modules
+ * @param {string} our @param {[string, Target][]} exported @returns {string} its prologue
  */
-function cyclic({ tree, text, needs }, index, places, our) {
-  const { facts, scope: { variables } } = tree
-  /** What is imported of the cycle. @type {Map<any, [from: number | string, holder: string, name: string]>} */
-  const imports = emptyMap()
-  /** @type {string[]} */
-  const own = []
-  /** @type {Cyclic['passed']} */
-  const passed = []
+function cyclic(module, index, places, our, exported) {
+  const { tree: { facts, body }, text, needs, imports, exports } = module
   let getters = ''
-  let stars = ''
-  let wants = ''
   let prologue = ''
-  let aliases = 0
+  /** Namespaces of modules that are not of the cycle. */
+  const holders = emptyMap()
 
-  /** @param {number | string} from @param {string} holder its namespace @param {string} name none for all of it */
-  const access = (from, holder, name) => {
-    if (name === '') return holder
-    if (typeof from === 'number') wants += `[${from}, ${stringify(name)}], `
-    return `${holder}[${stringify(name)}]`
-  }
-  const give = (/** @type {string} */ name, /** @type {string} */ value) => {
-    getters += `get ${quotedName(name)}() { return ${value} }, `
-  }
-  const giveOwn = (/** @type {string} */ name, /** @type {string} */ value) => {
-    append(own, quotedName(name))
-    give(name, value)
-  }
-  /** @param {string} exported @param {number | string} from @param {string} holder @param {string} name */
-  const pass = (exported, from, holder, name) => {
-    give(exported, access(from, holder, name))
-    append(passed, { what: name === '' ? `* as ${quotedName(exported)}` : `{ ${quotedName(name)} as ${quotedName(exported)} }`, from })
+  const access = (/** @type {Target} */ { module, name, attributes }) => {
+    const place = places.get(module)
+    const key = `${module.blob} ${attributes}`
+    if (place === undefined && !holders.has(key)) {
+      holders.set(key, `${our}${holders.size + 1}`)
+      prologue += `import * as ${holders.get(key)} from ${stringify(module.blob)}${attributes}; `
+    }
+    const holder = place === undefined ? holders.get(key) : `${our}.cells[${place}]`
+    return name === '' ? holder : `${holder}[${stringify(name)}]`
   }
 
+  pick(exported, ({ 0: name, 1: target }) => {
+    const local = target.module === module && exports.get(target.name)?.local
+    getters += `get ${quotedName(name)}() { return ${local ? local === 'default' ? `${our}0` : local : access(target)} }, `
+  })
   pick(needs, need => {
-    const { type, start, end, specifiers, exported } = need.node
-    const place = places.get(neededBy(need))
-    if (type === 'ImportDeclaration' && place === undefined) return
-    const from = place ?? specifierOf(need)
-    const holder = place === undefined ? `${our}${++aliases}` : `${our}.cells[${place}]`
-    if (place === undefined) prologue += `import * as ${holder} from ${from}; `
-    replace(facts, start, end, ';')
-    if (type === 'ExportAllDeclaration' && exported) return pass(nameIn(exported), from, holder, '')
-    if (type === 'ExportAllDeclaration') {
-      stars += `${holder}, `
-      append(passed, { what: '*', from })
-    } else pick(specifiers, ({ type, local, imported, exported }) => {
-      if (exported) return pass(nameIn(exported), from, holder, nameIn(local))
-      const name = imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : ''
-      imports.set(local.variable, [from, holder, name])
-      local.variable.isDynamic = true
-      pick(local.variable.references, ({ start, end, parent, scope: { facts } }) => {
-        if (parent.type === 'ExportSpecifier') return
-        const value = access(from, holder, name)
-        const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start // called without `this`
-        replace(facts, start, end, parent.shorthand ? `${local.name}: ${value}` : isFunction ? `${our}.bare(${value})` : value)
-      })
+    const { type, start, end } = need.node
+    const needed = neededBy(need)
+    if (places.has(needed)) replace(facts, start, end, ';')
+    else if (type !== 'ImportDeclaration') replace(facts, start, end, `import ${stringify(needed.blob)}${need.attributes};`)
+  })
+  imports.forEach((entry, variable) => {
+    if (!places.has(neededBy(/** @type {Need} */ (entry.need)))) return
+    const value = access(demanded(entry, module))
+    variable.isDynamic = true
+    pick(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
+      if (parent.type === 'ExportSpecifier') return
+      const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start // called without `this`
+      replace(facts, start, end, parent.shorthand ? `${name}: ${value}` : isFunction ? `${our}.bare(${value})` : value)
     })
   })
-  pick(tree.body, ({ type, source, specifiers, declaration, start, end }) => {
-    if (type === 'ExportNamedDeclaration' && declaration) {
-      pick(keysOf(variables), name => {
-        if (find(variables[name].declarations, id => id.start > start && id.end <= end)) giveOwn(name, name)
-      })
-    } else if (type === 'ExportNamedDeclaration' && !source) {
-      /** @type {string[]} */
-      const stay = []
-      pick(specifiers, ({ local, exported }) => {
-        const imported = imports.get(local.variable)
-        if (imported) return pass(nameIn(exported), imported[0], imported[1], imported[2])
-        giveOwn(nameIn(exported), local.name)
-        append(stay, `${local.name} as ${quotedName(nameIn(exported))}`)
-      })
-      replace(facts, start, end, `export { ${join(stay, ', ')} };`)
+  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
+    if (type === 'ExportNamedDeclaration' && !declaration && !source) {
+      const stay = pick(specifiers, ({ local }) => !imports.has(local.variable))
+      let list = ''
+      pick(stay, ({ local, exported }) => { list += `${local.name} as ${quotedName(nameIn(exported))}, ` })
+      replace(facts, start, end, `export { ${list}};`)
     } else if (type === 'ExportDefaultDeclaration') {
       const isDeclared = matches(/Declaration$/, declaration.type)
-      if (isDeclared && declaration.id) return giveOwn('default', declaration.id.name)
+      if (isDeclared && declaration.id) return
       if (isDeclared) declaration.type = declaration.type === 'ClassDeclaration' ? 'ClassExpression' : 'FunctionExpression'
       const stop = text[end - 1] === ';' ? end - 1 : end
       replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
       replace(facts, stop, end, ` }.default; export { ${our}0 as default };`)
-      giveOwn('default', `${our}0`)
     }
   })
-  prologue += `await ${our}.turn(${index}, { ${getters}}, [${stars}], [${wants}]); `
-  return { prologue, own, passed }
+  return `${prologue}await ${our}.turn(${index}, { ${getters}}); `
 }
 
-/** What modules that import each other share: their cells, and whose turn it is. @param {string[]} urls */
-function cycle(urls) {
+/** What modules that import each other share: their cells, and whose turn it is. @param {number} size */
+function cycle(size) {
   /** @type {any[]} */
   const cells = []
-  /** @type {any[]} */
+  /** @type {((value?: any) => void)[]} */
   const turns = []
   let ready = 0
-  for (let i = 0; i < urls.length; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
-  /** @param {any} cell @param {any} star what it has all names of, but for its own */
-  const add = (cell, star) => pick(ownKeys(star), key => {
-    if (typeof key !== 'string' || key === 'default' || key in cell) return
-    defineProperty(cell, key, { get: () => star[key], enumerable: true, configurable: true })
-  })
-  const complete = () => {
-    for (let round = 0; round < urls.length; round++) { // a name may come through all of them
-      pick(turns, ({ cell, stars }) => pick(stars, star => add(cell, star)))
-    }
-    pick(turns, ({ url, cell, wants }) => {
-      pick(wants, ({ 0: from, 1: name }) => {
-        if (!(name in cells[from])) throw new SyntaxError(`${urls[from]} does not export '${name}', which ${url} imports`)
-      })
-      // The names of a module are in order.
-      pick(sort(keysOf(cell)), name => {
-        const own = /** @type {any} */ (getOwnPropertyDescriptor(cell, name))
-        delete cell[name]
-        defineProperty(cell, name, own)
-      })
-    })
-  }
+  for (let i = 0; i < size; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
   return {
     cells,
     bare: (/** @type {any} */ fn) => fn,
-    turn: (/** @type {number} */ i, /** @type {any} */ getters, /** @type {any[]} */ stars, /** @type {any[]} */ wants) =>
-      new Promise(resolve => {
-        const cell = defineProperties(cells[i], getOwnPropertyDescriptors(getters))
-        turns[i] = { url: urls[i], cell, stars, wants, resolve }
-        if (++ready < urls.length) return
-        complete()
-        turns[0].resolve()
-      }),
-    done: (/** @type {number} */ i) => turns[i + 1]?.resolve()
+    turn: (/** @type {number} */ i, /** @type {any} */ getters) => new Promise(resolve => {
+      defineProperties(cells[i], getOwnPropertyDescriptors(getters))
+      turns[i] = resolve
+      if (++ready === size) turns[0]()
+    }),
+    done: (/** @type {number} */ i) => turns[i + 1]?.()
   }
 }
 

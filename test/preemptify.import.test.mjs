@@ -29,15 +29,6 @@ function pointsOf(fn, ...args) {
 
 const modules = suite('preemptify.import')
 
-modules('the namespaces of modules that import each other have their names in order', async () => {
-  const { cells, turn } = preemptify.runtime.cycle(['a', 'b'])
-  const begun = turn(0, { get setCount() { return 1 }, get default() { return 2 } }, [cells[1]], [])
-  turn(1, { get other() { return 3 }, get default() { return 4 } }, [], [])
-  await begun
-  assert.equal(cells.map(Object.keys), [['default', 'other', 'setCount'], ['default', 'other']])
-  assert.is(cells[0].default + cells[0].other, 5)
-})
-
 modules('functions of a module have twins over its variables, those of what it imports too', async () => {
   const { sum, called, square } = await load('./sums.mjs')
   assert.is(sum(10), 285)

@@ -1,0 +1,109 @@
+// What modules export that import each other, by preemptify.import as it is in pages, beside the engine's own linking.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { preemptify } from '../rt.mjs'
+import { forSeeds } from './support/seeded.mjs'
+
+const folder = mkdtempSync(join(tmpdir(), 'cycles-'))
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+
+let count = 0
+
+/** preemptify.import without Node's hooks; files are what blobs are in pages. */
+async function importAsPage(url) {
+  const { fetch, Blob } = globalThis
+  const { getBuiltinModule } = process
+  const { createObjectURL, revokeObjectURL } = URL
+  process.getBuiltinModule = undefined
+  globalThis.Blob = class { constructor(texts) { this.texts = texts } }
+  globalThis.fetch = async url => ({
+    ok: true, status: 200, url, headers: new Headers({ 'content-type': 'text/javascript' }), text: async () => readFileSync(new URL(url), 'utf8')
+  })
+  URL.createObjectURL = ({ texts }) => {
+    const file = join(folder, `blob-${count++}.mjs`)
+    writeFileSync(file, texts.join(''))
+    return pathToFileURL(file).href
+  }
+  URL.revokeObjectURL = () => {}
+  try {
+    return await preemptify.import(url)
+  } finally {
+    Object.assign(globalThis, { fetch, Blob })
+    Object.assign(URL, { createObjectURL, revokeObjectURL })
+    process.getBuiltinModule = getBuiltinModule
+  }
+}
+
+/** @param {string[]} texts of modules @returns the address of the first */
+function write(texts) {
+  const place = join(folder, `modules-${count++}`)
+  mkdirSync(place)
+  texts.forEach((text, i) => writeFileSync(join(place, `${i}.mjs`), text))
+  return pathToFileURL(join(place, '0.mjs')).href
+}
+
+/** Imports the first of some modules. @param {string[]} texts @returns the namespace by either way, or the error */
+async function both(texts) {
+  const url = write(texts)
+  const failed = error => error
+  return [await import(url).catch(failed), await importAsPage(url).catch(failed)]
+}
+
+/** What a namespace holds, as text. */
+function shown(value, depth = 3) {
+  if (value instanceof Error) return value.name
+  if (typeof value === 'function') return shown(value(), depth)
+  if (typeof value !== 'object') return `${value}`
+  return depth ? `{${Object.keys(value).map(name => `${name}: ${shown(value[name], depth - 1)}`)}}` : '{}'
+}
+
+/** Random modules of few names, most of which come from others. */
+function randomExports(random) {
+  const size = random.integer(2, 5)
+  return Array.from({ length: size }, (_, i) => {
+    const lines = ['']
+    const names = random.shuffle(['a', 'b', 'c', 'default', '"a name"'])
+    const from = () => `from './${random.integer(0, size - 1)}.mjs'`
+    for (let n = random.integer(1, 4); n > 0; n--) {
+      const name = names.pop()
+      const other = random.pick(['a', 'b', 'c', 'default'])
+      switch (random.pick(['star', 'star', 'star', 'own', 'own', 'own', 'passed', 'namespace', 'imported', 'seen'])) {
+        case 'own': lines.push(`const own${n} = '${name.replaceAll('"', '')} of ${i}'; export { own${n} as ${name} }`); break
+        case 'passed': lines.push(`export { ${other} as ${name} } ${from()}`); break
+        case 'namespace': lines.push(`export * as ${name} ${from()}`); break
+        case 'imported': lines.push(`import { ${other} as imported${n} } ${from()}`, `export { imported${n} as ${name} }`); break
+        case 'seen': lines.push(`import * as space${n} ${from()}`, `const see${n} = () => Object.keys(space${n}).join()`, `export { see${n} as ${name} }`); break
+        default: lines.push(`export * ${from()}`)
+      }
+    }
+    return lines.join('\n')
+  })
+}
+
+const cycles = suite('modules that import each other')
+
+cycles('stars that lead back to their module', async () => {
+  const [native, rewritten] = await both([
+    "export * from './1.mjs'; export const a = 1", "export * from './2.mjs'; export const b = 2", "export * from './0.mjs'; export const c = 3"
+  ])
+  assert.is(shown(rewritten), '{a: 1,b: 2,c: 3}')
+  assert.is(shown(rewritten), shown(native))
+})
+
+cycles('random exports lead to where the engine finds them, or are refused as it does', () => forSeeds(150, async random => {
+  const texts = randomExports(random)
+  const [native, rewritten] = await both(texts)
+  if (shown(native) !== shown(rewritten)) throw new Error(`${shown(rewritten)}\n${shown(native)}\n${rewritten.stack}\n${texts.join('\n//--\n')}`)
+}))
+
+cycles('a chain of imports may be as deep as the engine can link', async () => {
+  const size = 3000
+  const texts = Array.from({ length: size }, (_, i) => i < size - 1 ? `export { a } from './${i + 1}.mjs'` : 'export const a = 1')
+  assert.is(shown(await importAsPage(write(texts))), '{a: 1}')
+})
+
+cycles.run()
