@@ -741,7 +741,11 @@ const AUTO = 0
  * The preemption points that the running job may still pass before the clock is read. Refilled before a job is
  * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
  */
-export const budget = { left: 0 }
+export const budget = {
+  left: 0,
+  /** How many more calls of rewritten code may nest on the engine's stack. @private */
+  room: 0
+}
 
 /** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
 /** What becomes a job. @typedef {Function | Task<any, any> | Iterator<any, any, any>} Work */
@@ -2007,7 +2011,6 @@ function drive(a) {
   let spared = 0
   /** Calls that have ended one after the other. */
   let ended = 0
-  room = ROOM
   a.input = undefined
   a.throwing = a.kept = false
   if (a.leaf === UNSTARTED) {
@@ -2020,6 +2023,7 @@ function drive(a) {
     const { leaf } = a
     let value
     let done
+    budget.room = ROOM
     try {
       const step = throwing ? throwInto(leaf, input) : leaf.next === next ? advance(leaf, input) : leaf.next(input)
       value = step.value
@@ -4841,7 +4845,7 @@ export const rt = /* @__PURE__ */ new Scheduler()
 // ------------------------------------------------------------------------------------------- 8 preemptify
 
 // Each phase is a function of what the one before it has made: `read` the tree of a source (8a), `names` what its names
-// mean and what its functions hold (8b), `planTwin` the edits that make a generator function of a function (8c), whether that
+// mean and what its functions hold (8b), `planTwin` or `frame` what makes a preemptible one of a function (8c), whether that
 // is all that is wanted or one of those of a module or a script (8d), and `print` the text, which is then linked with what it
 // refers to. Trees are walked with stacks of their own, so nesting is bounded by memory.
 
@@ -6458,7 +6462,8 @@ function hoist(id) {
 // ------------------------------------------------------------------------------------------- 8c generators
 
 /** The text between two places, edited. @typedef {{ edits: Edit[], from: number, to: number }} Range */
-/** @typedef {string | (string | Range)[]} Text */
+/** Texts and ranges, and lists of such. @typedef {any} Pieces */
+/** @typedef {string | Pieces[]} Text */
 /**
  * A change of the source: where it is, its rank, the other end of what it opens or closes, the text, and where ends
  * what it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is
@@ -6498,7 +6503,7 @@ function print(source, pieces, kept) {
       result += piece
       continue
     }
-    const pieces = piecesOf(source, piece)
+    const pieces = isArray(piece) ? piece : piecesOf(source, piece)
     for (let i = pieces.length; i-- > 0;) append(stack, pieces[i])
   }
   return result
@@ -6549,7 +6554,10 @@ const HELPERS = {
   i: 'iterate',
   d: 'drive',
   z: 'prototypeOf',
-  m: 'named'
+  m: 'named',
+  H: 'frame',
+  S: 'suspend',
+  P: 'plain'
 }
 
 /** Without spaces, but between words. @param {string} text */
@@ -6583,6 +6591,7 @@ function terse(text) {
  * @property {boolean} isCounted whether points count the budget
  * @property {boolean} isSplittable whether statements of it may be done elsewhere
  * @property {boolean} isTail whether it is no generator, since what it calls is what it returns
+ * @property {Framed | null} framed that leaves frames, and is no generator either
  */
 /**
  * A call that may be preempted.
@@ -6593,6 +6602,9 @@ function terse(text) {
  * @property {Plan | null} target the function that it calls, where that is known
  * @property {boolean} isAwaited
  * @property {string | null} name what is called instead, by its name
+ * @property {boolean} isComposed whether its text has been composed of that of its parts; where the callee is known
+ * @property {Pieces[]} before the arguments, there
+ * @property {Pieces[]} after them
  */
 
 // Edits
@@ -6677,7 +6689,7 @@ function some(node, isWanted) {
  * Parts of the text that make it quicker, and not different: without any of them it is right. Without chunks a sieve takes 2.7
  * times as long as the original instead of 1.7, without guards fib(25) 12 instead of 7.6, and Ackermann 21 instead of 14.
  */
-const optimisations = { chunk, guard }
+const optimisations = { chunk, guard, frame }
 
 /** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
 function isInWith(node, own) {
@@ -6686,7 +6698,8 @@ function isInWith(node, own) {
 }
 
 /** A statement that yields on a condition. @param {Draft} draft @param {string} condition */
-const pause = ({ steps }, condition) => steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
+const pause = ({ steps, framed }, condition) => framed ? pointWhere(framed, condition)
+  : steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
 
 /**
  * A point. In the body of a `with` no name is sure to be ours; `super` is.
@@ -6771,8 +6784,8 @@ function part(draft, node) {
   let top = node
   while (top.parent.start === node.start && top.parent.type !== 'ExpressionStatement') top = top.parent
   const statement = top.parent
-  if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.isParted) return
-  statement.isParted = true
+  if (statement.type !== 'ExpressionStatement' || statement.start !== node.start || statement.partedIn === draft) return
+  statement.partedIn = draft
   if (isInList(statement)) insert(draft, statement.start, STATEMENT_EDGE, Infinity, ';')
 }
 
@@ -6890,11 +6903,16 @@ function chunk(draft, loop, own) {
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${begin}` +
+  // Where a frame has been left, it goes on behind the chunk.
+  const place = draft.framed ? word(draft.framed, 'K') : ''
+  const isAhead = draft.framed && `${place} < ${draft.framed.place}`
+  const { 0: unless, 1: then, 2: anew } = isAhead ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
+  if (isAhead && init) enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break; ${handOver} ` +
+  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ` +
     `if (${left} < 1) ${left} = 1; ${left}++ }`))
   return true
 }
@@ -6931,10 +6949,10 @@ const way = ({ steps, helper }, key) => steps ? `${steps}.${key}` : helper(key)
 // A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
 
 /** @param {Draft} draft @returns {string} what begins a call that may yield */
-const opening = draft => draft.isTail ? '' : `((${variable(draft, 'r')}=`
+const opening = draft => draft.isTail || draft.framed ? '' : `((${variable(draft, 'r')}=`
 
 /** @param {Draft} draft */
-const closing = draft => draft.isTail ? '' : `)===${draft.budget}?yield ${way(draft, 'q')}():${variable(draft, 'r')})`
+const closing = draft => draft.isTail || draft.framed ? '' : `)===${draft.budget}?yield ${way(draft, 'q')}():${variable(draft, 'r')})`
 
 /**
  * Makes a call one that may yield:
@@ -6950,9 +6968,9 @@ function planCall(draft, call) {
   const chain = lastAfter(node).parent
   const isChain = chain.type === 'ChainExpression' && kind !== 'new' && kind !== 'tag'
   if (!isChain && isAsItIs(draft, call)) return
-  part(draft, node)
+  if (!draft.framed) part(draft, node)
   if (!isChain) planLink(draft, call, -1)
-  else if (!chain.isPlanned) planChain(draft, chain)
+  else if (chain.plannedIn !== draft) planChain(draft, chain)
 }
 
 /** Whether a private method is not part of its caller: a generator cannot look it up. @param {Draft} draft @param {CallSite} call */
@@ -7045,7 +7063,7 @@ function objectOf(draft, { property, computed, start }) {
 function planChain(draft, chain) {
   const { source, helper } = draft
   const { start, end } = chain
-  chain.isPlanned = true
+  chain.plannedIn = draft
   /** @type {Node[]} */
   const links = []
   for (let link = chain.expression; isMember(link) || link.type === 'CallExpression'; link = link.object ?? link.callee) append(links, link)
@@ -7175,11 +7193,586 @@ function textOfEntry({ source, edits, helper, budgetAround, spell }, { node, fac
   return list
 }
 
+// ---------------------------------------------------------------------------------------------- 8c frames
+
+// Most functions need no generator: their twin stands on the engine's stack, as they do. Where it is suspended, by a call or at a
+// point, it leaves its place, the result that it waits for and its variables in a frame, and to resume it is to call it again:
+//
+//   function f(a) {            function twin(a) { let place = 0, result, frame, b; out: {
+//                                if (--left <= 0) if (frame = resumed()) ({ place, result, a, b } = frame); else break out
+//     const b = a + g()          if (place < 1 && (result = enter(g)()) === budget) { place = 1; break out }
+//                                if (place < 2) b = a + result
+//     return b * h()             if (place < 2 && (result = enter(h)()) === budget) { place = 2; break out }
+//   }                            return b * result
+//                              } return suspend(twin, this, [place, result, a, b], frame) }
+//
+// Places are numbered as they stand in the text; a loop begins each round with none. What is computed before a place and needed
+// after it is a variable. Functions that iterate or try, or whose closures use what changes, stay generators.
+
+/**
+ * @typedef {object} Framed a function whose twin leaves frames
+ * @property {Draft} draft
+ * @property {Node} own
+ * @property {string[]} names of what it declares, but for parameters
+ * @property {Node[]} declarations of these
+ * @property {number} place the last one so far
+ * @property {number} temps how many intermediate results are kept
+ * @property {number} mostTemps
+ * @property {number} depth
+ * @property {boolean} isRefused whether it holds what nothing can go on from
+ */
+/**
+ * Statements of a twin, the first place in them, if there is one, and whether they look for themselves where it goes on.
+ *
+ * @typedef {{ pieces: Pieces, first: number, isGuarded: boolean }} Unit
+ */
+
+/**
+ * Plans a twin that leaves frames.
+ *
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @returns {any[] | null} the text of its body; null: it is to be a generator
+ */
+function frame(draft, plan) {
+  const { node, facts, calls } = plan
+  const locals = canLeaveFrame(plan) ? localsOf(node, facts) : null
+  if (locals === null) return null
+  /** @param {Node} part that has a place */
+  const hold = part => {
+    for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
+  }
+  pick(calls, call => isReturned(call.node, node) || hold(call.node))
+  pick(facts.loops, hold)
+  pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
+  pick(facts.calls, part => isCollected(part) && hold(part))
+  /** @type {Framed} */
+  const framed = { draft, own: node, ...locals, place: 0, temps: 0, mostTemps: 0, depth: 0, isRefused: false }
+  draft.framed = framed
+  const { body } = node
+  /** @type {Unit[]} */
+  const units = []
+  if (body.type === 'BlockStatement') unitsOf(framed, pick(body.body, ({ directive }) => directive === undefined), units)
+  else returned(framed, body, units)
+  if (!framed.isRefused) return piecesOfUnits(framed, units)
+  unframe(draft)
+  return null
+}
+
+/** @param {Draft} draft whose twin is to be a generator */
+function unframe(draft) {
+  draft.framed = null
+  draft.variables.clear()
+  draft.edits.length = 0
+}
+
+/** @param {{ node: Node, facts: Facts }} plan */
+function canLeaveFrame(plan) {
+  const { isAsync, isGenerator, usesArguments, usesSuper, scope } = plan.facts
+  return !isAsync && !isGenerator && !usesArguments && !usesSuper && !scope.hasEval && !isPrivate(plan) &&
+    !find(plan.node.params, ({ type }) => type !== 'Identifier')
+}
+
+/**
+ * The variables that a function declares, as far as they can be those of one twin after the other: what it declares stands at the top of
+ * the twin, and what closures in it use never changes.
+ *
+ * @param {Node} own @param {Facts} facts @returns {{ names: string[], declarations: Node[] } | null} null where they cannot
+ */
+function localsOf(own, facts) {
+  /** @type {Record<string, Variable[]>} */
+  const locals = create(null)
+  /** The names that mean what is declared around it. @type {Record<string, boolean>} */
+  const around = create(null)
+  const scopes = [facts.scope]
+  const declarations = emptySet()
+  const isUnfit = some(own.body, part => {
+    const { type, scope, variable, name } = part
+    if (type === 'Identifier') {
+      if (scope && !(variable && variable.kind !== 'name' && isWithin(variable.scope.node, own))) around[name] = true
+      return false
+    }
+    if (type === 'FunctionDeclaration') return part.facts.parent === facts
+    if (!scope || scope.facts !== facts) return false
+    if (part !== own.body || scope !== facts.scope) append(scopes, scope)
+    return matches(/^Class/, type)
+  })
+  if (isUnfit) return null
+  for (let i = 0; i < scopes.length; i++) {
+    const { variables } = scopes[i]
+    const names = keysOf(variables)
+    for (let k = 0; k < names.length; k++) {
+      const variable = variables[names[k]]
+      if (!canBeKept(variable, own, facts)) return null
+      if (!matches(/^(?:var|let|const)$/, variable.kind)) continue
+      append(locals[names[k]] ??= [], variable)
+      for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
+    }
+  }
+  const names = keysOf(locals)
+  const isMixed = find(names, name => around[name] || find(locals[name], one => find(locals[name], other =>
+    one !== other && (isCaptured(one, facts) || isWithin(one.scope.node, other.scope.node)))))
+  return isMixed === undefined ? { names, declarations: listOf(declarations) } : null
+}
+
+/** @param {Node} inner @param {Node} outer */
+const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= outer.end
+
+/** @param {Variable} variable @param {Facts} facts of the function that declares it @returns {boolean} whether closures use it */
+const isCaptured = ({ references }, facts) => find(references, ({ scope }) => scope.facts !== facts) !== undefined
+
+/** @param {Node} id that is declared */
+function declaratorOf(id) {
+  while (id.type !== 'VariableDeclarator') id = id.parent
+  return id
+}
+
+/** @param {Variable} variable @param {Node} own @param {Facts} facts */
+function canBeKept(variable, own, facts) {
+  const { kind, declarations, references, isAssigned, isDynamic, scope } = variable
+  if (isDynamic) return false
+  if (kind === 'catch') return true
+  const isUsedByClosures = isCaptured(variable, facts)
+  if (kind === 'parameter') return declarations.length === 1 && !(isUsedByClosures && isAssigned)
+  if (!matches(/^(?:var|let|const)$/, kind)) return false
+  const { 0: id } = declarations
+  if (kind !== 'var') {
+    if ((kind === 'const' && isAssigned) || find(references, ({ start }) => start < id.start)) return false
+    if (scope.node.type === 'SwitchStatement') {
+      const around = find(scope.node.cases, branch => isWithin(id, branch))
+      if (find(references, reference => !isWithin(reference, around))) return false
+    }
+  }
+  if (!isUsedByClosures) return true
+  if (declarations.length > 1 || isAssigned) return false
+  const declarator = declaratorOf(id)
+  for (let part = declarator; part !== own; part = part.parent) if (LISTS[part.type] === 'loops') return false
+  const { init, end } = declarator
+  return !find(references, reference => reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
+}
+
+/** @param {Framed} framed @param {string} key */
+const word = ({ draft: { our } }, key) => our + key
+
+/** @param {Unit[]} units @param {Pieces} pieces @param {number} [first] place in them @param {boolean} [isGuarded] */
+const emit = (units, pieces, first = Infinity, isGuarded = false) => append(units, { pieces, first, isGuarded })
+
+/**
+ * Units one after the other; those that come before the place from which the twin goes on are left out.
+ *
+ * @param {Framed} framed @param {Unit[]} units @param {number} [beyond] the first place that may come behind them
+ * @returns {Pieces}
+ */
+function piecesOfUnits(framed, units, beyond = Infinity) {
+  /** @type {Pieces[]} */
+  const pieces = []
+  /** The place before which each is done. @type {number[]} */
+  const limits = []
+  for (let i = units.length; i-- > 0; beyond = min(beyond, units[i].first)) limits[i] = units[i].isGuarded ? Infinity : beyond
+  for (let i = 0; i < units.length; i++) {
+    const isLimited = limits[i] < Infinity
+    if (isLimited && limits[i] !== limits[i - 1]) append(pieces, `if(${word(framed, 'K')}<${limits[i]}){`)
+    append(pieces, units[i].pieces)
+    if (isLimited && limits[i] !== limits[i + 1]) append(pieces, '}')
+  }
+  return pieces
+}
+
+/** A point. @param {Framed} framed @param {string} condition */
+function pointWhere(framed, condition) {
+  const place = ++framed.place
+  return `if(${word(framed, 'K')}<${place}&&${condition}){${word(framed, 'r')}=0;${word(framed, 'K')}=${place};break ${word(framed, 'o')}}`
+}
+
+/** A call that may be suspended. @param {Framed} framed @param {Pieces} call @param {Unit[]} units @returns {string} its result, until the next place */
+function calling(framed, call, units) {
+  const { budget } = framed.draft
+  const result = word(framed, 'r')
+  const place = ++framed.place
+  emit(units, [`if(${word(framed, 'K')}<${place}&&(${result}=`, call, `,${budget}.room=${word(framed, 'D')},${result})===${budget}){` +
+    `${word(framed, 'K')}=${place};break ${word(framed, 'o')}}`], place, true)
+  return result
+}
+
+/** @param {Framed} framed @returns {string} a name for what is kept beyond the next place */
+function temporary(framed) {
+  if (++framed.temps > framed.mostTemps) framed.mostTemps = framed.temps
+  return `${word(framed, 'T')}${framed.temps}`
+}
+
+/** @param {Framed} framed @param {Pieces} value @param {Unit[]} units @returns {string} what holds it */
+function keep(framed, value, units) {
+  const name = temporary(framed)
+  emit(units, [`${name}=`, value, ';'])
+  return name
+}
+
+/** @param {Framed} framed @param {Node} node @returns {Range} */
+const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
+
+// Values
+
+/** Whether it has the same value after what comes behind it. @param {Node} node */
+const isSteady = ({ type, variable, name }) => type === 'Literal' || type === 'ThisExpression' || type === 'FunctionExpression' ||
+  type === 'ArrowFunctionExpression' || (type === 'Identifier' && (isFixed(variable) ? variable.kind !== 'import' : variable === null && name === 'undefined'))
+
+/** @param {Node} node */
+const isHeld = node => node.isHeld
+
+/** @param {Node} member */
+const partsOfMember = ({ object, property, computed }) => computed ? [object, property] : [object]
+
+/** @param {any[]} list @param {any[]} more */
+function joined(list, more) {
+  for (let i = 0; i < more.length; i++) append(list, more[i])
+  return list
+}
+
+/** @param {Node} node @returns {Node[] | null} what it is computed from, in this order; null: in another order */
+function operandsOf(node) {
+  const { type, operator, argument, callee, left, right } = node
+  switch (type) {
+    case 'BinaryExpression': return left.type === 'PrivateIdentifier' ? [right] : [left, right]
+    case 'LogicalExpression': return [left]
+    case 'ConditionalExpression': return [node.test]
+    case 'MemberExpression': return partsOfMember(node)
+    case 'UnaryExpression': return operator === 'delete' && isMember(argument) ? partsOfMember(argument) : [argument]
+    case 'UpdateExpression': return partsOfMember(argument)
+    case 'SequenceExpression': case 'TemplateLiteral': return node.expressions
+    case 'ArrayExpression': return pick(node.elements, element => element)
+    case 'ObjectExpression': {
+      const parts = pick(node.properties, ({ type, method, kind }) => type === 'SpreadElement' || (!method && kind === 'init'))
+      if (find(node.properties, ({ computed }) => computed)) return null
+      for (let i = 0; i < parts.length; i++) parts[i] = parts[i].value ?? parts[i]
+      return parts
+    }
+    case 'AssignmentExpression': return isMember(left) ? joined(partsOfMember(left), [right]) : isHeld(left) ? null : [right]
+    case 'CallExpression': case 'NewExpression': return joined(isMember(callee) ? partsOfMember(callee) : [callee], node.arguments)
+    default: return null
+  }
+}
+
+/** How deep what has places may nest: it is planned by recursion. */
+const DEEPEST_PLACE = 100
+
+/** @param {Framed} framed */
+function refuse(framed) {
+  framed.isRefused = true
+  return ''
+}
+
+/**
+ * The text between two places, with what is computed from others where those stood.
+ *
+ * @param {Framed} framed @param {number} from @param {number} to @param {Node[]} operands @param {Unit[]} units
+ * @param {boolean} [isKept] whether all operands are to have the same values later @returns {Pieces}
+ */
+function substituted(framed, from, to, operands, units, isKept = false) {
+  const { draft } = framed
+  /** @type {Pieces[]} */
+  const pieces = []
+  let count = operands.length
+  if (!isKept) while (count > 0 && !isHeld(operands[count - 1])) count--
+  for (let i = 0; i < count; i++) {
+    const operand = operands[i]
+    const text = isKept || i < count - 1 ? keptValue(framed, operand, units) : value(framed, operand, units)
+    const { parent } = operand
+    append(pieces, range(draft, from, operand.start))
+    append(pieces, typeof text === 'string' && parent.type === 'Property' && parent.shorthand ? `${operand.name}:${text}` : text)
+    from = operand.end
+  }
+  append(pieces, range(draft, from, to))
+  return pieces
+}
+
+/** A value as it is now, whatever is done later. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
+function keptValue(framed, node, units) {
+  if (isSteady(node)) return asItStands(framed, node)
+  const text = grouped(node, value(framed, node, units))
+  const { type } = node.parent
+  if (type === 'TemplateLiteral') return keep(framed, ['`${', text, '}`'], units)
+  if (node.type !== 'SpreadElement') return keep(framed, text, units)
+  return ['...', keep(framed, type === 'ObjectExpression' ? ['{', text, '}'] : ['[', text, ']'], units)]
+}
+
+/** What has a value, once that is done which may be suspended. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
+function value(framed, node, units) {
+  if (!isHeld(node)) return asItStands(framed, node)
+  const { type, start, end, call, operator, left, right } = node
+  if (++framed.depth > DEEPEST_PLACE) return refuse(framed)
+  /** @type {Pieces} */
+  let result
+  if (type === 'ChainExpression') {
+    const { expression } = node
+    result = !expression.call || !isPreempted(expression.call) || !isWhole(expression) ? refuse(framed)
+      : calling(framed, asItStands(framed, node), units)
+  } else if (call && isPreempted(call)) {
+    result = calling(framed, called(framed, node, units), units)
+  } else if (type === 'CallExpression' && isMember(node.callee) && find(node.arguments, isHeld) && !isOfEngine(node.callee.object)) {
+    result = called(framed, node, units) // the method is looked up before its arguments
+  } else if (isCollected(node)) {
+    const argument = node.argument ?? node.arguments[0]
+    const rest = node.callee?.name === 'Map' ? ',!0)' : ')'
+    const list = calling(framed, [`${framed.draft.helper('k')}(`, value(framed, argument, units), rest], units)
+    result = [range(framed.draft, start, argument.start), list, range(framed.draft, argument.end, end)]
+  } else if (type === 'SpreadElement') {
+    result = ['...', value(framed, node.argument, units)]
+  } else if (type === 'LogicalExpression' && isHeld(right)) {
+    const kept = keep(framed, value(framed, left, units), units)
+    const test = operator === '&&' ? kept : operator === '||' ? `!${kept}` : `${kept}===null||${kept}===void 0`
+    choose(framed, test, units, isYes => isYes ? assigned(framed, kept, right) : [])
+    result = kept
+  } else if (type === 'ConditionalExpression' && (isHeld(node.consequent) || isHeld(node.alternate))) {
+    const test = value(framed, node.test, units)
+    const kept = temporary(framed)
+    choose(framed, test, units, isYes => assigned(framed, kept, isYes ? node.consequent : node.alternate))
+    result = kept
+  } else if (type === 'AssignmentExpression' && operator !== '=' && isHeld(right)) {
+    const target = isMember(left) ? substituted(framed, left.start, left.end, partsOfMember(left), units, true) : asItStands(framed, left)
+    const before = matches(/^(?:&&|\|\||\?\?)/, operator) ? refuse(framed) : keep(framed, target, units)
+    result = [target, '=', before, cut(operator, 0, operator.length - 1), '(', value(framed, right, units), ')']
+  } else {
+    const operands = operandsOf(node)
+    result = operands === null ? refuse(framed) : substituted(framed, start, end, operands, units)
+  }
+  framed.depth--
+  return result
+}
+
+/** @param {Node} node of a call @returns {boolean} whether nothing in it has a place */
+const isWhole = ({ callee, tag, quasi, arguments: given = [] }) => !isHeld(callee ?? tag) && !(quasi && isHeld(quasi)) && !find(given, isHeld)
+
+/** @param {Framed} framed @param {string} name @param {Node} node @returns {Unit[]} */
+function assigned(framed, name, node) {
+  /** @type {Unit[]} */
+  const units = []
+  emit(units, [`${name}=`, grouped(node, value(framed, node, units)), ';'])
+  return units
+}
+
+/** The call of a twin. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
+function called(framed, node, units) {
+  if (isWhole(node)) return asItStands(framed, node)
+  const { draft } = framed
+  const { source, helper } = draft
+  const { call, callee, end, arguments: given } = node
+  const kind = call?.kind || 'member'
+  if (kind === 'tag' || node.optional || callee.object?.type === 'Super' || callee.property?.type === 'PrivateIdentifier') return refuse(framed)
+  if (call) call.isComposed = true
+  const open = pastOperand(source, callee.end)
+  const isLate = find(given, isHeld) !== undefined
+  const of = isLate ? keptValue : value
+  /** @param {string} before @param {string} after @returns {Pieces} */
+  const withArguments = (before, after) =>
+    open < end && source[open] === '(' ? [before, substituted(framed, open + 1, end - 1, given, units), after] : before + after
+  if (call && directOf(draft, call)) return [call.before, withArguments('(', ')'), call.after]
+  if (kind === 'new') return [`${helper('n')}((`, of(framed, callee, units), ')', withArguments(',[', '])')]
+  if (kind === 'call') return [`${helper('e')}((`, of(framed, callee, units), '))', withArguments('(', ')')]
+  const { object, property, computed } = callee
+  const receiver = keptValue(framed, object, units)
+  /** @type {Pieces} */
+  let method = [receiver, computed ? ['[', of(framed, property, units), ']'] : `.${property.name}`]
+  if (isLate) method = keep(framed, method, units)
+  return [`${helper('a')}(${helper('e')}(`, method, '),', receiver, withArguments(',[', '])')]
+}
+
+// Statements
+
+/**
+ * @param {Framed} framed @param {Pieces} test @param {Unit[]} units
+ * @param {(isYes: boolean) => Unit[]} branch what is done if it is met, then what else
+ */
+function choose(framed, test, units, branch) {
+  const place = word(framed, 'K')
+  const { place: before } = framed
+  const yes = branch(true)
+  const { place: middle } = framed
+  const no = branch(false)
+  const { place: after } = framed
+  const head = before === middle ? middle === after ? '' : `${place}<=${before}&&`
+    : middle === after ? `${place}>${before}||` : `${place}>${before}?${place}<=${middle}:`
+  emit(units, [`if(${head}(`, test, ')){', piecesOfUnits(framed, yes), '}', no.length ? ['else{', piecesOfUnits(framed, no), '}'] : ''],
+    before === after ? Infinity : before + 1)
+}
+
+/** @param {Framed} framed @param {Node[]} statements @param {Unit[]} units */
+function unitsOf(framed, statements, units) {
+  if (++framed.depth > DEEPEST_PLACE) refuse(framed)
+  for (let i = 0; i < statements.length && !framed.isRefused; i++) {
+    const { temps } = framed
+    statement(framed, statements[i], units)
+    framed.temps = temps
+  }
+  framed.depth--
+  return units
+}
+
+/** @param {Node} node @returns {Node[]} */
+const statementsIn = node => node.type === 'BlockStatement' ? node.body : [node]
+
+/** @param {Node} node @param {Pieces} text @returns {Pieces} the text where commas part */
+const grouped = ({ type }, text) => type === 'SequenceExpression' ? ['(', text, ')'] : text
+
+/** What would be a block is a pattern. @param {Framed} framed @param {Node} node @param {Pieces} text */
+const asStatement = ({ draft: { source } }, { start }, text) => source[start] === '{' ? ['0,', text] : text
+
+/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+function statement(framed, node, units) {
+  const { type } = node
+  node.isUnit = true
+  if (!isHeld(node)) return emit(units, [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
+  switch (type) {
+    case 'ExpressionStatement': {
+      const rest = value(framed, node.expression, units)
+      if (typeof rest !== 'string') emit(units, asStatement(framed, node.expression, [rest, ';']))
+      return
+    }
+    case 'VariableDeclaration': return declared(framed, node, units)
+    case 'ReturnStatement': return returned(framed, node.argument, units)
+    case 'ThrowStatement': return emit(units, ['throw ', value(framed, node.argument, units), ';'])
+    case 'BlockStatement': return unitsOf(framed, node.body, units)
+    case 'IfStatement': {
+      const { test, consequent, alternate } = node
+      return choose(framed, value(framed, test, units), units, isYes =>
+        isYes ? unitsOf(framed, statementsIn(consequent), []) : alternate ? unitsOf(framed, statementsIn(alternate), []) : [])
+    }
+    case 'SwitchStatement': return switched(framed, node, units)
+    case 'LabeledStatement': {
+      if (LISTS[node.body.type] === 'loops' || node.body.type === 'LabeledStatement') return statement(framed, node.body, units)
+      const first = framed.place + 1
+      const inner = unitsOf(framed, statementsIn(node.body), [])
+      return emit(units, [labelsOf(framed.draft, node.body).text, '{', piecesOfUnits(framed, inner), '}'], first)
+    }
+    case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
+    default: refuse(framed)
+  }
+}
+
+/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+function declared(framed, { declarations, kind }, units) {
+  for (let i = 0; i < declarations.length; i++) {
+    const { id, init } = declarations[i]
+    if (isHeld(id)) refuse(framed)
+    if (init) emit(units, asStatement(framed, id, [asItStands(framed, id), '=', grouped(init, value(framed, init, units)), ';']))
+    else if (kind !== 'var') emit(units, [asItStands(framed, id), '=void 0;'])
+  }
+}
+
+/** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units */
+function returned(framed, node, units) {
+  const { type, test, consequent, alternate, call } = node
+  if (type === 'ConditionalExpression' && (isHeld(consequent) || isHeld(alternate))) {
+    choose(framed, value(framed, test, units), units, isYes => {
+      /** @type {Unit[]} */
+      const branch = []
+      returned(framed, isYes ? consequent : alternate, branch)
+      return branch
+    })
+  } else {
+    const text = call && isPreempted(call) && isHeld(node) && isReturned(node, framed.own) ? called(framed, node, units) : value(framed, node, units)
+    emit(units, ['return ', text, ';'])
+  }
+}
+
+/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+function switched(framed, { discriminant, cases }, units) {
+  // It is looked for the case once more.
+  const isSure = (/** @type {Node} */ test) => isSteady(test) || (test.type === 'UnaryExpression' && isSteady(test.argument)) ||
+    (isMember(test) && !test.computed && isSteady(test.object))
+  if (find(cases, ({ test }) => test && !isSure(test))) return refuse(framed)
+  const selector = keep(framed, value(framed, discriminant, units), units)
+  const first = framed.place + 1
+  /** @type {{ list: Unit[], next: number }[]} */
+  const branches = []
+  for (let i = 0; i < cases.length; i++) {
+    const list = unitsOf(framed, cases[i].consequent, [])
+    append(branches, { list, next: framed.place + 1 })
+  }
+  /** @type {Pieces[]} */
+  const pieces = [`switch(${selector}){`]
+  for (let i = 0; i < cases.length; i++) {
+    const { test } = cases[i]
+    const { list, next } = branches[i]
+    append(pieces, test ? ['case ', asItStands(framed, test), ':'] : 'default:')
+    append(pieces, piecesOfUnits(framed, list, next > framed.place ? Infinity : next))
+  }
+  append(pieces, '}')
+  emit(units, pieces, first)
+}
+
+/** @param {Framed} framed @param {Node} loop @param {Unit[]} units */
+function looped(framed, loop, units) {
+  const { draft, own } = framed
+  const { type, init, test, update, body, end } = loop
+  const labels = labelsOf(draft, loop)
+  const place = word(framed, 'K')
+  const isDo = type === 'DoWhileStatement'
+  const isTestHeld = test && isHeld(test)
+  if (optimisations.chunk(draft, loop, own)) return emit(units, range(draft, labels.start, end), framed.place)
+  if ((update && isHeld(update)) || (isDo && isTestHeld)) return refuse(framed)
+  if (init && isHeld(init)) {
+    if (init.type === 'VariableDeclaration') declared(framed, init, units)
+    else emit(units, ['(', value(framed, init, units), ');'])
+  }
+  const first = framed.place + 1
+  /** @type {Unit[]} */
+  const inner = []
+  if (isTestHeld) emit(inner, ['if(!(', value(framed, test, inner), '))break;'])
+  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
+  emit(inner, point, framed.place, true)
+  const text = ['{', piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
+  const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
+  const again = [`${place}=0`, update ? [',', asItStands(framed, update)] : '']
+  emit(units, [labels.text, isDo ? ['do', text, `while(${place}=0,`, asItStands(framed, test), ');']
+    : ['for(', begin, ';', test && !isTestHeld ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
+}
+
+// The text
+
+/** Has what a function declares stand at the top of its twin, and its calls be those of twins. @param {Draft} draft @param {CallSite[]} calls */
+function planFrame(draft, calls) {
+  const { declarations } = /** @type {Framed} */ (draft.framed)
+  pick(calls, call => {
+    if (!call.isComposed) return planCall(draft, call)
+    const direct = directOf(draft, call)
+    if (!direct) return
+    append(call.before, direct.isGenerator ? `${draft.helper('g')}(${direct.name}` : direct.name)
+    if (direct.isGenerator) append(call.after, ')')
+  })
+  for (let i = 0; i < declarations.length; i++) {
+    const { start, kind, parent, declarations: list } = declarations[i]
+    if (isHeld(declarations[i])) continue
+    const isHead = parent.type === 'ForStatement'
+    const isUnit = declarations[i].isUnit && list[0].id.type === 'Identifier'
+    replace(draft, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
+    for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(draft, list[k].end, -EXPRESSION_EDGE, list[k].start, '=void 0')
+    if (!isHead && !isUnit) insert(draft, pastParentheses(draft.source, list[list.length - 1].end), -STATEMENT_EDGE, start, ')')
+  }
+}
+
+/** A twin that leaves frames, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan @returns {Pieces} */
+function textOfFrame(draft, { node: { params, body }, facts, entry, frame }) {
+  const { our, variables, helper, source } = draft
+  const { names, mostTemps } = /** @type {Framed} */ (draft.framed)
+  const given = namesOf(source, params)
+  const locals = pick(names, name => find(given, other => other === name) === undefined)
+  for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
+  const all = joined(joined([`${our}K`, `${our}r`], given), locals)
+  let restored = ''
+  for (let i = 0; i < all.length; i++) restored += `${i ? ',' : ''}${i}:${all[i]}`
+  const declared = join(joined(joined([`${our}K=0`, `${our}D=--${draft.budget}.room`, `${our}r`, `${our}F`], locals), listOf(variables)), ',')
+  const isArrow = facts.isArrow && facts.usesThis
+  const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
+  const list = join(given, ',')
+  const strict = isStrictBody(body.body) ? '"use strict";' : ''
+  return [isArrow ? `(${entry}=>${entry}=(${list})=>{` : `function ${entry}(${list}){`, strict, terse(draft.begin), `let ${declared};` +
+    `${our}o:{if(--${draft.budget}.left<=0||${our}D<0)if(${our}F=${helper('H')}())({${restored}}=${our}F);else break ${our}o;`,
+  frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${entry},${facts.usesThis ? 'this' : 0},[${join(all, ',')}],${our}F)}`, isArrow ? ')()' : '']
+}
+
 // ------------------------------------------------------------------------------------- 8c a function
 
 /** How many delegated calls may nest on the engine's own stack, and how many more may. */
 const ROOM = 150
-let room = ROOM
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
@@ -7195,10 +7788,10 @@ const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
  * @returns {any} the result; `budget` where something is pending
  */
 function run(generator) {
-  if (room > 0 && budget.left > 1) {
-    room--
+  if (budget.room > 0 && budget.left > 1) {
+    const free = budget.room--
     const step = apply(next, generator, NO_ARGUMENTS)
-    room++
+    budget.room = free
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
@@ -7212,6 +7805,51 @@ const suspended = () => pending.pop() ?? returning(budget)
 /** @template T @param {T} value @returns {Generator<never, T>} */
 function* returning(value) {
   return value
+}
+
+/** The frame of the twin that is called next to go on. @type {any[] | null} */
+let resumed = null
+/** The frame of one that went on, and has been suspended once more. @type {any[] | null} */
+let leftAgain = null
+/** What is left of the budget meanwhile. */
+let pointsLeft = 0
+
+/** @returns {any[] | null} the frame from which a twin is to go on; null: its budget is used up */
+function frameOf() {
+  const found = resumed
+  if (found !== null) {
+    resumed = null
+    budget.left = pointsLeft
+  }
+  return found
+}
+
+/**
+ * Suspends a twin that leaves frames.
+ *
+ * @param {any} entry the twin @param {any} self @param {any[]} values its place, what is pending, and its variables @param {any} last the
+ *   frame from which it went on
+ */
+function suspend(entry, self, values, last) {
+  if (last) leftAgain = values
+  else append(pending, begun(framed(entry, self, values)))
+  return budget
+}
+
+/** @param {any} entry @param {any} self @param {any[]} values @returns {Generator<any, any, any>} */
+function* framed(entry, self, values) {
+  for (;;) {
+    values[1] = values[1] === budget ? yield suspended() : yield
+    resumed = values
+    leftAgain = null
+    pointsLeft = budget.left
+    budget.left = 0
+    const result = apply(entry, self, NO_ARGUMENTS)
+    if (result !== budget) return result
+    if (leftAgain === null) return yield suspended() // of what it returns
+    values = leftAgain
+    leftAgain = null
+  }
 }
 
 /** One that waits for a call from its beginning: what cancels it is told to that. @param {any} generator */
@@ -7581,7 +8219,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key], key === 'e' ? wayTo(links, 'call') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
     budget: `${our}budget`, budgetAround: `${our}budget`, begin: '', steps: '', self: 'this', isOfModule: false,
-    isCounted: options.budgeted !== false, isSplittable: false, isTail: false
+    isCounted: options.budgeted !== false, isSplittable: false, isTail: false, framed: null
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -7887,7 +8525,7 @@ function planFunction(draft, own) {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
     const point = pointIn(draft, statement, own)
-    statement.isParted = true
+    statement.partedIn = draft
     if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
     else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
   })
@@ -8063,7 +8701,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
 
 // A function that can run long is printed twice: as it is, and as its twin, a generator function over the same variables.
 // Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a twin whatever is called
-// is asked for its twin (8e). What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
+// is asked for its twin (8e). The twin of most functions leaves frames (8c) instead. What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
 // what can have no twin.
 
 /**
@@ -8085,6 +8723,8 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
+ * @property {number} excess by how many characters a frame makes its text longer
+ * @property {Pieces | null} frame the body of its twin, if that is none either, but leaves frames
  * @property {{ from: number, to: number } | null} guards statements that may end it before it needs to be one
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
@@ -8110,12 +8750,18 @@ const QUICK_METHOD = /* @__PURE__ */ new RegExp('^(?:charAt|charCodeAt|codePoint
 const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|sort|toSorted|from|replace\w*)$/
 /** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
 const DEAREST = 300
-/** How much longer than its source a text may become. */
+/** How much longer than its source a text may become; and by what is counted of it. */
+const MOST_GROWTH = 3.9
 const GROWTH = 3.6
+/** What a text begins with. */
+const HEAD = 400
 /** By how many characters a call, a loop and a function grow in a twin. */
 const CALL = 36
 const LOOP = 40
 const TWIN = 60
+/** The part of a call that is the same in a frame; and a function that leaves frames, but for its variables. */
+const ENTERING = 26
+const OF_FRAME = 110
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
 
@@ -8165,7 +8811,13 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   quick = isQuick()
   /** @type {number[]} */
   const kept = []
-  const result = printModule(text, tree, planModule(tree, text), runtime, kept, prologue) + epilogue
+  const print = (/** @type {number} */ excess) => printModule(text, tree, planModule(tree, text), runtime, kept, prologue, excess) + epilogue
+  let result = print(0)
+  const excess = result.length - MOST_GROWTH * text.length - HEAD
+  if (excess > 0) {
+    kept.length = 0
+    result = print(excess)
+  }
   return url === undefined ? result : result + mapLine(text, result, kept, url)
 }
 
@@ -8209,7 +8861,7 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0,
     holdsDual: false, sizes: [], twin: '',
-    isDirect: false, isTail: false, guards: null, entry: '',
+    isDirect: false, isTail: false, excess: 0, frame: null, guards: null, entry: '',
     plain: [], inner: [], edits: [], draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
@@ -8341,7 +8993,10 @@ function findCalls(plan) {
       kind,
       target: targetOf(callee),
       isAwaited: isAwaited(call, node),
-      name: null
+      name: null,
+      isComposed: false,
+      before: [],
+      after: []
     }))
   }
 }
@@ -8471,9 +9126,10 @@ function findShort(plans) {
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
  * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
+ * @param {number} excess by how many characters it is to be shorter than with all frames
  * @returns {string}
  */
-function printModule(source, tree, plans, runtime, kept, begin) {
+function printModule(source, tree, plans, runtime, kept, begin, excess) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -8493,10 +9149,15 @@ function printModule(source, tree, plans, runtime, kept, begin) {
     plan.draft = {
       source, our, edits: plan.edits, variables: emptySet(), written, helper, spell: terse,
       budget, budgetAround: isScript ? `${our}p.budget` : budget, begin: isScript ? ` const ${budget} = ${our}p.budget;` : '',
-      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, isSplittable: true, isTail: plan.isTail
+      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, isSplittable: true, isTail: plan.isTail, framed: null
     }
-    if (!plan.isTail) plan.guards = optimisations.guard(plan.draft, plan)
-    if (plan.isTail || plan.guards) plan.entry = `${plan.twin}e`
+    if (!plan.isTail) plan.frame = optimisations.frame(plan.draft, plan)
+  }
+  if (excess > 0) chooseFrames(plans, excess)
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    if (plan.isLong && !plan.isTail && !plan.frame) plan.guards = optimisations.guard(plan.draft, plan)
+    if (plan.isTail || plan.frame || plan.guards) plan.entry = `${plan.twin}e`
   }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
@@ -8505,7 +9166,8 @@ function printModule(source, tree, plans, runtime, kept, begin) {
     plan.inner = inOrder(childEdits(plan, true))
     if (!plan.isLong) continue
     childEdits(plan, true, plan.edits)
-    planTwin(plan.draft, plan)
+    if (plan.frame) planFrame(plan.draft, plan.calls)
+    else planTwin(plan.draft, plan)
     inOrder(plan.edits)
   }
   const head = prologue()
@@ -8525,7 +9187,7 @@ function printModule(source, tree, plans, runtime, kept, begin) {
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      const list = cut('f,g,e,s', 0, matches(/[vq]/, key) ? 0 : matches(/[ewgyidzcj]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[at]/, key) ? 5 : 7)
+      const list = cut('f,g,e,s', 0, matches(/[vqH]/, key) ? 0 : matches(/[ewgyidzcj]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[atP]/, key) ? 5 : 7)
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
     return used.size ? result : ''
@@ -8560,7 +9222,8 @@ function printModule(source, tree, plans, runtime, kept, begin) {
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits: own, from: start, to: end }
     const isDual = facts.isAsync || facts.isGenerator || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
-    const isArrow = facts.isArrow && facts.usesThis && !plan.isTail
+    const isArrow = facts.isArrow && facts.usesThis && !plan.isTail && !plan.frame
+    const isGenerator = !plan.isTail && !plan.frame
     const register = helper(isArrow ? 'u' : 't')
     const { key: { start: from = 0, end: to = 0, type: keyType = '' } = {}, computed } = isObjectMethod || isInClass || parent.computed ? parent : {}
     const key = computed ? `[${cut(source, from, to)}]` : cut(source, from, to)
@@ -8575,17 +9238,17 @@ function printModule(source, tree, plans, runtime, kept, begin) {
         replace({ edits }, parent.start, start, `export{${name} as default};`)
       }
       const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
-      const made = plan.isTail ? [] : list(['function*', twin], textOfTwin(plan.draft, plan))
-      replace({ edits }, start, end, list(plain, made, plan.entry ? list([`function ${plan.entry}`], textOfEntry(plan.draft, plan)) : []))
+      const made = isGenerator ? list(['function*', twin], textOfTwin(plan.draft, plan)) : []
+      replace({ edits }, start, end, list(plain, made, plan.frame ? [textOfFrame(plan.draft, plan)] : plan.entry ? list([`function ${plan.entry}`], textOfEntry(plan.draft, plan)) : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
-      // In a block it stands before what a guard, which is printed elsewhere, begins with.
+      // In a block it stands before what a guard, which is printed elsewhere, begins with. A declaration is no result of a script.
       insert({ edits }, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
-        `${register}(${name},${plan.isTail ? 'void 0' : twin}${rest});`)
+        `${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}${register}(${name},${isGenerator ? twin : 0}${rest});`)
       return
     }
-    const entry = facts.isGenerator ? ['!0'] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], textOfEntry(plan.draft, plan)) : []
+    const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], textOfEntry(plan.draft, plan)) : []
     if (isInClass) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       const { static: isStatic } = parent
@@ -8598,7 +9261,7 @@ function printModule(source, tree, plans, runtime, kept, begin) {
       const holder = `this${isStatic ? '' : '.prototype'}`
       const fn = holder + member
       const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
-      const made = plan.isTail ? ['void 0'] : asMethod ? asMethod(list(['*m'], textOfTwin(plan.draft, plan))) : list(['function*'], textOfTwin(plan.draft, plan))
+      const made = !isGenerator ? ['0'] : asMethod ? asMethod(list(['*m'], textOfTwin(plan.draft, plan))) : list(['function*'], textOfTwin(plan.draft, plan))
       const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], textOfEntry(plan.draft, plan))) : entry
       const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
       insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
@@ -8614,20 +9277,21 @@ function printModule(source, tree, plans, runtime, kept, begin) {
       return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
         : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
     }
-    const made = plan.isTail ? ['void 0'] : list(['function*'], textOfTwin(plan.draft, plan))
+    const made = isGenerator ? list(['function*'], textOfTwin(plan.draft, plan)) : ['0']
     const self = isArrow ? 'this' : ''
     const head = isObjectMethod ? key : facts.isArrow ? '' : 'function'
     let result
     if (ownName) {
       const more = facts.isAsync ? [`,${ownName}`] : entry.length ? list([','], entry) : []
       result = isDual ? list([`(${ownName}=>`], registering([ownName], made, more), [')(', asItIs, ')'])
-        : list(['(()=>{'], stub(plan, `function ${ownName}`), [`function*${twin}`], textOfTwin(plan.draft, plan),
-          [`return ${register}(${ownName},${twin}`], more, [')})()'])
+        : list(['(()=>{'], stub(plan, `function ${ownName}`), isGenerator ? list([`function*${twin}`], textOfTwin(plan.draft, plan)) : [textOfFrame(plan.draft, plan)],
+          [`return ${register}(${ownName},${isGenerator ? twin : 0}`], isGenerator ? more : [`,${plan.entry}`], [')})()'])
     } else if (facts.isAsync) {
       result = list([`(${our}f=>`], registering([`${our}f`], made, [`,${our}f${self && ','}${self}`]), [')('], named([asItIs]), [')'])
     } else {
       const more = entry.length || self ? list([','], entry.length ? entry : ['null'], [self && ','], [self]) : []
-      result = registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
+      result = plan.frame && !isDual ? list([`(${plan.entry}=>${register}(`], named(stub(plan, head)), [`,0,${plan.entry}))(`], entry, [')'])
+        : registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
     }
     if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
     replace({ edits }, start, end, result)
@@ -8648,7 +9312,8 @@ function printModule(source, tree, plans, runtime, kept, begin) {
   }
 
   /** A function that drives its twin. @param {Plan} plan @param {string} head @returns {string[]} */
-  function stub({ node, facts, twin }, head) {
+  function stub(plan, head) {
+    const { node, facts, twin } = plan
     const { params, body } = node
     const { isArrow, usesThis, usesArguments } = facts
     /** @type {string[]} */
@@ -8659,9 +9324,10 @@ function printModule(source, tree, plans, runtime, kept, begin) {
     }
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
+    const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
+    if (plan.frame) return [`${head}(${given})${isArrow ? '=>' : ''}{${directive}return ${helper('P')}(${plan.entry},${usesThis ? 'this' : 'void 0'},[${given}])}`]
     const call = isSimple ? usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`
       : `${helper('a')}(${twin},${usesThis ? 'this' : 'void 0'},${isArrow ? `[${rest}]` : 'arguments'})`
-    const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
     const list = isArrow && !isSimple ? rest : given
     return [`${head}(${list})${isArrow ? '=>' : ''}{${directive}return ${helper('d')}(${call})}`]
   }
@@ -8673,23 +9339,60 @@ function printModule(source, tree, plans, runtime, kept, begin) {
  *
  * @param {Plan} plan
  */
-function isTail(plan) {
-  const { facts, node, calls, children } = plan
-  return !facts.isAsync && !facts.isGenerator && !isPrivate(plan) && !facts.loops.length && !find(children, child => child.isLong) && !find(calls, ({ node: call }) => {
-    let top = call
-    for (; top.parent !== node; top = top.parent) {
-      const { type, argument, consequent, alternate, right } = top.parent
-      if (type === 'ReturnStatement' && argument === top) break
-      const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
-      if (!isLast) return true
-    }
-    for (; top !== node; top = top.parent) if (top.type === 'TryStatement') return true
-  })
+const isTail = ({ facts, node, calls, children }) => !facts.isAsync && !facts.isGenerator && !facts.loops.length &&
+  !isPrivate({ node, facts }) && !find(children, child => child.isLong) && !find(calls, call => !isReturned(call.node, node))
+
+/** @param {Node} call @param {Node} own the function that it is in @returns {boolean} whether it is the last that is done there */
+function isReturned(call, own) {
+  let top = call
+  for (; top.parent !== own; top = top.parent) {
+    const { type, argument, consequent, alternate, right } = top.parent
+    if (type === 'ReturnStatement' && argument === top) break
+    const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
+    if (!isLast) return false
+  }
+  for (; top !== own; top = top.parent) if (top.type === 'TryStatement') return false
+  return true
 }
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
+
+/**
+ * Has twins be generators until the text is short enough: first those that make closures, as these are called more often, then those
+ * that grow most.
+ *
+ * @param {Plan[]} plans @param {number} excess characters
+ */
+function chooseFrames(plans, excess) {
+  const framed = pick(plans, plan => plan.frame)
+  for (let i = 0; i < framed.length; i++) {
+    const { node: { params, body }, facts: { loops }, calls, draft, frame } = framed[i]
+    const { names, mostTemps } = /** @type {Framed} */ (draft.framed)
+    const variables = join(joined(namesOf(draft.source, params), names), ',').length + 4 * mostTemps
+    framed[i].excess = lengthOfPieces(frame) - (body.end - body.start) + OF_FRAME + 3 * variables - (CALL - ENTERING) * calls.length - LOOP * loops.length
+  }
+  const holds = (/** @type {Plan} */ { children }) => children.length > 0 ? 1 : 0
+  sort(framed, (/** @type {Plan} */ a, /** @type {Plan} */ b) => holds(b) - holds(a) || b.excess - a.excess)
+  for (let i = 0; i < framed.length && excess > 0; i++) {
+    excess -= framed[i].excess
+    framed[i].frame = null
+    unframe(framed[i].draft)
+  }
+}
+
+/** @param {Pieces} pieces @returns {number} how long their text is before it is edited */
+function lengthOfPieces(pieces) {
+  let length = 0
+  const stack = [pieces]
+  while (stack.length) {
+    const piece = takeLast(stack)
+    if (isArray(piece)) for (let i = 0; i < piece.length; i++) append(stack, piece[i])
+    else length += typeof piece === 'string' ? piece.length : piece.to - piece.from
+  }
+  return length
+}
 
 /** @param {Plan} plan @returns {boolean} whether a function around it may be long */
 function isInside({ parent }) {
@@ -8738,8 +9441,8 @@ function chooseForms(plans) {
 
 // --------------------------------------------------------------------------------------------- 8e running
 
-// A function of rewritten code is what it was. Beside it stands its twin, a generator function over the same variables,
-// which jobs run; and a call in a twin begins the callee's twin, if it has one:
+// A function of rewritten code is what it was. Beside it stands its twin over the same variables, which jobs run: a generator
+// function, or one that leaves frames. A call in a twin begins the callee's twin, if it has one:
 //
 //   (result = enter(f)(a, b)) === budget ? yield suspended() : result
 //
@@ -8804,7 +9507,7 @@ const stamp = (fn, generator, entry, self = null, target = null) =>
  */
 function twin(fn, generator, entry = null, self) {
   if (!isLinked) link()
-  stamp(fn, generator, entry, arguments.length > 3 ? [self] : null)
+  stamp(fn, generator || undefined, entry, arguments.length > 3 ? [self] : null)
   return fn
 }
 
@@ -8904,7 +9607,7 @@ const MANY_POINTS = 2 ** 30 - 1
  * @param {any} generator @returns {any}
  */
 function driveToEnd(generator) {
-  const free = room
+  const free = budget.room
   const { left } = budget
   budget.left = MANY_POINTS
   driving++
@@ -8913,7 +9616,7 @@ function driveToEnd(generator) {
     return step.done ? step.value : driveOn(generator, step.value, free)
   } finally {
     driving--
-    room = free
+    budget.room = free
     const rest = left - MANY_POINTS + budget.left
     budget.left = rest > 0 ? rest : 0
   }
@@ -8950,7 +9653,7 @@ function driveOn(leaf, value, free) {
         isThrowing = true
       }
     }
-    room = free
+    budget.room = free
     try {
       const step = apply(isThrowing ? throwInNext : next, leaf, [value])
       value = step.value
@@ -9718,10 +10421,11 @@ const shared = /* @__PURE__ */ Symbol.for('rt.mjs')
 const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
-  `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
+  `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0,room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
-  `twin(f,generator,entry=null,...self){set(f,{generator,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
+  `twin(f,generator,entry=null,...self){set(f,{generator:generator||void 0,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
   `run(g){return this.drive(g)},over(){return true},each:own,collect:own,binding:own,` +
+  `plain(f,self,args){budget.left=2**30-1;return apply(f,self,args)},` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`
@@ -9780,6 +10484,9 @@ const runtime = {
   collect,
   binding,
   drive: driveToEnd,
+  frame: frameOf,
+  suspend,
+  plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) => driveToEnd(apply(forwarding(entry), self, args)),
   /** @param {any} fn @param {string} name */
   named: (fn, name) => define(fn, 'name', name),
   /** @param {any} fn */

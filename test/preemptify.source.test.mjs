@@ -1,10 +1,12 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
+import { runInThisContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../rt.mjs'
 import { budgets } from './fixtures/preemptify/both-ways.mjs'
 import { evaluateLogged, functionsOf, outcomeOf, randomProgram } from './fixtures/preemptify/random-source.mjs'
 import { driveAsync } from './support/drive.mjs'
+import { internals } from './support/phases.mjs'
 import { forSeeds } from './support/seeded.mjs'
 
 const runtime = new URL('../rt.mjs', import.meta.url).href
@@ -17,11 +19,15 @@ const outcome = ({ effects, result }, { names: [first] }, run) => outcomeOf(effe
 const plainly = (fn, self) => fn.call(self, 3, 0)
 const asJob = limit => (fn, self) => driveAsync(preemptify(fn).call(self, 3, 0), { limit })
 
+/** What rewrites where no twin leaves frames. */
+const { preemptify: generators, optimisations } = internals('preemptify', 'optimisations')
+optimisations.frame = () => null
+
 const programs = suite('random programs')
 
-async function checkProgram(program) {
+async function checkProgram(program, source = preemptify.source) {
   const expected = await outcome(load(program.source, program), program, plainly)
-  const text = preemptify.source(program.source, { type: 'script' })
+  const text = source(program.source, { type: 'script' })
   const rewritten = load(text, program)
   for (const limit of [0, ...budgets]) {
     const actual = await outcome(rewritten, program, limit === 0 ? plainly : asJob(limit))
@@ -33,6 +39,14 @@ async function checkProgram(program) {
 
 programs('rewritten whole they give the same results, errors and effects, plainly and as jobs', () => {
   return forSeeds(300, random => checkProgram(randomProgram(random)))
+})
+
+programs('the same where twins leave frames', () => {
+  return forSeeds(600, random => checkProgram(randomProgram(random, true)))
+})
+
+programs('the same where all twins are generators', () => {
+  return forSeeds(300, random => checkProgram(randomProgram(random), generators.source))
 })
 
 programs.run()
@@ -48,6 +62,42 @@ async function modules(text) {
 const describe = fn => Reflect.ownKeys(fn).map(key => {
   const { value, ...flags } = Object.getOwnPropertyDescriptor(fn, key)
   return [key, typeof value === 'object' || typeof value === 'function' ? typeof value : value, flags]
+})
+
+forms('a script ends with the value that it ended with', () => {
+  for (const text of ['function f() { for (;;) f() }', '3; function f() { for (;;) f() }', '{ function f() { for (;;) f() } }']) {
+    assert.is(String(runInThisContext(preemptify.source(text, { type: 'script' }))), String(runInThisContext(text)), text)
+  }
+})
+
+forms('what is computed before a call keeps its value and its order, wherever the job goes on', async () => {
+  const text = `
+    const log = value => { log.list.push(value); return value }
+    log.list = []
+    const unknown = [log, (a, b) => log(a) * 100 + log(b)]
+    class Own { #own = 4; has(object) { const f = unknown[0]; return #own in (f(1), object) } get(object) { return (unknown[0](2), object).#own } }
+    export function missing() { const other = unknown[9]; return [other.trim(unknown[0](10))] }
+    export const logged = () => log.list.length
+    export function main() {
+      const [f, g] = unknown, made = []
+      let n = 1, { a, c = 5 } = { a: g(n, n = 3) }
+      made.push(g(n, (n++, f(n))), 'abc'.charCodeAt(g(0, 1)), \`\${n}\${f(n += 2)}\${n}\`, [...[n, 7], ...[f(n)], n++].length)
+      ;({ a } = { a: g(a, c), n, ...{ z: f(n) } })
+      n += f(2) + n
+      const own = new Own(), object = { n, a, k: f(a), c }
+      made.push(a, n, object, own.has(own), own.has(object), own.get(own), (f(8), 9), f(0) || f(n) && f(0) ? f(1) : f(2), f(0) ?? 3)
+      for (let i = f(0), end = f(3); f(i) < end; i++) { if (f(i) === 1) continue; switch (f(i)) { case 0: f('zero'); case 2: f('two'); break; default: f('none') } }
+      let left = 3
+      outer: while (f(left--)) { do { if (left === f(1)) break outer; f('again') } while (left > 2) }
+      return [made, log.list.splice(0)]
+    }${' '.repeat(3000)}` // where a text may not grow, twins are generators
+  assert.not.match(preemptify.source(text), /function\s*\*/)
+  const { original, rewritten } = await modules(text)
+  const expected = original.main()
+  for (const limit of [1, 2, 3, 5, 300]) assert.equal(await asJob(limit)(rewritten.main), expected, `budget ${limit}`)
+  assert.equal(rewritten.main(), expected)
+  await driveAsync(preemptify(rewritten.missing)(), { limit: 1 }).then(assert.unreachable, error => assert.instance(error, TypeError))
+  assert.is(rewritten.logged(), 0)
 })
 
 forms('every kind of function keeps its name, length and keys, its result, and has a twin', async () => {
