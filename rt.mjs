@@ -737,6 +737,9 @@ const abortError = () => new DOMException('The job was cancelled', 'AbortError')
 
 const AUTO = 0
 
+/** How many calls of rewritten code may nest on the engine's stack. */
+const ROOM = 150
+
 /**
  * The preemption points that the running job may still pass before the clock is read. Refilled before a job is
  * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
@@ -744,7 +747,7 @@ const AUTO = 0
 export const budget = {
   left: 0,
   /** How many more calls of rewritten code may nest on the engine's stack. @private */
-  room: 0
+  room: ROOM
 }
 
 /** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
@@ -6583,13 +6586,11 @@ function terse(text) {
  * @property {(key: string) => string} helper what of HELPERS is called
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
- * @property {string} budgetAround the same, where the function is not begun
  * @property {string} begin what it begins with
  * @property {string} steps the name of its Steps, where those who ask a generator for a step go on with it later
  * @property {string} self what `this` is
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
- * @property {boolean} isSplittable whether statements of it may be done elsewhere
  * @property {boolean} isTail whether it is no generator, since what it calls is what it returns
  * @property {Framed | null} framed that leaves frames, and is no generator either
  */
@@ -6606,6 +6607,10 @@ function terse(text) {
  * @property {Pieces[]} before the arguments, there
  * @property {Pieces[]} after them
  */
+
+/** @param {Node} node @param {string} kind @param {Plan | null} target @param {Node} own @returns {CallSite} */
+const callSite = (node, kind, target, own) =>
+  ({ node, kind, target, isAwaited: isAwaited(node, own), name: null, isComposed: false, before: [], after: [] })
 
 // Edits
 
@@ -6687,9 +6692,9 @@ function some(node, isWanted) {
 
 /**
  * Parts of the text that make it quicker, and not different: without any of them it is right. Without chunks a sieve takes 2.7
- * times as long as the original instead of 1.7, without guards fib(25) 12 instead of 7.6, and Ackermann 21 instead of 14.
+ * times as long as the original instead of 1.7; without frames FIGURE.
  */
-const optimisations = { chunk, guard, frame }
+const optimisations = { chunk, frame }
 
 /** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether it is in the body of a `with` */
 function isInWith(node, own) {
@@ -6726,9 +6731,9 @@ const staysInPlace = ({ written }, node) => written.has(node) || node.facts || n
 /**
  * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and what is awaited.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], guards: any }} plan
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
  */
-function planTwin(draft, { node, facts, calls, guards }) {
+function planTwin(draft, { node, facts, calls }) {
   const { source, helper, steps } = draft
   const { body } = node
   for (let i = 0; i < calls.length; i++) planCall(draft, calls[i])
@@ -6750,18 +6755,18 @@ function planTwin(draft, { node, facts, calls, guards }) {
     planCollected(draft, facts.spreads, body)
     planCollected(draft, facts.calls, body)
   }
-  planBeginning(draft, node, guards)
+  planBeginning(draft, node)
 }
 
-/** Begins a body: after its directives, with variables of ours and a point. @param {Draft} draft @param {Node} own @param {any} guards */
-function planBeginning(draft, own, guards) {
-  const { our, variables, budget, begin, isTail, spell } = draft
+/** Begins a body: after its directives, with variables of ours and a point. @param {Draft} draft @param {Node} own */
+function planBeginning(draft, own) {
+  const { variables, begin, isTail, spell } = draft
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
   const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
   const text = isTail ? declared
-    : `${declared}${begin} ${guards ? `if (${our}s !== ${budget}) { ` : ''}${pointIn(draft, body, own)}`
+    : `${declared}${begin} ${pointIn(draft, body, own)}`
   insert(draft, at, isBlock && !isTail ? -BODY_EDGE : BODY_EDGE, Infinity,
     spell(`${text && isBlock && at > body.start + 1 ? ';' : ''}${text}`) + (isBlock ? '' : `${spell(' ')}return `))
 }
@@ -7099,98 +7104,23 @@ function planChain(draft, chain) {
   }
 }
 
-// What begins a call
-
-/** Whether statements of a function may be done before its generator is made. @param {Draft} draft @param {{ node: Node, facts: Facts }} plan */
-function canGuard({ isSplittable }, plan) {
-  const { params, body } = plan.node
-  const { isAsync, isGenerator, isArrow, usesThis, usesArguments, usesSuper } = plan.facts
-  return isSplittable && body.type === 'BlockStatement' && !isAsync && !isGenerator && !usesArguments && !usesSuper &&
-    !(isArrow && usesThis) && !isPrivate(plan) && !find(params, ({ type }) => type !== 'Identifier')
-}
-
-/**
- * The statements that a function begins with may end it before it needs to be a generator: `if (...) return ...`,
- * with what is assigned before, and one that is `return ... ? ... : ...`, which becomes two. What begins the call does them,
- * and one more argument tells the generator so.
- *
- * @param {Draft} draft @param {{ node: Node, facts: Facts }} plan @returns {{ from: number, to: number } | null} where they stand
- */
-function guard(draft, plan) {
-  if (!canGuard(draft, plan)) return null
-  const { source } = draft
-  const { body } = plan.node
-  const { variables } = plan.facts.scope
-  const statements = pick(body.body, ({ directive }) => directive === undefined)
-  /** What may yield, or declares what the rest of the body may not see. @param {Node} node */
-  const isHazard = node => staysInPlace(draft, node) || isCallStatement(node) || matches(/^(?:VariableDeclaration|CatchClause)$/, node.type)
-  // What the body declares means something else in what begins the call.
-  let beyond = Infinity
-  pick(keysOf(variables), key => {
-    const { declarations, references } = variables[key]
-    if (!find(declarations, ({ start }) => start > body.start)) return
-    pick(references, ({ start }) => { if (start < beyond) beyond = start })
-  })
-  let count = 0
-  let to = 0
-  for (let next; matches(/^(?:If|Expression)S/, (next = statements[count])?.type ?? '') && next.end < beyond && !some(next, isHazard); count++) {
-    if (next.type === 'IfStatement') to = next.end
-  }
-  const { type, argument, start } = statements[count] ?? {}
-  const isChoice = type === 'ReturnStatement' && argument?.type === 'ConditionalExpression' &&
-    pastSpace(source, start + 6) === argument.start
-  if (isChoice && !some(argument.test, isHazard) && !some(argument.consequent, isHazard)) {
-    const { test, consequent, end } = argument
-    const ends = [pastParentheses(source, test.end), pastParentheses(source, consequent.end), end]
-    const begins = [start, seek(source, '?', ends[0]), seek(source, ':', ends[1])]
-    const texts = ['if', 'return', '; return']
-    if (ends[1] < beyond) {
-      to = ends[1]
-      for (let i = 0; i < 3; i++) {
-        const after = begins[i] + (i ? 1 : 6)
-        replace(draft, begins[i], after, texts[i])
-        enclose(draft, after, ends[i], BODY_EDGE, ' (', ')')
-      }
-    }
-  }
-  return to ? { from: statements[0].start, to } : null
-}
-
-/** The parameters and the body of a generator function. @param {Draft} draft @param {{ node: Node, guards: any }} plan @returns {any[]} */
-function textOfTwin({ our, edits, steps, spell }, { node: { params, body }, guards }) {
+/** The parameters and the body of a generator function. @param {Draft} draft @param {{ node: Node }} plan @returns {any[]} */
+function textOfTwin({ edits, steps, spell }, { node: { params, body } }) {
   const { start: from, end: to, type } = body
-  const comma = params.length ? ',' : ''
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
-  const pieces = [steps ? `(${steps}${comma}` : '(', list, `${guards ? `${comma}${our}s` : ''}${spell(') ')}`]
+  const pieces = [steps ? `(${steps}${params.length ? ',' : ''}` : '(', list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')
-  append(pieces, { edits, from, to: guards ? guards.to : to })
-  if (guards || !isBlock) append(pieces, spell(' }'))
-  if (guards) append(pieces, { edits, from: guards.to, to })
+  append(pieces, { edits, from, to })
+  if (!isBlock) append(pieces, spell(' }'))
   return pieces
 }
 
-/** What begins a call of a generator function, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string, guards: any, isTail: boolean }} plan @returns {any[]} */
-function textOfEntry({ source, edits, helper, budgetAround, spell }, { node, facts, twin, guards, isTail }) {
-  const { params, body } = node
-  const list = params.length ? ['(', { edits, from: params[0].start, to: params[params.length - 1].end }, ')'] : ['()']
-  if (isTail) {
-    const isBlock = body.type === 'BlockStatement'
-    append(list, isBlock ? facts.isArrow ? '=>' : '' : '=>{')
-    append(list, { edits, from: body.start, to: body.end })
-    if (!isBlock) append(list, '}')
-    return list
-  }
-  const names = join(namesOf(source, params), ',')
-  const call = (/** @type {string} */ more) => {
-    const given = names && more ? `${names},${more}` : names + more
-    return `${helper('g')}(${facts.usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`})`
-  }
-  const strict = isStrictBody(body.body) ? '"use strict"; ' : ''
-  append(list, spell(` { ${strict}if (${budgetAround}.left > 1) { ${budgetAround}.left--; `))
-  append(list, { edits, ...guards })
-  append(list, spell(`; return ${call(budgetAround)} } return ${call('')} }`))
-  return list
+/** What is called instead of a function whose calls are what it returns, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts }} plan @returns {Pieces} */
+function textOfTail({ edits }, { node: { params, body }, facts }) {
+  const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
+  const isBlock = body.type === 'BlockStatement'
+  return ['(', list, isBlock ? facts.isArrow ? ')=>' : ')' : ')=>{', { edits, from: body.start, to: body.end }, isBlock ? '' : '}']
 }
 
 // ---------------------------------------------------------------------------------------------- 8c frames
@@ -7218,6 +7148,7 @@ function textOfEntry({ source, edits, helper, budgetAround, spell }, { node, fac
  * @property {number} place the last one so far
  * @property {number} temps how many intermediate results are kept
  * @property {number} mostTemps
+ * @property {boolean} nests whether it has calls that may be preempted
  * @property {number} depth
  * @property {boolean} isRefused whether it holds what nothing can go on from
  */
@@ -7243,10 +7174,12 @@ function frame(draft, plan) {
   }
   pick(calls, call => isReturned(call.node, node) || hold(call.node))
   pick(facts.loops, hold)
-  pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
-  pick(facts.calls, part => isCollected(part) && hold(part))
+  if (draft.isOfModule) {
+    pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
+    pick(facts.calls, part => isCollected(part) && hold(part))
+  } else pick(facts.statements, part => isCallStatement(part) && hold(part))
   /** @type {Framed} */
-  const framed = { draft, own: node, ...locals, place: 0, temps: 0, mostTemps: 0, depth: 0, isRefused: false }
+  const framed = { draft, own: node, ...locals, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, isRefused: false }
   draft.framed = framed
   const { body } = node
   /** @type {Unit[]} */
@@ -7388,7 +7321,7 @@ function calling(framed, call, units) {
   const { budget } = framed.draft
   const result = word(framed, 'r')
   const place = ++framed.place
-  emit(units, [`if(${word(framed, 'K')}<${place}&&(${result}=`, call, `,${budget}.room=${word(framed, 'D')},${result})===${budget}){` +
+  emit(units, [`if(${word(framed, 'K')}<${place}&&(${result}=`, call, `,${framed.nests ? `${budget}.room=${word(framed, 'D')},` : ''}${result})===${budget}){` +
     `${word(framed, 'K')}=${place};break ${word(framed, 'o')}}`], place, true)
   return result
 }
@@ -7622,6 +7555,7 @@ function statement(framed, node, units) {
   if (!isHeld(node)) return emit(units, [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
   switch (type) {
     case 'ExpressionStatement': {
+      if (!framed.draft.isOfModule && isCallStatement(node)) emit(units, pointWhere(framed, `--${framed.draft.budget}.left<=0`), framed.place, true)
       const rest = value(framed, node.expression, units)
       if (typeof rest !== 'string') emit(units, asStatement(framed, node.expression, [rest, ';']))
       return
@@ -7749,8 +7683,8 @@ function planFrame(draft, calls) {
   }
 }
 
-/** A twin that leaves frames, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan @returns {Pieces} */
-function textOfFrame(draft, { node: { params, body }, facts, entry, frame }) {
+/** A twin that leaves frames, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], entry: string, frame: Pieces }} plan @returns {Pieces} */
+function textOfFrame(draft, { node: { params, body }, facts, calls, entry, frame }) {
   const { our, variables, helper, source } = draft
   const { names, mostTemps } = /** @type {Framed} */ (draft.framed)
   const given = namesOf(source, params)
@@ -7759,20 +7693,19 @@ function textOfFrame(draft, { node: { params, body }, facts, entry, frame }) {
   const all = joined(joined([`${our}K`, `${our}r`], given), locals)
   let restored = ''
   for (let i = 0; i < all.length; i++) restored += `${i ? ',' : ''}${i}:${all[i]}`
-  const declared = join(joined(joined([`${our}K=0`, `${our}D=--${draft.budget}.room`, `${our}r`, `${our}F`], locals), listOf(variables)), ',')
+  // What calls nothing needs no room.
+  const { 0: depth, 1: isDeep } = calls.length ? [`,${our}D=--${draft.budget}.room`, `||${our}D<0`] : ['', '']
+  const declared = join(joined(joined([`${our}K=0${depth}`, `${our}r`, `${our}F`], locals), listOf(variables)), ',')
   const isArrow = facts.isArrow && facts.usesThis
   const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const list = join(given, ',')
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  return [isArrow ? `(${entry}=>${entry}=(${list})=>{` : `function ${entry}(${list}){`, strict, terse(draft.begin), `let ${declared};` +
-    `${our}o:{if(--${draft.budget}.left<=0||${our}D<0)if(${our}F=${helper('H')}())({${restored}}=${our}F);else break ${our}o;`,
+  return [isArrow ? `(${entry}=>${entry}=(${list})=>{` : `function ${entry}(${list}){`, strict, terse(draft.begin), `var ${declared};` +
+    `${our}o:{if(--${draft.budget}.left<=0${isDeep})if(${our}F=${helper('H')}())({${restored}}=${our}F);else break ${our}o;`,
   frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${entry},${facts.usesThis ? 'this' : 0},[${join(all, ',')}],${our}F)}`, isArrow ? ')()' : '']
 }
 
 // ------------------------------------------------------------------------------------- 8c a function
-
-/** How many delegated calls may nest on the engine's own stack, and how many more may. */
-const ROOM = 150
 
 /** A delegated call that has not returned, until its caller yields it. @type {any[]} */
 const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
@@ -7820,6 +7753,8 @@ function frameOf() {
   if (found !== null) {
     resumed = null
     budget.left = pointsLeft
+  } else {
+    budget.room = ROOM // all of it is left, and who asked a generator by hand counted calls that have returned
   }
   return found
 }
@@ -8218,8 +8153,8 @@ function rewriting(fn, options, methods = [], isClass = false) {
     fn, options, label, source, tree, free, our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key], key === 'e' ? wayTo(links, 'call') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
-    budget: `${our}budget`, budgetAround: `${our}budget`, begin: '', steps: '', self: 'this', isOfModule: false,
-    isCounted: options.budgeted !== false, isSplittable: false, isTail: false, framed: null
+    budget: `${our}budget`, begin: '', steps: '', self: 'this', isOfModule: false,
+    isCounted: options.budgeted !== false, isTail: false, framed: null
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -8360,7 +8295,7 @@ function linkedCalls(draft, plan) {
       draft.links.preemptible.has(nameOf(callee.property)))
     if (!isLinked) return
     const kind = tag ? 'tag' : found ? 'call' : 'member'
-    const call = /** @type {CallSite} */ ({ node, kind, target: null, isAwaited: isAwaited(node, own), name: null })
+    const call = callSite(node, kind, null, own)
     if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)
   })
   return calls
@@ -8509,31 +8444,45 @@ function isOurs(facts, own) {
 
 // Linking
 
-/**
- * Plans the text of a function that is wanted as a generator function.
- *
- * @param {FunctionDraft} draft @param {Node} own @returns {any} the plan, as of planTwin
- */
-function planFunction(draft, own) {
+/** A function that is wanted as a generator function, and its calls. @param {FunctionDraft} draft @param {Node} own @returns {any} as of planTwin */
+function planOfFunction(draft, own) {
   const { facts } = own
   const plan = {
-    node: own, facts, calls: /** @type {CallSite[]} */ ([]), guards: /** @type {any} */ (null), entry: '', twin: `${draft.our}self`, isLong: true,
-    isDirect: true, isTail: false
+    node: own, facts, calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
+    isLong: true, isDirect: true, isTail: false
   }
+  plan.calls = linkedCalls(draft, plan)
+  return plan
+}
+
+/** Plans its text. @param {FunctionDraft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan */
+function planFunction(draft, plan) {
+  const { node, facts } = plan
   draft.variables = emptySet()
   pick(facts.statements, statement => {
     if (!isCallStatement(statement)) return
     const { start, end } = statement
-    const point = pointIn(draft, statement, own)
+    const point = pointIn(draft, statement, node)
     statement.partedIn = draft
     if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
     else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
   })
-  plan.calls = linkedCalls(draft, plan)
-  plan.guards = optimisations.guard(draft, plan)
-  if (plan.guards) plan.entry = `${draft.our}begin`
   planTwin(draft, plan)
-  return plan
+}
+
+/**
+ * What begins a call of the function: a twin that leaves frames.
+ *
+ * @param {FunctionDraft} draft what has been edited so far @param {any} plan @returns {string} its text
+ */
+function entryText(draft, plan) {
+  const other = { ...draft, edits: joined([], draft.edits), variables: emptySet() }
+  plan.frame = optimisations.frame(other, plan)
+  if (!plan.frame) return 'null'
+  plan.entry = `${draft.our}begin`
+  planFrame(other, plan.calls)
+  inOrder(other.edits)
+  return print(draft.source, [textOfFrame(other, plan)])
 }
 
 /** @param {FunctionDraft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
@@ -8549,10 +8498,12 @@ function rewriteFunction(draft, own, ownName) {
     }
   }
   if (isArrow) draft.self = `${our}this.value`
-  draft.isSplittable = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget
   const lost = resolveNames(draft, ownName || fn.name, ownName !== '')
-  const plan = planFunction(draft, own)
+  const plan = planOfFunction(draft, own)
   replaceWords(draft, own, ownName || fn.name)
+  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget
+  const entry = canBegin ? entryText(draft, plan) : 'null'
+  planFunction(draft, plan)
   inOrder(edits)
 
   // In the body of a `with`, and in a method, it needs an object to be a method of.
@@ -8560,7 +8511,6 @@ function rewriteFunction(draft, own, ownName) {
   const quoted = stringify(fn.name)
   const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
   const rest = print(source, textOfTwin(draft, plan))
-  const entry = plan.guards ? `function ${print(source, textOfEntry(draft, plan))}` : 'null'
   const { 0: inner, 1: begin } = compiled(draft, member + rest, entry)
   const self = links.self = own.async || lost.length ? wrapping(inner, own.async, label, lost) : inner
   return publish(self, fn, `function* ${rest}`, own.async, self === inner && begin || wayInto(self))
@@ -8593,7 +8543,7 @@ function rewriteClass(draft, target, methods) {
     if (!parts.length) throw refusal(label, `${key} is no method`)
   })
   resolveNames(draft, '', false)
-  pick(functions, own => planFunction(draft, own))
+  pick(functions, own => planFunction(draft, planOfFunction(draft, own)))
   inOrder(edits)
   const edited = (/** @type {number} */ from, /** @type {number} */ to) => print(source, [range(draft, from, to)])
   const text = edited(0, source.length)
@@ -8725,7 +8675,6 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
  * @property {number} excess by how many characters a frame makes its text longer
  * @property {Pieces | null} frame the body of its twin, if that is none either, but leaves frames
- * @property {{ from: number, to: number } | null} guards statements that may end it before it needs to be one
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
@@ -8861,7 +8810,7 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0,
     holdsDual: false, sizes: [], twin: '',
-    isDirect: false, isTail: false, excess: 0, frame: null, guards: null, entry: '',
+    isDirect: false, isTail: false, excess: 0, frame: null, entry: '',
     plain: [], inner: [], edits: [], draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
@@ -8988,16 +8937,7 @@ function findCalls(plan) {
     const kind = kindOf(call)
     if (kind === '') continue
     const { callee = call.tag } = call
-    append(plan.calls, call.call = /** @type {CallSite} */ ({
-      node: call,
-      kind,
-      target: targetOf(callee),
-      isAwaited: isAwaited(call, node),
-      name: null,
-      isComposed: false,
-      before: [],
-      after: []
-    }))
+    append(plan.calls, call.call = callSite(call, kind, targetOf(callee), node))
   }
 }
 
@@ -9148,16 +9088,15 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
     if (!plan.isLong) continue
     plan.draft = {
       source, our, edits: plan.edits, variables: emptySet(), written, helper, spell: terse,
-      budget, budgetAround: isScript ? `${our}p.budget` : budget, begin: isScript ? ` const ${budget} = ${our}p.budget;` : '',
-      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, isSplittable: true, isTail: plan.isTail, framed: null
+      budget, begin: isScript ? ` const ${budget} = ${our}p.budget;` : '',
+      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, isTail: plan.isTail, framed: null
     }
     if (!plan.isTail) plan.frame = optimisations.frame(plan.draft, plan)
   }
   if (excess > 0) chooseFrames(plans, excess)
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    if (plan.isLong && !plan.isTail && !plan.frame) plan.guards = optimisations.guard(plan.draft, plan)
-    if (plan.isTail || plan.frame || plan.guards) plan.entry = `${plan.twin}e`
+    if (plan.isTail || plan.frame) plan.entry = `${plan.twin}e`
   }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
@@ -9239,16 +9178,16 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       }
       const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
       const made = isGenerator ? list(['function*', twin], textOfTwin(plan.draft, plan)) : []
-      replace({ edits }, start, end, list(plain, made, plan.frame ? [textOfFrame(plan.draft, plan)] : plan.entry ? list([`function ${plan.entry}`], textOfEntry(plan.draft, plan)) : []))
+      replace({ edits }, start, end, list(plain, made, plan.frame ? [textOfFrame(plan.draft, plan)] : plan.isTail ? [`function ${plan.entry}`, textOfTail(plan.draft, plan)] : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
-      // In a block it stands before what a guard, which is printed elsewhere, begins with. A declaration is no result of a script.
+      // A declaration is no result of a script.
       insert({ edits }, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
         `${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}${register}(${name},${isGenerator ? twin : 0}${rest});`)
       return
     }
-    const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : plan.entry ? list([facts.isArrow && plan.isTail ? '' : 'function'], textOfEntry(plan.draft, plan)) : []
+    const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : plan.isTail ? [facts.isArrow ? '' : 'function', textOfTail(plan.draft, plan)] : []
     if (isInClass) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       const { static: isStatic } = parent
@@ -9262,7 +9201,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       const fn = holder + member
       const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
       const made = !isGenerator ? ['0'] : asMethod ? asMethod(list(['*m'], textOfTwin(plan.draft, plan))) : list(['function*'], textOfTwin(plan.draft, plan))
-      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(list(['m'], textOfEntry(plan.draft, plan))) : entry
+      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(['m', textOfTail(plan.draft, plan)]) : entry
       const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
       insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
@@ -9298,7 +9237,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
 
     /** @param {any[]} fn @param {any[]} made @param {any[]} more */
     function registering(fn, made, more) {
-      return !isDual || plan.guards ? list([`(${twin}=>${register}(`], fn, [`,${twin}`], more, ['))('], made, [')'])
+      return !isDual ? list([`(${twin}=>${register}(`], fn, [`,${twin}`], more, ['))('], made, [')'])
         : list([`${register}(`], fn, [','], made, more, [')'])
     }
   }
