@@ -6692,8 +6692,7 @@ function some(node, isWanted) {
 
 /**
  * Parts of the text that make it quicker, and not different: without any of them it is right. Without chunks a sieve takes 2.7
- * times as long as the original instead of 1.7; without frames fib(25) 12
- * instead of 2, a queue of tasks 10 to 13 instead of 6.
+ * times as long as the original instead of 1.7; without frames fib(25) 12 instead of 2, a queue of tasks 10 to 13 instead of 6.
  */
 const optimisations = { chunk, frame }
 
@@ -9273,12 +9272,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
   }
 }
 
-/**
- * Whether all calls that may be preempted are what is returned. With generators for such a Lisp takes 38 times as long as natively
- * instead of 12, a ray tracer 15 instead of 5 to 7.
- *
- * @param {Plan} plan
- */
+/** Whether all calls that may be preempted are what is returned: then its twin has nothing to go on from. @param {Plan} plan */
 const isTail = ({ facts, node, calls, children }) => !facts.isAsync && !facts.isGenerator && !facts.loops.length &&
   !isPrivate({ node, facts }) && !find(children, child => child.isLong) && !find(calls, call => !isReturned(call.node, node))
 
