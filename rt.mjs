@@ -8700,10 +8700,11 @@ const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|
 /** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
 const DEAREST = 300
 /** How much longer than its source a text may become; and by what is counted of it. */
-const MOST_GROWTH = 3.9
+const MOST_GROWTH = 3.99
 const GROWTH = 3.6
-/** What a text begins with. */
+/** What a text begins with, where it is short. */
 const HEAD = 400
+const SHORT = 2000
 /** By how many characters a call, a loop and a function grow in a twin. */
 const CALL = 36
 const LOOP = 40
@@ -8762,7 +8763,7 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   const kept = []
   const print = (/** @type {number} */ excess) => printModule(text, tree, planModule(tree, text), runtime, kept, prologue, excess) + epilogue
   let result = print(0)
-  const excess = result.length - MOST_GROWTH * text.length - HEAD
+  const excess = result.length - MOST_GROWTH * text.length - (text.length < SHORT ? HEAD : 0)
   if (excess > 0) {
     kept.length = 0
     result = print(excess)
