@@ -8766,7 +8766,7 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   const excess = result.length - MOST_GROWTH * text.length - (text.length < SHORT ? HEAD : 0)
   if (excess > 0) {
     kept.length = 0
-    result = print(excess)
+    result = print(excess + text.length / 10) // what goes is estimated
   }
   return url === undefined ? result : result + mapLine(text, result, kept, url)
 }
