@@ -6592,7 +6592,7 @@ function terse(text) {
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
  * @property {boolean} isTail whether it is no generator, since what it calls is what it returns
- * @property {Framed | null} framed that leaves frames, and is no generator either
+ * @property {Framed | null} framed where it leaves frames, and is no generator either
  */
 /**
  * A call that may be preempted.
@@ -6765,8 +6765,7 @@ function planBeginning(draft, own) {
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
   const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
-  const text = isTail ? declared
-    : `${declared}${begin} ${pointIn(draft, body, own)}`
+  const text = isTail ? declared : `${declared}${begin} ${pointIn(draft, body, own)}`
   insert(draft, at, isBlock && !isTail ? -BODY_EDGE : BODY_EDGE, Infinity,
     spell(`${text && isBlock && at > body.start + 1 ? ';' : ''}${text}`) + (isBlock ? '' : `${spell(' ')}return `))
 }
@@ -7137,7 +7136,8 @@ function textOfTail({ edits }, { node: { params, body }, facts }) {
 //                              } return suspend(twin, this, [place, result, a, b], frame) }
 //
 // Places are numbered as they stand in the text; a loop begins each round with none. What is computed before a place and needed
-// after it is a variable. Functions that iterate or try, or whose closures use what changes, stay generators.
+// after it is a variable. Functions that iterate or try, or whose closures use what changes, stay generators. In the text K is the
+// place, r the result, F the frame, D the room that is left, T1 and so on what is kept, and o encloses all of it.
 
 /**
  * @typedef {object} Framed a function whose twin leaves frames
@@ -7146,10 +7146,10 @@ function textOfTail({ edits }, { node: { params, body }, facts }) {
  * @property {string[]} names of what it declares, but for parameters
  * @property {Node[]} declarations of these
  * @property {number} place the last one so far
- * @property {number} temps how many intermediate results are kept
+ * @property {number} temps how many intermediate results are kept, and the most at a time
  * @property {number} mostTemps
  * @property {boolean} nests whether it has calls that may be preempted
- * @property {number} depth
+ * @property {number} depth of the part that is being planned
  * @property {boolean} isRefused whether it holds what nothing can go on from
  */
 /**
@@ -7242,9 +7242,19 @@ function localsOf(own, facts) {
     }
   }
   const names = keysOf(locals)
-  const isMixed = find(names, name => around[name] || find(locals[name], one => find(locals[name], other =>
-    one !== other && (isCaptured(one, facts) || isWithin(one.scope.node, other.scope.node)))))
-  return isMixed === undefined ? { names, declarations: listOf(declarations) } : null
+  return find(names, name => around[name] || areMixed(locals[name], facts)) === undefined ? { names, declarations: listOf(declarations) } : null
+}
+
+/** Whether variables of one name cannot be one variable: they are there at the same time, or a closure keeps one. @param {Variable[]} variables @param {Facts} facts */
+function areMixed(variables, facts) {
+  let end = 0
+  sort(variables, (/** @type {Variable} */ a, /** @type {Variable} */ b) => a.scope.node.start - b.scope.node.start)
+  return variables.length > 1 && find(variables, variable => {
+    const { node } = variable.scope
+    const isInside = node.start < end
+    end = node.end
+    return isInside || isCaptured(variable, facts)
+  }) !== undefined
 }
 
 /** @param {Node} inner @param {Node} outer */
@@ -7271,7 +7281,8 @@ function canBeKept(variable, own, facts) {
   if (kind !== 'var') {
     if ((kind === 'const' && isAssigned) || find(references, ({ start }) => start < id.start)) return false
     if (scope.node.type === 'SwitchStatement') {
-      const around = find(scope.node.cases, branch => isWithin(id, branch))
+      let around = id
+      while (around.type !== 'SwitchCase') around = around.parent
       if (find(references, reference => !isWithin(reference, around))) return false
     }
   }
@@ -7609,7 +7620,7 @@ function returned(framed, node, units) {
 
 /** @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function switched(framed, { discriminant, cases }, units) {
-  // It is looked for the case once more.
+  // To go on from a place in it, the case is looked for once more.
   const isSure = (/** @type {Node} */ test) => isSteady(test) || (test.type === 'UnaryExpression' && isSteady(test.argument)) ||
     (isMember(test) && !test.computed && isSteady(test.object))
   if (find(cases, ({ test }) => test && !isSure(test))) return refuse(framed)
@@ -8651,8 +8662,8 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
 
 // A function that can run long is printed twice: as it is, and as its twin, a generator function over the same variables.
 // Where functions nest deeply there is only the twin, and plain calls drive it to its end. In a twin whatever is called
-// is asked for its twin (8e). The twin of most functions leaves frames (8c) instead. What cannot run long, as it has no loop and calls only the like, stays as it is, and so does
-// what can have no twin.
+// is asked for its twin (8e). Most twins leave frames (8c) and are no generators. What cannot run long, as it has no loop and
+// calls only the like, stays as it is, and so does what can have no twin.
 
 /**
  * What a module, or a script, makes of a function.
@@ -8673,8 +8684,8 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
- * @property {number} excess by how many characters a frame makes its text longer
- * @property {Pieces | null} frame the body of its twin, if that is none either, but leaves frames
+ * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator either
+ * @property {number} excess by how many characters that makes its text longer
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
@@ -8699,10 +8710,10 @@ const QUICK_METHOD = /* @__PURE__ */ new RegExp('^(?:charAt|charCodeAt|codePoint
 const CALLS_BACK = /^(?:forEach|map|filter|some|every|find\w*|reduce\w*|flatMap|sort|toSorted|from|replace\w*)$/
 /** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
 const DEAREST = 300
-/** How much longer than its source a text may become; and by what is counted of it. */
+/** How much longer than its source a text may become, and as far as it is counted. */
 const MOST_GROWTH = 3.99
 const GROWTH = 3.6
-/** What a text begins with, where it is short. */
+/** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
 const SHORT = 2000
 /** By how many characters a call, a loop and a function grow in a twin. */
@@ -9184,7 +9195,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
       // A declaration is no result of a script.
-      insert({ edits }, at, block ? -BODY_EDGE : BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
+      insert({ edits }, at, BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
         `${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}${register}(${name},${isGenerator ? twin : 0}${rest});`)
       return
     }

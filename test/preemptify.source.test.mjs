@@ -71,7 +71,10 @@ forms('a script ends with the value that it ended with', () => {
 })
 
 forms('what is computed before a call keeps its value and its order, wherever the job goes on', async () => {
+  const other = 'export let x = 1; export const bump = () => [x++, 4][1]'
   const text = `
+    import { x, bump } from 'data:text/javascript,${encodeURIComponent(other)}'
+    export const bumped = (f, before) => { before = x; return f(x, bump()) - before * 100 }
     const log = value => { log.list.push(value); return value }
     log.list = []
     const unknown = [log, (a, b) => log(a) * 100 + log(b)]
@@ -98,6 +101,19 @@ forms('what is computed before a call keeps its value and its order, wherever th
   assert.equal(rewritten.main(), expected)
   await driveAsync(preemptify(rewritten.missing)(), { limit: 1 }).then(assert.unreachable, error => assert.instance(error, TypeError))
   assert.is(rewritten.logged(), 0)
+  assert.is(await driveAsync(preemptify(rewritten.bumped)((a, b) => a * 100 + b), { limit: 1 }), 4)
+})
+
+forms('variables of one name stay as many, and each closure keeps its own, wherever the job goes on', async () => {
+  const { rewritten } = await modules(`
+    export function shadow(f) { let n = f(1); { let n = f(2); f(n) } return f(0) + n }
+    export function loops(f) { const all = []; for (let i = 0; i < 3; i++) { f(i); all.push(() => i) } return f(0) + all.map(g => g()).join() }
+    export function changed(f) { let n = f(1); const add = () => n++; f(add()); add(); return f(0) + n }
+    export function siblings(f) { let sum = 0; for (let i = 0; i < 2; i++) sum += f(i); for (let i = 5; i < 7; i++) sum += f(i); return sum }
+    ${' '.repeat(3000)}`)
+  for (const [name, expected] of Object.entries({ shadow: 1, loops: '00,1,2', changed: 3, siblings: 12 })) {
+    for (const limit of [1, 2, 3, 300]) assert.is(await driveAsync(preemptify(rewritten[name])(value => value), { limit }), expected, name)
+  }
 })
 
 forms('every kind of function keeps its name, length and keys, its result, and has a twin', async () => {
