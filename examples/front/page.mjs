@@ -48,6 +48,7 @@ let timer = 0
 function set(isRunning) {
   clearTimeout(timer)
   for (const side of sides) side.heard = side.echo = 0
+  if (isRunning) for (const output of live.querySelectorAll('dd')) Object.assign(output, { textContent: '–', className: '' })
   tell({ isRunning })
   button.setAttribute('aria-pressed', String(isRunning))
   button.textContent = isRunning ? 'Stop' : 'Run it'

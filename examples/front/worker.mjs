@@ -42,22 +42,27 @@ addEventListener('message', ({ data }) => {
   if (data.isRunning === undefined) return requestAnimationFrame(draw)
   const own = ++run
   if (!data.isRunning) return
-  /** Of the frames of the last two seconds. */
-  const times = []
+  /** When the work began. */
+  let began = Infinity
+  /** Of the frames of the last two seconds. @type {number[]} */
+  let times = []
   const frame = time => {
     if (own !== run) return
     times.push(time)
     while (times.length > 2 && time - times[0] > 2000) times.shift()
     const gaps = times.slice(1).map((next, i) => next - times[i])
-    if (gaps.length > 0) postMessage({ frames: gaps.length / (time - times[0]) * 1000, freeze: Math.max(...gaps) })
+    // Before a second has passed, a rate says nothing.
+    if (time - began > 1000) postMessage({ frames: gaps.length / (time - times[0]) * 1000, freeze: Math.max(...gaps) })
     draw(time)
     requestAnimationFrame(frame)
   }
+  requestAnimationFrame(frame)
   // So that something is there that can freeze.
-  requestAnimationFrame(time => {
-    frame(time)
-    setTimeout(ways[scene.way], 200, () => own !== run)
-  })
+  setTimeout(() => {
+    if (own !== run) return
+    times = [began = performance.now()]
+    ways[scene.way](() => own !== run)
+  }, 200)
 })
 
 /** @param {number} time */
