@@ -28,12 +28,15 @@ const loads = page => async ({ browser, server }) => {
   await shoot('phone')
   await browser.resize(1000, 800)
   if (content > width) throw new Error(`the page is ${content} wide on a screen of ${width}`)
-  const { mains, links } = await browser.evaluate(async () => {
+  const { mains, links, nameless } = await browser.evaluate(async () => {
     const here = new Set([...document.links].map(({ href }) => href.replace(/#.*/, '')).filter(href => href.startsWith(location.origin)))
     const answers = await Promise.all([...here].map(href => fetch(href)))
-    return { mains: document.querySelectorAll('main').length, links: answers.map(({ ok, url }) => [ok, url]) }
+    const nameless = [...document.querySelectorAll('button, input, select, textarea')]
+      .filter(field => !field.ariaLabel && !field.textContent.trim() && !field.labels?.length).map(field => field.outerHTML)
+    return { mains: document.querySelectorAll('main').length, links: answers.map(({ ok, url }) => [ok, url]), nameless }
   })
   for (const [ok, url] of links) if (!ok) throw new Error(`a link leads nowhere: ${url}`)
+  if (nameless.length) throw new Error(`nobody can tell what these are: ${nameless.join(' ')}`)
   if (mains !== 1) throw new Error(`${mains} main parts`)
   if (!links.some(([, url]) => url.endsWith('/examples/index.html')) && page !== 'index.html') throw new Error('no way back')
 }
