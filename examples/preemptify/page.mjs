@@ -288,10 +288,10 @@ function showOutcomes() {
   }))
 }
 
-/** What the points cost, where that can be told. No-break spaces keep a number and its unit together. */
+/** What the points cost, where that can be told: a call of microseconds says nothing. No-break spaces keep a number and its unit together. */
 function ratio() {
   const { plain, preempted } = outcomes
-  return plain.cost > 0 ? `${(preempted.cost / plain.cost).toFixed(1)}\u00a0×` : ''
+  return plain.cost >= 5 ? `${(preempted.cost / plain.cost).toFixed(1)}\u00a0×` : ''
 }
 
 const small = text => Object.assign(document.createElement('small'), { textContent: text })
