@@ -224,12 +224,13 @@ export function printRows(subject, unit, rows, scale = 1) {
 }
 
 /**
- * Prints a measured value beside what it should be.
+ * Prints a measured value beside what it should be; nothing where the clock told none.
  * @param {string} claim
  * @param {number} value
  * @param {{ most?: number, least?: number, unit?: string }} bound
  */
 export function target(claim, value, { most, least, unit = '' }) {
+  if (!Number.isFinite(value)) return
   const met = most === undefined ? value >= least : value <= most
   const bound = most === undefined ? `at least ${figure(least)}` : `at most ${figure(most)}`
   console.log(`- ${claim}: **${figure(value)}${unit}** (target: ${bound}${unit}, ${met ? 'met' : 'not met'})`)
@@ -241,7 +242,7 @@ export function target(claim, value, { most, least, unit = '' }) {
  * @returns {string}
  */
 export function figure(value) {
-  if (!Number.isFinite(value)) return String(value)
+  if (!Number.isFinite(value)) return '-'
   if (Math.abs(value) >= 1000) return Math.round(value).toLocaleString('en-US').replaceAll(',', ' ')
   return String(Number(value.toPrecision(3)))
 }
