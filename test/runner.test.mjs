@@ -142,6 +142,11 @@ test('an error on the console fails the test that had it', async () => {
   assert.equal(total, { files: 1, passed: 3, failed: 0, skipped: 0, flaky: 1 })
 })
 
+test('what a browser cannot do is skipped, and counted', async () => {
+  const { total } = await inFakes(() => ({ outcome: title => title === 'passes' ? false : undefined }))
+  assert.equal(total, { files: 1, passed: 2, failed: 0, skipped: 1, flaky: 0 })
+})
+
 test('a browser that does not start is started again, once', async () => {
   let starts = 0
   const late = () => {

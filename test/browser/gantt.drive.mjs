@@ -47,7 +47,7 @@ const readout = 'document.querySelector("#schedule p").textContent'
 
 const tests = {
   async 'a late input says which job was to blame: one in a critical section'({ browser, server }) {
-    if (isDisturbed(browser)) return
+    if (isDisturbed(browser)) return false
     const verdict = await typedLate(browser, server, 'section')
     match(verdict, /^\d+ ms late\. In the 32\.0 ms before its deadline: .*save ran for/)
     // The next late input may have replaced what is told, and may have been late for another reason.
@@ -62,7 +62,7 @@ const tests = {
   },
 
   async 'and one without preemption points, to whom a click is late too'({ browser, server }) {
-    if (isDisturbed(browser)) return
+    if (isDisturbed(browser)) return false
     match(await typedLate(browser, server, 'stall'), /save ran for .* without a preemption point/)
     const count = async () => Number(await browser.evaluate('document.getElementById("count").textContent'))
     const before = await count()
@@ -72,7 +72,7 @@ const tests = {
   },
 
   async 'the downloads are a trace and a picture that name the culprit'({ browser, server }) {
-    if (isDisturbed(browser)) return
+    if (isDisturbed(browser)) return false
     await typedLate(browser, server, 'section')
     const contents = await browser.evaluate(async () => {
       const blobs = []
@@ -92,7 +92,7 @@ const tests = {
   },
 
   async 'DevTools tracks have executions and misses, and nothing stays in the timeline'({ browser, server }) {
-    if (isDisturbed(browser)) return
+    if (isDisturbed(browser)) return false
     await open(browser, server, 'section')
     await browser.evaluate(() => {
       window.seen = []
@@ -145,7 +145,7 @@ const tests = {
   },
 
   async 'a trace by the DevTools protocol has them at the right time (Chromium)'({ browser, server }) {
-    if (browser.kind !== 'chromium') return
+    if (browser.kind !== 'chromium') return false
     const events = await traced(`${server.isolated}/examples/schedule/index.html?culprit=section&devtools`, {
       focus: '#field', keys: 12, every: 43, categories: ['blink.user_timing', 'devtools.timeline']
     })

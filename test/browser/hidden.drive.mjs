@@ -18,7 +18,7 @@ export default {
     const demand = (condition, what, seen) => {
       if (!condition) throw new Error(`${what}: ${JSON.stringify(seen)}`)
     }
-    if (!browser.hide) return
+    if (!browser.hide) return false
     await browser.open(`${server.isolated}/test/browser/hidden.html`)
     await until(browser, 'snapshot().points > 0')
 

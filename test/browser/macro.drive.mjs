@@ -88,7 +88,7 @@ const typing = async ({ browser, server }) => {
 }
 
 const hidden = async ({ browser, server }) => {
-  if (!browser.hide) return
+  if (!browser.hide) return false
   await open(browser, `${server.isolated}/${page}`)
   await browser.evaluate(all, 'edf', 2)
   await elapse(1000)

@@ -78,20 +78,23 @@ export async function runBrowsers({
       }
       const begin = performance.now()
       let passed = 0
+      let skipped = 0
       const failures = []
       for (const attempt of await attempts(join(directory, file), server, timeout)) {
         const results = await session.run(attempt)
         const errors = results.filter(({ error }) => error)
         if (errors.length) again.push({ kind, file, attempt })
+        else if (results.some(({ isSkipped }) => isSkipped)) skipped++
         else passed += results.length
         failures.push(...errors)
       }
       total.passed += passed
-      if (!passed && !failures.length) {
+      total.skipped += skipped
+      if (!passed && !skipped && !failures.length) {
         failures.push({ title: file, error: 'no test ran' })
         total.failed++
       }
-      print(failures.length ? 'once' : 'ok  ', `${file}, ${session.name}`, passed, failures, begin)
+      print(failures.length ? 'once' : 'ok  ', `${file}, ${session.name}`, passed, failures, begin, skipped)
     }
     await session?.close()
   }
@@ -123,7 +126,8 @@ export async function runBrowsers({
  * What a file has to be tried, each part by itself: the places of a suite, or the tests of a drive.
  *
  * @typedef {{ title: string, isSuite?: boolean, work: (browser: Browser, results: object[]) => any }} Attempt
- *   `work` may return the texts of the errors that it wanted on the console; a suite adds its own results
+ *   `work` may return the texts of the errors that it wanted on the console, or false: this browser cannot do it; a suite adds its
+ *   own results
  * @returns {Promise<Attempt[]>}
  */
 async function attempts(path, server, timeout) {
@@ -178,12 +182,12 @@ class Session {
     try {
       this.#browser ??= await this.#started()
       this.name = this.#browser.name
-      const provoked = await within(work(this.#browser, results), this.#timeout, title) ?? []
+      const provoked = await within(work(this.#browser, results), this.#timeout, title)
       const problems = (await this.#browser.takeProblems())
-        .filter(problem => !provoked.some(text => problem.includes(text)))
+        .filter(problem => !provoked || !provoked.some(text => problem.includes(text)))
       if (problems.length) throw new Error(`errors on the console:\n${problems.join('\n')}`)
       await this.#browser.open('about:blank')
-      if (!isSuite) results.push({ title })
+      if (!isSuite) results.push({ title, isSkipped: provoked === false })
     } catch (error) {
       const problems = await new Promise(resolve => resolve(this.#browser?.takeProblems())).catch(() => []) ?? []
       results.push({ title, error: [relevant(error.stack), ...problems].join('\n') })
@@ -214,8 +218,8 @@ function relevant(stack) {
   return stack.split('\n').filter(line => !own.test(line)).join('\n')
 }
 
-function print(outcome, name, passed, failures, begin) {
-  const counts = `${passed} passed${failures.length ? `, ${failures.length} failed` : ''}`
+function print(outcome, name, passed, failures, begin, skipped = 0) {
+  const counts = `${passed} passed${failures.length ? `, ${failures.length} failed` : ''}${skipped ? `, ${skipped} skipped` : ''}`
   const seconds = ((performance.now() - begin) / 1000).toFixed(1)
   console.log(`${outcome} test/browser/${name}  ${counts}  ${seconds} s`)
   for (const { title, error } of failures) {
