@@ -2341,8 +2341,6 @@ const HANDLED = [
   'ScreenOrientation', 'Animation', 'FontFaceSet', 'Notification', 'PermissionStatus', 'AbortSignal', 'MediaRecorder', 'MediaSource',
   'SourceBuffer', 'MediaStream', 'MediaStreamTrack', 'TextTrack', 'AudioScheduledSourceNode', 'SpeechSynthesisUtterance'
 ]
-/** Not handed an event, or asked for an answer. */
-const UNTOUCHED = ['onerror', 'onbeforeunload']
 /** Events whose listeners run to their ends: what they may do, they may do there only, or the page ends. */
 const WHOLE = [
   'beforeunload', 'unload', 'pagehide', 'submit', 'reset', 'formdata', 'copy', 'cut', 'paste', 'dragstart', 'drop', 'fetch', 'install',
@@ -2918,17 +2916,28 @@ export function adopt(target = globalThis, options = {}) {
         settle()
       }
     }
-    /** @type {any} */
-    const entry = /** @this {any} @param {any} event */ function (event) {
-      const called = handler ?? listener
-      const isObject = typeof called === 'object'
-      const isWhole = WHOLE.includes(event.type) || event.cancelable && handler !== null && (answers ??= seam.answers(handler))
-      entry.isGone ||= entry.once
-      try {
-        return calls.enter(row, isObject ? called.handleEvent : called, isObject ? called : this, [event], ruleOf(event, this),
-          { event, listener: entry, isWhole, pend })
-      } finally {
-        settle()
+    /** @param {any} fn @param {any} [object] whose method it is */
+    const enteringOf = (fn, object) => {
+      /** @type {any} */
+      const entering = /** @this {any} @param {any[]} args */ function (...args) {
+        if (args.length > 1) return apply(fn, this, args) // onerror of a window
+        const [event] = args
+        const isWhole = WHOLE.includes(event.type) || event.cancelable && handler !== null && (answers ??= seam.answers(handler))
+        entry.isGone ||= entry.once
+        try {
+          return calls.enter(row, fn, object ?? this, args, ruleOf(event, event.currentTarget),
+            { event, listener: entering, isWhole, pend })
+        } finally {
+          settle()
+        }
+      }
+      return entering
+    }
+    /** @type {any} Where the method is none, the platform says so. */
+    const entry = handler !== null || typeof listener === 'function' ? enteringOf(handler ?? listener) : {
+      get handleEvent() {
+        const { handleEvent } = listener
+        return typeof handleEvent === 'function' ? enteringOf(handleEvent, listener) : handleEvent
       }
     }
     return Object.assign(entry, { waiting, pend, handler, once: false, isGone: false, restore() {} })
@@ -2945,7 +2954,7 @@ export function adopt(target = globalThis, options = {}) {
         const { 1: listener, 2: options } = args
         if (!isListener(listener)) return apply(native, self, args)
         const at = self ?? target
-        const type = String(args[0])
+        const type = `${args[0]}`
         const key = `${captures(options)} ${type}`
         const known = entryOf(at, key, listener)
         const entry = known ?? entryFor(at, key, listener, null, type, trap)
@@ -2964,7 +2973,8 @@ export function adopt(target = globalThis, options = {}) {
     })
     replace(holder, 'removeEventListener', {
       value(native, self, args) {
-        const { 0: type, 1: listener, 2: options } = args
+        const { 1: listener, 2: options } = args
+        const type = args[0] = `${args[0]}`
         const at = self ?? target
         const key = `${captures(options)} ${type}`
         const entry = isListener(listener) ? entryOf(at, key, listener) : undefined
@@ -2976,7 +2986,7 @@ export function adopt(target = globalThis, options = {}) {
   }
 
   const holders = [target, ...HANDLED.map(name => target[name]?.prototype)].filter(Boolean)
-  const isOn = (/** @type {string} */ name) => name.startsWith('on') && !UNTOUCHED.includes(name)
+  const isOn = (/** @type {string} */ name) => name.startsWith('on')
   for (const holder of holders) {
     for (const name of Object.getOwnPropertyNames(holder).filter(isOn)) {
       const { get, set } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name))

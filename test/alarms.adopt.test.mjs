@@ -177,11 +177,14 @@ jobs('what must answer runs to its end: submit, and handlers that may return som
   button.addEventListener('submit', work('submit', 3))
   button.onclick = preemptiveFalse(work('click', 2))
   button.addEventListener('submit', () => log.push('after'))
+  button.addEventListener('input', work('input', 2))
+  button.onerror = () => log.push('error')
+  for (const type of ['input', 'error']) window.fire(button, type)
   window.fire(button, 'submit', { cancelable: true })
   window.fire(button, 'click', { cancelable: true })
   button.addEventListener('click', event => log.push(String(event.defaultPrevented)))
   host.run()
-  assert.equal(log, ['0 submit', '1 submit', '2 submit', 'after', '3 click', '4 click', 'true'])
+  assert.equal(log, ['0 input', '1 input', 'error', '2 submit', '3 submit', '4 submit', 'after', '5 click', '6 click', 'true'])
 })
 
 jobs('a handler that returns nothing goes on as a job, also where the default could be prevented', () => {
@@ -309,9 +312,13 @@ jobs('release: functions, properties and listeners are what they were, what wait
 })
 
 jobs('it does not show', () => {
-  const { window } = pageOf()
+  const { host, window } = pageOf()
   const { setTimeout, MutationObserver } = window
   const adoption = adopt(window, { warn: false })
+  window.addEventListener('click', {})
+  window.fire(window, 'click')
+  host.run()
+  assert.equal(window.errors.map(String), ['TypeError: callback.handleEvent is not a function']) // as the page's platform says it
   assert.is.not(window.setTimeout, setTimeout)
   assert.equal([window.setTimeout.name, window.setTimeout.length], [setTimeout.name, setTimeout.length])
   assert.match(Function.prototype.toString.call(window.setTimeout), 'native code')

@@ -143,16 +143,18 @@ export const pageCases = {
     }
   },
   'no listener is none, what is none is refused': {
-    log: 'TypeError',
+    log: 'TypeError TypeError',
     run({ log, source }) {
       const { target, type, fire } = source()
       target.addEventListener(type, null)
       target.removeEventListener(type, null)
       target.removeEventListener(type, () => {})
-      try {
-        target.addEventListener(type, 1)
-      } catch (error) {
-        log(error.name)
+      for (const [name, listener] of [[type, 1], [Symbol(type), () => {}]]) {
+        try {
+          target.addEventListener(name, listener)
+        } catch (error) {
+          log(error.name)
+        }
       }
       fire()
     }

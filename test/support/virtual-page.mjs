@@ -63,6 +63,7 @@ export function virtualPage(host) {
       }
       const { capture = false, once = false, passive = false, signal } = typeof options === 'object' ? options : { capture: !!options }
       if (signal !== undefined && !(signal instanceof AbortSignal)) throw new TypeError('signal is not an AbortSignal')
+      type = `${type}`
       if (signal?.aborted || callback == null) return
       if (this.#listeners.some(other => other.type === type && other.callback === callback && other.capture === capture)) return
       this.#listeners = [...this.#listeners, { type, callback, capture, once, passive, removed: false }]
@@ -135,7 +136,7 @@ export function virtualPage(host) {
     matches(selector) { return selector === this.localName }
     focus() { fire(this, new Event('focus')) }
   }
-  for (const type of ['click', 'input', 'keydown']) hear(HTMLElement.prototype, type)
+  for (const type of ['click', 'input', 'keydown', 'error']) hear(HTMLElement.prototype, type)
   class MessagePort extends EventTarget {
     other = null
     postMessage(data) {
