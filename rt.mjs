@@ -726,7 +726,7 @@ const reservationHookOf = having('a Reservation', value => {
 
 /** For the other modules: each returns what it has checked, or throws what names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
-  number, positive, notNegative, finite, duration, interval, callable, flag, text, among, elsewhere, unchecked, signal: abortSignal,
+  number, positive, notNegative, finite, duration, interval, points, callable, flag, text, among, elsewhere, unchecked, signal: abortSignal,
   scheduler: (/** @type {string} */ _, /** @type {Scheduler} */ scheduler) => here({ scheduler }), demand: demandOf,
   options: optionsOf, knownOptions, wrongType, outOfRange, describe, refuseAsyncGenerator
 })

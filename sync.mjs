@@ -3931,7 +3931,8 @@ const PLACING = {
   admit: orFlag(aShare)
 }
 const CREW = {
-  ...PLACING, restart: orFlag(permitCount), limit: partyCount, preemptify: check.flag, ...check.unchecked('slice', 'round', 'budget')
+  ...PLACING, restart: orFlag(permitCount), limit: partyCount, preemptify: check.flag,
+  slice: check.positive, round: check.positive, budget: check.points
 }
 const SPAWNED = {
   deadline: check.positive, priority: check.finite, period: check.positive, wcet: check.notNegative, release: check.finite,
@@ -4033,6 +4034,7 @@ export class Workers {
       check.options(options, CREW)
     const { document, location, process } = /** @type {any} */ (globalThis)
     const isMade = typeof url === 'function'
+    if (!isMade && typeof url !== 'string' && kindOf(url) !== 'URL') throw check.wrongType('url', 'an address or a function', url)
     const base = document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`
     const source = { url: isMade ? '' : new URL(url, base).href, preemptify, settings: { ...settings, policy: policy.name } }
     this.#options = { policy, isAdmitting: admit !== false, restart, limit, source, make: isMade ? url : makeWorker }
@@ -4068,6 +4070,7 @@ export class Workers {
     try {
       const release = this.#promise(remote, given.release ?? scheduler.now())
       const job = /** @type {any} */ (scheduler.spawn(/** @type {any} */ (remote), { name, ...parameters, priority, release }))
+      if (release > scheduler.now()) remote.state = 'pending'
       if (job.state === 'cancelled') this.#finish(remote, 'cancelled', undefined)
       else this.#place(remote)
       return job

@@ -196,6 +196,7 @@ jobs('counts from the release that it is given', async () => {
   const { host, spawn } = crew()
   await host.drain({ until: 10 })
   const [past, future] = [spawn('execute', { release: 4, deadline: 10 }, 1, 'a'), spawn('execute', { release: 40 }, 1, 'b')]
+  assert.equal([past.state, future.state], ['ready', 'pending'])
   await host.drain()
   assert.equal([past.release, past.absoluteDeadline, past.started], [4, 14, 11])
   assert.equal([future.release, future.started], [40, 40])
@@ -223,6 +224,9 @@ jobs('is refused at the call where something is wrong with it, and leaves nothin
   assert.throws(() => spawn('execute', {}, () => {}), error => error.name === 'DataCloneError')
   assert.throws(() => new Workers('x', { policy: { ...edf } }), /policy must be edf, fp or rm/)
   assert.throws(() => new Workers('x', { size: 0 }), /size must be an integer >= 1/)
+  assert.throws(() => new Workers('x', { slice: 0 }), /slice must be a number > 0, got 0/)
+  assert.throws(() => new Workers('x', { budget: '9' }), /budget must be an integer >= 1 or 'auto', got "9"/)
+  assert.throws(() => new Workers(5), /url must be an address or a function, got 5/)
   assert.is(workers.unfinished, 0)
 })
 
