@@ -139,32 +139,6 @@ intervals('a deadline that is set later counts', () => {
   assert.equal(schedule.misses.map(({ deadline }) => deadline), [4])
 })
 
-intervals('a wait has its reason, and who held it', () => {
-  const { host, scheduler, schedule } = watched()
-  const mutex = new Mutex({ name: 'file' })
-  scheduler.spawn(function* () {
-    yield mutex.lock()
-    yield execute(host, 6)
-    mutex.unlock()
-  }, { name: 'writer' })
-  scheduler.spawn(function* () {
-    yield mutex.lock()
-    mutex.unlock()
-    yield sleep(3)
-  }, { name: 'reader', release: 2, deadline: 50 })
-  host.run()
-  assert.equal(waitsOf(schedule), ['reader waits 2 6 file writer', 'reader waits 6 9 sleep '])
-})
-
-intervals('a job that waits still is known to', () => {
-  const { host, scheduler, schedule } = watched()
-  scheduler.spawn(function* () { yield new Promise(() => {}) }, { name: 'patient' })
-  host.run({ until: 5 })
-  const [patient] = schedule.rows[0].living
-  assert.is(patient.wait?.state, 'waits')
-  assert.is(patient.wait?.from, 0)
-})
-
 intervals('a job whose reservation is used up waits for the replenishment, or goes on and is marked', () => {
   for (const depleted of ['wait', 'background']) {
     const { host, scheduler, schedule } = watched({ policy: fp })
@@ -606,12 +580,6 @@ pictures('follows the reader\'s colour scheme, or has the one that was wanted', 
   assert.not.match(styleOf('dark'), /@media|#c2185b/)
 })
 
-pictures('of 100 000 records is no larger than what can be seen', () => {
-  const text = toSVG(busyRecords(100_000))
-  assert.ok(text.length < 3e6, `${text.length} characters`)
-  assert.ok(toSVG(busyRecords(100_000), { from: 1000, span: 100 }).length < 2e5)
-})
-
 pictures('wrong options are errors that name them', () => {
   const named = (kind, text) => error => error instanceof kind && error.message.includes(text)
   assert.throws(() => toSVG([], { width: 0 }), named(RangeError, 'width must be a number > 0, got 0'))
@@ -632,8 +600,8 @@ pictures.run()
 // ------------------------------------------------------------------------------------------------ the chart
 const charts = suite('chart')
 
-/** A chart in a document whose canvas is 500 pixels wide and draws nowhere. */
-function chart(options, name = 'div') {
+/** A chart in a document whose canvas is 500 pixels wide and draws nowhere, for as long as a test takes. */
+const charted = (title, options, use, name = 'div') => charts(title, async () => {
   const window = new Window({ width: 800, height: 600 })
   const element = window.document.createElement(name)
   window.document.body.append(element)
@@ -660,12 +628,16 @@ function chart(options, name = 'div') {
   const point = (type, x, y, more) => gantt.canvas.dispatchEvent(new window.PointerEvent(type, {
     clientX: x, clientY: y, pointerId: 1, pointerType: 'mouse', bubbles: true, ...more
   }))
-  const close = async () => {
-    gantt.destroy()
-    await window.happyDOM.close()
-  }
-  return { window, element, gantt, readout, press, shown, point, close }
-}
+  await use({ window, element, gantt, readout, press, shown, point })
+  gantt.destroy()
+  await window.happyDOM.close()
+})
+
+/** The same, of the records of `twoTasks`. */
+const twoCharted = (title, options, use, name) => charted(title, options, of => {
+  for (const record of twoTasks()) of.gantt.add(record)
+  return use(of)
+}, name)
 
 /** Five jobs of two tasks, 100 ms apart; the third of b is late because of a. */
 function twoTasks() {
@@ -685,9 +657,7 @@ function twoTasks() {
   return records
 }
 
-charts('follows what comes, until it is moved', async () => {
-  const { gantt, press, shown, close } = chart({ span: 200 })
-  for (const record of twoTasks()) gantt.add(record)
+twoCharted('follows what comes, until it is moved', { span: 200 }, ({ gantt, press, shown }) => {
   shown()
   assert.equal(gantt.view, { from: 220, span: 200 })
   assert.is(gantt.follows, true)
@@ -697,12 +667,9 @@ charts('follows what comes, until it is moved', async () => {
   press('f')
   shown()
   assert.equal([gantt.follows, gantt.view.from], [true, 220])
-  await close()
 })
 
-charts('moves and zooms by keys, and leaves the others to the page', async () => {
-  const { gantt, press, close } = chart({ span: 200 })
-  for (const record of twoTasks()) gantt.add(record)
+twoCharted('moves and zooms by keys, and leaves the others to the page', { span: 200 }, ({ gantt, press }) => {
   gantt.view = { from: 100, span: 200 }
   assert.is(press('ArrowRight'), true)
   assert.equal(gantt.view, { from: 150, span: 200 })
@@ -718,12 +685,9 @@ charts('moves and zooms by keys, and leaves the others to the page', async () =>
   press('End')
   assert.is(gantt.view.from, 210)
   assert.equal([press('x'), press('Tab'), press('+', { ctrlKey: true })], [false, false, false])
-  await close()
 })
 
-charts('chooses by keys and tells about the job, who is late with who is to blame', async () => {
-  const { gantt, press, readout, shown, close } = chart({ span: 500 })
-  for (const record of twoTasks()) gantt.add(record)
+twoCharted('chooses by keys and tells about the job, who is late with who is to blame', { span: 500 }, ({ gantt, press, readout, shown }) => {
   press('m')
   assert.is(gantt.chosen?.id, 5)
   assert.match(readout(),
@@ -744,11 +708,9 @@ charts('chooses by keys and tells about the job, who is late with who is to blam
   press('Escape')
   assert.is(gantt.chosen, null)
   assert.match(readout(), /^Point at a job/)
-  await close()
 })
 
-charts('rows of which all is forgotten are passed over', async () => {
-  const { gantt, press, close } = chart({ limit: 50 })
+charted('rows of which all is forgotten are passed over', { limit: 50 }, ({ gantt, press }) => {
   const old = { id: -1, name: 'old', release: 0, absoluteDeadline: 9 }
   for (const type of ['release', 'start', 'finish']) gantt.add({ type, time: 0, job: old })
   for (const record of busyRecords(500, { tasks: 2 })) gantt.add({ ...record, time: record.time + 2 })
@@ -756,12 +718,9 @@ charts('rows of which all is forgotten are passed over', async () => {
   assert.equal([rows[0].name, rows[0].ended.length], ['old', 0])
   for (const key of ['ArrowDown', 'ArrowUp', 'ArrowUp', 'ArrowDown', 'ArrowDown']) press(key)
   assert.match(gantt.chosen?.name, /^task/)
-  await close()
 })
 
-charts('tells about the job that is pointed at, and keeps the one that was clicked', async () => {
-  const { gantt, point, readout, close } = chart({ span: 100 })
-  for (const record of twoTasks()) gantt.add(record)
+twoCharted('tells about the job that is pointed at, and keeps the one that was clicked', { span: 100 }, ({ gantt, point, readout }) => {
   gantt.view = { from: 0, span: 100 }
   gantt.draw()
   const left = labelWidth({ panels: gantt.panels, width: 500 })
@@ -783,12 +742,9 @@ charts('tells about the job that is pointed at, and keeps the one that was click
   point('pointerup', x(5) + 2, 22 + 4 + 12)
   assert.is(gantt.chosen?.name, 'a')
   assert.is(gantt.view.from, 0)
-  await close()
 })
 
-charts('is dragged by one pointer and pinched by two', async () => {
-  const { gantt, point, close } = chart({ span: 100 })
-  for (const record of twoTasks()) gantt.add(record)
+twoCharted('is dragged by one pointer and pinched by two', { span: 100 }, ({ gantt, point }) => {
   gantt.view = { from: 100, span: 100 }
   point('pointerdown', 300, 40)
   const tenth = (500 - labelWidth({ panels: gantt.panels, width: 500 })) / 10
@@ -798,12 +754,9 @@ charts('is dragged by one pointer and pinched by two', async () => {
   point('pointermove', 500 - tenth, 40, { pointerId: 2 })
   assert.ok(Math.abs(gantt.view.span - 50) < 1e-9, String(gantt.view.span))
   assert.is(gantt.chosen, null)
-  await close()
 })
 
-charts('a plain wheel scrolls the page, with ctrl or in use it zooms, sideways it moves', async () => {
-  const { window, gantt, close } = chart({ span: 100 })
-  for (const record of twoTasks()) gantt.add(record)
+twoCharted('a plain wheel scrolls the page, with ctrl or in use it zooms, sideways it moves', { span: 100 }, ({ window, gantt }) => {
   gantt.view = { from: 100, span: 100 }
   const middle = (500 + labelWidth({ panels: gantt.panels, width: 500 })) / 2
   const wheel = (deltaX, deltaY, more) => {
@@ -823,14 +776,11 @@ charts('a plain wheel scrolls the page, with ctrl or in use it zooms, sideways i
   const { span } = gantt.view
   assert.is(wheel(0, -500 * Math.LN2), true)
   assert.ok(Math.abs(gantt.view.span - span / 2) < 1e-9)
-  await close()
 })
 
-charts('has buttons, a label and a table for those who do not see it', async () => {
-  const { window, element, gantt, readout, close } = chart({ span: 200 })
+twoCharted('has buttons, a label and a table for those who do not see it', { span: 200 }, ({ window, element, gantt, readout }) => {
   const later = []
   window.setTimeout = fn => later.push(fn)
-  for (const record of twoTasks()) gantt.add(record)
   gantt.draw()
   const details = element.querySelector('details')
   details.open = true
@@ -849,24 +799,19 @@ charts('has buttons, a label and a table for those who do not see it', async () 
     /^Schedule\. 2 tasks, 10 jobs, 1 missed deadline in 420\.0 ms\./)
   assert.is(gantt.canvas.tabIndex, 0)
   assert.is(element.querySelector('[data-move=follow]').getAttribute('aria-pressed'), 'false')
-  await close()
 })
 
-charts('on a canvas of the page\'s own it draws, and leaves telling to the page', async () => {
-  const told = []
-  const describe = (...said) => told.push(said)
-  const { element, gantt, press, close } = chart({ describe }, 'canvas')
-  for (const record of twoTasks()) gantt.add(record)
+const told = []
+const describe = (...said) => told.push(said)
+twoCharted('on a canvas of the page\'s own it draws, and leaves telling to the page', { describe }, ({ element, gantt, press }) => {
   press('m')
   assert.is(gantt.canvas, element)
   assert.is(element.ownerDocument.body.children.length, 1)
   assert.match(told[0][0], /^b: released/)
   assert.is(told[0][1], gantt.chosen)
-  await close()
-})
+}, 'canvas')
 
-charts('several schedules stand below each other, on one axis', async () => {
-  const { gantt, shown, press, close } = chart()
+charted('several schedules stand below each other, on one axis', {}, ({ gantt, shown, press }) => {
   const schedule = () => scheduleOf(twoTasks())
   gantt.show([
     { schedule: schedule(), title: 'first', note: '1 late', warns: true, paint: 'red' },
@@ -879,21 +824,16 @@ charts('several schedules stand below each other, on one axis', async () => {
   assert.is(gantt.chosen, gantt.panels[1].schedule.misses[0])
   press('m')
   assert.is(gantt.chosen, gantt.panels[0].schedule.misses[0])
-  await close()
 })
 
-charts('what is seen as SVG, with the job that is chosen', async () => {
-  const { gantt, press, close } = chart({ span: 500 })
-  for (const record of twoTasks()) gantt.add(record)
+twoCharted('what is seen as SVG, with the job that is chosen', { span: 500 }, ({ gantt, press }) => {
   press('m')
   const svg = parsed(gantt.toSVG({ title: 'Late' }))
   assert.is(svg.querySelector('title').textContent, 'Late')
   assert.match(svg.textContent, /40 ms here/)
-  await close()
 })
 
-charts('observes a scheduler, and is gone when it is destroyed', async () => {
-  const { element, gantt, shown, close } = chart()
+charted('observes a scheduler, and is gone when it is destroyed', {}, ({ element, gantt, shown }) => {
   const host = virtualHost()
   const scheduler = new Scheduler({ host, budget: 1 })
   const stop = gantt.observe(scheduler)
@@ -906,12 +846,11 @@ charts('observes a scheduler, and is gone when it is destroyed', async () => {
   assert.ok(shown().includes('seen'))
   gantt.clear()
   assert.equal(shown(), ['No schedule yet'])
-  await close()
+  gantt.destroy()
   assert.is(element.children.length, 0)
 })
 
-charts('observes workers, each in a lane of its own, on one axis', async () => {
-  const { gantt, shown, close } = chart()
+charted('observes workers, each in a lane of its own, on one axis', {}, async ({ gantt, shown }) => {
   const here = world()
   const { host, scheduler } = here
   const { workers } = crewOf(here, { execute: ms => execute(host, ms) })
@@ -926,7 +865,6 @@ charts('observes workers, each in a lane of its own, on one axis', async () => {
   assert.equal(shown().filter(text => /^(worker \d|[abc])$/.test(text)), ['worker 1', 'a', 'c', 'worker 2', 'b'])
   gantt.clear()
   assert.is(gantt.panels.length, 1)
-  await close()
 })
 
 charts.run()
