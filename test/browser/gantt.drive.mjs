@@ -3,7 +3,6 @@ import { mkdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as elapse } from 'node:timers/promises'
-import { traced } from './gantt.tracing.mjs'
 import { until } from './page-control.mjs'
 
 const screenshots = join(tmpdir(), 'rt-screenshots')
@@ -145,9 +144,15 @@ const tests = {
   },
 
   async 'a trace by the DevTools protocol has them at the right time (Chromium)'({ browser, server }) {
-    if (browser.kind !== 'chromium') return false
-    const events = await traced(`${server.isolated}/examples/schedule/index.html?culprit=section&devtools`, {
-      focus: '#field', keys: 12, every: 43, categories: ['blink.user_timing', 'devtools.timeline']
+    if (!browser.trace) return false
+    await open(browser, server, 'section', '&devtools')
+    await browser.click('#field')
+    const { events } = await browser.trace(['blink.user_timing', 'devtools.timeline'], async () => {
+      for (let i = 0; i < 12; i++) {
+        await browser.press('a')
+        await elapse(43)
+      }
+      await elapse(300)
     })
     const timings = events.filter(({ cat }) => cat === 'blink.user_timing')
     const detailOf = ({ args: { detail, data } }) => JSON.parse(detail ?? data?.detail ?? '{}').devtools
