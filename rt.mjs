@@ -628,7 +628,7 @@ const text = typed('string', 'a string')
 
 /** @param {string[]} choices @returns {(name: string, value: any) => any} */
 const among = (...choices) => (name, value) => {
-  if (!choices.includes(value)) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
+  if (find(choices, choice => choice === value) === undefined) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
   return value
 }
 
@@ -4902,6 +4902,7 @@ const isArray = /* @__PURE__ */ its(Array, 'isArray')
 const sign = Math.sign
 const floor = Math.floor
 const min = Math.min
+const max = Math.max
 const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
 const stringify = JSON.stringify
 const List = Array
@@ -6529,8 +6530,10 @@ function piecesOf(source, { edits, from, to }) {
     if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
     append(pieces, from, cut(source, from, at))
     const texts = isArray(text) ? text : [text]
+    let head = texts
+    while (isArray(head)) head = head[0]
     // Minified code has no space before a parenthesis: `return(a)=>b`.
-    const isGlued = at > from && rank > 0 && matches(/^[\w$]/, /** @type {string} */ (texts[0])) && matches(NAME_PART, source[at - 1])
+    const isGlued = at > from && rank > 0 && typeof head === 'string' && matches(/^[\w$]/, head) && matches(NAME_PART, source[at - 1])
     if (isGlued) append(pieces, ' ')
     for (let i = 0; i < texts.length; i++) append(pieces, texts[i])
     from = next
@@ -9134,7 +9137,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
   }
 
   function prologue() {
-    let result = isScript ? `var ${our}p=${STAND_IN};`
+    let result = isScript ? `;var ${our}p=${STAND_IN};`
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
@@ -9373,7 +9376,7 @@ function chooseForms(plans) {
     }
     plan.holdsDual = isAlwaysDual && plan.isLong || !!find(children, ({ holdsDual }) => holdsDual)
     for (let d = 0; d <= MOST_DUALS; d++) {
-      sizes[d] = !plan.isLong ? own + inner[d] : d > 0 || isAlwaysDual ? own + inner[Math.max(d - 1, 0)] + twin : twin + TWIN
+      sizes[d] = !plan.isLong ? own + inner[d] : d > 0 || isAlwaysDual ? own + inner[max(d - 1, 0)] + twin : twin + TWIN
     }
   }
   const { node, sizes } = plans[0]
@@ -9381,7 +9384,7 @@ function chooseForms(plans) {
   while (most > 0 && sizes[most] > GROWTH * (node.end - node.start)) most--
   for (let i = 0; i < plans.length; i++) {
     const { parent } = plans[i]
-    plans[i].duals = parent ? Math.max(parent.duals - (parent.isLong ? 1 : 0), 0) : most
+    plans[i].duals = parent ? max(parent.duals - (parent.isLong ? 1 : 0), 0) : most
   }
 }
 

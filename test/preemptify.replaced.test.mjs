@@ -93,6 +93,10 @@ const programs = {
     }))
   })(Array.prototype.map, Array.prototype.filter, Array.prototype.reduce, Array.prototype.sort, Array.from,
     String.prototype.replace, Function.prototype.call, Function.prototype.bind)`, 5],
+  'whole texts': [`preemptify => function* () {
+    const text = 'function f(n) { for (;;) return(a) => n + f(a) } class A { run(n) { for (const x of n) this[x] = n.map(y => f(y)) } }'
+    return preemptify.source(text, { type: 'script', url: 'a.js' }) + preemptify.report(text + ' class B { get a() { for (;;) f() } }').length
+  }`, 1],
   'names of functions': ["preemptify => preemptify(function f(n) { f = n; return typeof f + typeof this })", 3]
 }
 
@@ -122,7 +126,7 @@ function drive(generator, { next, budget, isPromise }) {
 /** A realm with rt.mjs loaded, its programs compiled, and what a test needs of it taken aside. */
 function realm() {
   const context = createContext({
-    performance, setTimeout, clearTimeout, setImmediate, MessageChannel, AbortController, console
+    performance, setTimeout, clearTimeout, setImmediate, MessageChannel, AbortController, console, btoa
   })
   const { preemptify, budget } = load.runInContext(context)
   const take = code => runInContext(code, context)

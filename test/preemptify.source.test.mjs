@@ -65,7 +65,8 @@ const describe = fn => Reflect.ownKeys(fn).map(key => {
 })
 
 forms('a script ends with the value that it ended with', () => {
-  for (const text of ['function f() { for (;;) f() }', '3; function f() { for (;;) f() }', '{ function f() { for (;;) f() } }']) {
+  for (const text of ['function f() { for (;;) f() }', '3; function f() { for (;;) f() }', '{ function f() { for (;;) f() } }',
+    '"use strict"\nfunction f() { for (;;) return this } f()']) {
     assert.is(String(runInThisContext(preemptify.source(text, { type: 'script' }))), String(runInThisContext(text)), text)
   }
 })
