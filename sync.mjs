@@ -2955,7 +2955,7 @@ class Session extends Link {
    * @param {(session: any) => void} [joined] told when it is not one that there was
    */
   constructor(source, options, joined) {
-    const { timeout = 60_000, heartbeat = Math.min(5000, timeout / 4), retry = 10_000 } = check.options(options, SESSION)
+    const { timeout = 60_000, heartbeat = Math.min(5000, timeout / 4), retry = 10_000 } = options
     const scheduler = here(options)
     super(source)
     this.scheduler = scheduler
@@ -3225,6 +3225,7 @@ function linkOver(endpoint, options) {
  */
 export function accept(endpoint, work, options = {}) {
   check.callable('work', work)
+  check.options(options, SESSION)
   const transport = new Transport(endpoint)
   new Session(null, options, work).use(transport)
 }
@@ -3607,6 +3608,7 @@ class ExternalChannel extends Channel {
 export function connect(endpoint, name, options = {}) {
   check.text('name', name)
   if (name.length > LONGEST_NAME) throw check.outOfRange('name', `at most ${LONGEST_NAME} characters long`, name)
+  check.options(options, SESSION)
   const known = links.get(endpoint)
   const link = known === undefined || known.isFree ? linkOver(endpoint, options) : known
   const wire = link.connect(name)

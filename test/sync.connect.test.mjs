@@ -256,6 +256,7 @@ rendezvous('misuse is an error at the call, and nothing listens then', () => {
   const { a } = endpoints(shape)
   for (const name of [undefined, 5, null]) assert.throws(() => connect(a, name), /name must be a string, got/)
   assert.throws(() => connect(a, 'x'.repeat(1001)), /name must be at most 1000 characters long/)
+  assert.throws(() => connect(a, 'x', { timeOut: 5 }), /unknown option 'timeOut'; did you mean 'timeout'/)
   for (const endpoint of [undefined, null, 'x', {}, { postMessage() {} }, { on() {} }, () => {}]) {
     assert.throws(() => connect(endpoint, 'x'), error => error instanceof TypeError &&
       /^endpoint must be an object with postMessage, send or emit, and with/.test(error.message))
