@@ -154,44 +154,44 @@ const NEVER = { time: Infinity, cancel: () => true }
  * are due.
  */
 export class Alarm {
-  /** null when it is over. @type {{ readonly time: number, cancel(): boolean } | null} */
-  #entry = NEVER
-  #end
+  /** null when it was over before it began. */
+  #entry
+  #unfollow
 
   /**
    * @internal
-   * @param {Scheduler} scheduler @param {string} name @param {number} time @param {(time: number) => void} work
-   * @param {(time: number) => number | undefined} next when it fires again
+   * @param {Scheduler} scheduler @param {number} time @param {((time: number) => void) & { of?: string }} work
+   * @param {((time: number) => number | undefined) | null} next when it fires again
    * @param {{ ref?: boolean, signal?: AbortSignal }} options
    */
-  constructor(scheduler, name, time, work, next, options) {
+  constructor(scheduler, time, work, next, options) {
     if (!(scheduler instanceof Scheduler)) throw new TypeError('alarms are made by after(), at() and every()')
-    const { ref = true, signal } = options
-    const fire = () => {
-      const { time } = /** @type {{ time: number }} */ (this.#entry)
-      const following = next(time)
+    const { ref, signal } = options
+    const fire = next === null && signal === undefined ? work : this.#firing(work, next)
+    this.#entry = signal?.aborted ? null : seam.at(scheduler, time, fire, { ref })
+    this.#unfollow = signal && this.#entry && follow(signal, () => this.cancel())
+  }
+
+  /** @param {((time: number) => void) & { of?: string }} work @param {((time: number) => number | undefined) | null} next */
+  #firing(work, next) {
+    const fire = (/** @type {number} */ time) => {
+      const following = next?.(time)
       // Before the work, which may cancel the alarm, or throw.
-      if (following === undefined) this.cancel()
-      else set(following)
+      if (following === undefined) this.#unfollow?.()
+      else this.#entry?.set(following)
       work(time)
     }
-    fire.of = name
-    const set = (/** @type {number} */ time) => {
-      if (time < Infinity) this.#entry = seam.at(scheduler, time, fire, { ref })
-    }
-    set(signal?.aborted ? Infinity : time)
-    this.#end = ending(signal, () => {
-      this.#entry?.cancel()
-      this.#entry = null
-    })
+    fire.of = work.of ?? work.name
+    return fire
   }
 
   /** When it fires next, host timestamp in ms; undefined after the last time, or when it was cancelled. */
-  get time() { return this.#entry?.time }
+  get time() { return this.#entry?.isSet ? this.#entry.time : undefined }
 
   /** @returns {boolean} whether it would still have fired */
   cancel() {
-    return this.#end()
+    this.#unfollow?.()
+    return this.#entry?.cancel() ?? false
   }
 }
 
@@ -216,17 +216,18 @@ const RELEASED = ['GeneratorFunction', 'AsyncFunction', 'AsyncGeneratorFunction'
  * alarm's time.
  *
  * @param {any} work @param {any} options
- * @returns {{ scheduler: Scheduler, activate: (time: number) => void, name: string }}
+ * @returns {{ scheduler: Scheduler, activate: ((time: number) => void) & { of?: string } }} `of`: its name
  */
 function effectOf(work, options) {
   const body = seam.preemptible(work)
   if (typeof work === 'function' && !RELEASED.includes(body[Symbol.toStringTag])) {
-    return { scheduler: here(options), activate: work, name: work.name }
+    return { scheduler: here(options), activate: work }
   }
   const source = new Source('work', work, options)
   const isCallback = body !== work && !RELEASED.includes(work[Symbol.toStringTag]) // with a twin: it is given what callbacks are
   const activate = (/** @type {number} */ time) => { source.release({ release: time }, isCallback ? [time] : []) }
-  return { scheduler: source.scheduler, activate, name: source.task.name }
+  activate.of = source.task.name
+  return { scheduler: source.scheduler, activate }
 }
 
 /**
@@ -242,8 +243,8 @@ function effectOf(work, options) {
  */
 export function after(ms, work, options = {}) {
   notNegative('ms', ms)
-  const { scheduler, activate, name } = effectOf(work, checked(options, ONCE))
-  return new Alarm(scheduler, name, scheduler.now() + ms, activate, () => undefined, options)
+  const { scheduler, activate } = effectOf(work, checked(options, ONCE))
+  return new Alarm(scheduler, scheduler.now() + ms, activate, null, options)
 }
 
 /**
@@ -258,8 +259,8 @@ export function after(ms, work, options = {}) {
  */
 export function at(time, work, options = {}) {
   timestamp('time', time)
-  const { scheduler, activate, name } = effectOf(work, checked(options, ONCE))
-  return new Alarm(scheduler, name, time, activate, () => undefined, options)
+  const { scheduler, activate } = effectOf(work, checked(options, ONCE))
+  return new Alarm(scheduler, time, activate, null, options)
 }
 
 /**
@@ -278,14 +279,16 @@ export function at(time, work, options = {}) {
 export function every(period, work, options = {}) {
   interval('period', period)
   const { phase = period, count = Infinity, catchUp = 'skip' } = checked(options, REPEATED)
-  const { scheduler, activate, name } = effectOf(work, options)
+  const { scheduler, activate } = effectOf(work, options)
   const cycle = new Cycle(scheduler.now() + phase, period)
   let left = count
   const next = () => {
     const time = cycle.advance(catchUp === 'all' ? -Infinity : scheduler.now())
     return --left > 0 ? time : undefined
   }
-  return new Alarm(scheduler, name, cycle.time, () => activate(cycle.latest), next, options)
+  const fire = () => activate(cycle.latest)
+  fire.of = activate.of ?? activate.name
+  return new Alarm(scheduler, cycle.time, fire, next, options)
 }
 
 // ----------------------------------------------------------------------------------------------- 2 waiting
@@ -572,7 +575,8 @@ export function periodic(task, options = {}) {
     return alarm.cancel() || wasLooping || wasWaiting
   }
   const next = () => cycle.advance(excess === 'queue' ? -Infinity : scheduler.now())
-  const alarm = new Alarm(scheduler, source.task.name, cycle.time, start, next, { ref: options.ref })
+  start.of = source.task.name
+  const alarm = new Alarm(scheduler, cycle.time, start, next, { ref: options.ref })
   const unfollow = follow(signal, () => { cancel(signal.reason) })
   if (signal?.aborted) cancel(undefined)
   return {

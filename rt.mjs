@@ -2218,27 +2218,35 @@ const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON * 0.75
 
 /** Something that happens at a time; `subject` is a job, or the function to call. */
 class Entry extends HeapNode {
-  /**
-   * @param {Dispatcher} dispatcher @param {number} time @param {number} key when it happens @param {number} order
-   * @param {number} kind @param {any} subject @param {boolean} ref
-   */
-  constructor(dispatcher, time, key, order, kind, subject, ref) {
+  /** @param {Dispatcher} dispatcher @param {number} time @param {number} kind @param {any} subject @param {boolean} ref */
+  constructor(dispatcher, time, kind, subject, ref) {
     super()
     this.dispatcher = dispatcher
     this.time = time
-    this.key = key
-    this.order = order
+    /** When it happens. */
+    this.key = time
+    this.order = 0
     this.kind = kind
     this.subject = subject
     this.ref = ref
   }
 
+  /** Whether it is still to happen. */
+  get isSet() { return this.queue !== null }
+
+  /** It is to happen (again). @param {number} time */
+  set(time) {
+    const { timeline, loop } = this.dispatcher
+    timeline.set(this, time)
+    loop.rest()
+  }
+
   /** @returns {boolean} whether it was still to happen */
   cancel() {
-    const { dispatcher } = this
+    const { timeline, loop } = this.dispatcher
     this.subject = undefined // it may be about to be called
-    if (!dispatcher.timeline.remove(this)) return false
-    dispatcher.loop.rest()
+    if (!timeline.remove(this)) return false
+    loop.rest()
     return true
   }
 }
@@ -2272,18 +2280,25 @@ class Timeline {
 
   /** @param {number} kind @param {number} time @param {any} subject @param {boolean} ref @returns {Entry} */
   at(kind, time, subject, ref) {
-    // What sets itself anew for a time that has been settled waits for the next reading.
-    const key = time > this.#settled ? time : this.#dispatcher.time
-    const entry = new Entry(this.#dispatcher, time, key, this.#created++, kind, subject, ref)
-    this.lines[kind].push(entry)
-    if (ref) this.refs++
-    if (key < this.due) this.due = key
+    const entry = new Entry(this.#dispatcher, time, kind, subject, ref)
+    this.set(entry, time)
     return entry
+  }
+
+  /** @param {Entry} entry that is not there @param {number} time */
+  set(entry, time) {
+    entry.time = time
+    // What sets itself anew for a time that has been settled waits for the next reading.
+    const key = entry.key = time > this.#settled ? time : this.#dispatcher.time
+    entry.order = this.#created++
+    this.lines[entry.kind].push(entry)
+    if (entry.ref) this.refs++
+    if (key < this.due) this.due = key
   }
 
   /** @param {Entry} entry @returns {boolean} whether it was still there */
   remove(entry) {
-    if (entry.queue === null) return false
+    if (!entry.isSet) return false
     this.lines[entry.kind].remove(entry)
     if (entry.ref) this.refs--
     return true
@@ -3272,7 +3287,9 @@ class Dispatcher extends Accounts {
       if (kind === ALARM) this.emit('alarm', null, { due: time })
       else this.emit('replenish', null, subject.of === undefined ? { due: time } : { reservation: subject.of, due: time })
     }
-    this.call(kind === ALARM ? 'alarm' : 'replenishment', entry.subject, this.time) // unless an observer has cancelled it
+    // Unless an observer has cancelled it.
+    if (kind === ALARM) this.call('alarm', entry.subject, time)
+    else this.call('replenishment', entry.subject, this.time)
   }
 
   /** @param {Activation} a @param {Entry | null} entry null for that of a job that has ended */
@@ -3423,13 +3440,13 @@ class Dispatcher extends Accounts {
   #keepShapes() {
     const a = new Activation(this, PLAIN, undefined, null, NO_ARGUMENTS, 0)
     this.#shapes = [
-      a, new BudgetTuner(), new Entry(this, 0, 0, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
+      a, new BudgetTuner(), new Entry(this, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
     ]
   }
 
   #isDeadlocked() {
     return !this.hasWork && this.holds === 0 && this.timeline.refs === 0 &&
-      this.timeline.lines[ALARM].size === 0 &&
+      (this.timeline.lines[ALARM].first?.time ?? Infinity) === Infinity &&
       (this.timeline.lines[REPLENISHMENT].size === 0 || this.#waiters.length === this.live)
   }
 
@@ -3972,7 +3989,7 @@ class Sleep extends Waitable {
   }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {
-    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.ring ?? (() => this.wake()))
+    this.#entry = seam.at(scheduler, time, this.ring ?? (() => this.wake()))
   }
   undo() {
     this.#entry?.cancel()
@@ -4111,14 +4128,14 @@ export const seam = /* @__PURE__ */ Object.freeze({
   bring: address => moduleHost().bring(address),
 
   /**
-   * @param {Scheduler} scheduler @param {number} time
+   * @param {Scheduler} scheduler @param {number} time Infinity: never
    * @param {((time: number) => void) & { of?: string }} fn `of`: whose replenishment it is, for the trace
    * @param {{ ref?: boolean, replenishment?: boolean }} [options]
-   * @returns {{ readonly time: number, cancel(): boolean }}
+   * @returns {Entry}
    */
   at(scheduler, time, fn, { ref = true, replenishment = false } = {}) {
     const dispatcher = dispatcherOf(scheduler)
-    const entry = dispatcher.timeline.at(replenishment ? REPLENISHMENT : ALARM, time, fn, ref)
+    const entry = dispatcher.timeline.at(replenishment ? REPLENISHMENT : ALARM, time, fn, ref && time < Infinity)
     dispatcher.loop.rest()
     return entry
   },

@@ -1155,7 +1155,7 @@ pausing('nothing fires once a job has paused, not even at the point at which it 
     host.advance(3)
     yield
   })
-  seam.at(scheduler, 2, time => fired.push(time))
+  seam.at(scheduler, 2, () => fired.push(host.time))
   host.run({ until: 10 })
   assert.equal(fired, [])
   scheduler.resume()
