@@ -2484,7 +2484,6 @@ class Calls {
   /** The event for which others had to end, and until when. */
   #event = null
   #until = 0
-  #warned = hardened(WeakSet)()
   /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
   #newest = hardened(WeakMap)()
   #apply = Reflect.apply
@@ -2499,8 +2498,7 @@ class Calls {
       const row = this.#callOf(job)?.row
       if (row === undefined) return
       row.stalls++
-      if (warn === null || this.#warned.has(row)) return
-      this.#warned.add(row)
+      if (warn === null || row.stalls > 1) return
       warn(`${row.kind} ${row.name}, registered at ${row.where}, kept the thread for ${Math.round(ms * 10) / 10} ms`)
     })
   }

@@ -3989,7 +3989,7 @@ class Sleep extends Waitable {
   }
   /** @param {Scheduler} scheduler @param {number} time */
   sleepUntil(scheduler, time) {
-    this.#entry = seam.at(scheduler, time, this.ring ?? (() => this.wake()))
+    if (time < Infinity) this.#entry = seam.at(scheduler, time, this.ring ?? (() => this.wake()))
   }
   undo() {
     this.#entry?.cancel()
