@@ -561,9 +561,6 @@ export class Mutex {
   }
 }
 
-/** On whose behalf somebody waits. @param {Waitable} waitable @returns {Job | null} */
-const jobOf = ({ waiter }) => waiter === null ? null : waiter.job
-
 /**
  * A number of permits (Dijkstra 1965), which nobody owns: anything may release one, a callback too.
  * Waiters are served by eligibility, equals in order of arrival; a permit goes to them before anybody who
@@ -801,7 +798,7 @@ function take(queue) {
     end = /** @type {End | null} */ (queue.shift())
   }
   // They entered last of all, so they lose no place.
-  skipped?.forEach(one => { queue.push(one, jobOf(one)) })
+  skipped?.forEach(one => { queue.push(one, one.job) })
   return end
 }
 

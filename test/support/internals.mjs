@@ -26,8 +26,9 @@ export const isAwaited = ({ timeline, loop, hasWork }) => timeline.refs > 0 || l
 function orderedPairs(heap) {
   const pairs = []
   const nodes = new Set()
-  for (const [slot, head] of heap.heads.entries()) {
-    if (slot > 0) pairs.push([heap.heads[(slot - 1) >> 2], head])
+  const heads = [heap.first, ...heap.heads]
+  for (const [slot, head] of heads.entries()) {
+    if (slot > 0) pairs.push([heads[(slot + 2) >> 2], head])
     for (let node = head; node !== null; node = node.after) {
       nodes.add(node)
       if (node.after !== null) pairs.push([node, node.after])
