@@ -6135,6 +6135,7 @@ function names(tree) {
   /** @param {Node} part @param {Node} parent */
   function push(part, parent, role = '') {
     part.parent = parent
+    if (part.type === 'Literal') return
     stack[size++] = part
     stack[size++] = role
   }
@@ -6461,7 +6462,7 @@ function resolve(order, isHoisting) {
       continue
     }
     const { name } = item
-    const isFunction = item.parent.type === 'FunctionDeclaration'
+    const isFunction = item.isWritten === undefined // no reference
     if (isFunction && isHoisting) hoist(item)
     if (isFunction || isHoisting) continue
     const variable = current[name]
@@ -8828,7 +8829,7 @@ function planModule(tree, text) {
       append(plans, child)
     }
   }
-  if (matches(/yield|callee/, text)) some(tree, refuseNames)
+  pick(tree.special, refuseNames)
   for (let i = 0; i < plans.length; i++) {
     plans[i].isOnce = isOnce(plans[i])
     if (plans[i].isOnce) plans[i].reason ||= 'code that is run once'
@@ -8918,11 +8919,11 @@ function steadyKey({ computed, key }) {
 const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
   type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
 
-/** A generator function has no variable `yield`, and is not what `arguments.callee` is to be. @param {Node} node */
-function refuseNames(node) {
-  const isYield = node.type === 'Identifier' && node.name === 'yield'
-  if (!isYield && !(isMember(node) && node.object.name === 'arguments' && keyOf(node) === 'callee')) return
-  for (let around = node.parent; around; around = around.parent) {
+/** A generator function has no variable `yield`, and is not what `arguments.callee` is to be. @param {Node} id one of those */
+function refuseNames({ name, parent }) {
+  const isYield = name === 'yield'
+  if (!isYield && !(isMember(parent) && keyOf(parent) === 'callee')) return
+  for (let around = parent; around; around = around.parent) {
     if (!around.facts) continue
     around.plan.reason ||= `the name ${isYield ? 'yield' : 'arguments.callee'}`
     if (!around.facts.isArrow) return
@@ -9145,11 +9146,12 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
   }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
-    plan.plain = inOrder(childEdits(plan, false))
-    if (i === 0) continue
-    plan.inner = inOrder(childEdits(plan, true))
+    plan.plain = inOrder(bound(plan, childEdits(plan, false)))
+    if (!plan.isLong && !isInside(plan)) continue // it is in no twin
+    const inner = childEdits(plan, true)
+    if (plan.isLong) joined(plan.edits, inner)
+    plan.inner = inOrder(bound(plan, inner))
     if (!plan.isLong) continue
-    childEdits(plan, true, plan.edits)
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
     inOrder(plan.edits)
@@ -9178,16 +9180,19 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
   }
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
-  function childEdits(plan, isInner, edits = /** @type {Edit[]} */ ([])) {
-    pick(plan.facts.edits, edit => append(edits, edit))
-    if (edits !== plan.edits) {
-      pick(plan.facts.calls, ({ callee, optional }) => {
-        if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
-        const { start, end } = callee.object
-        enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}(`, ')')
-      })
-    }
+  function childEdits(plan, isInner) {
+    const edits = joined([], plan.facts.edits)
     for (let i = 0; i < plan.children.length; i++) printChild(edits, plan.children[i], isInner)
+    return edits
+  }
+
+  /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
+  function bound(plan, edits) {
+    pick(plan.facts.calls, ({ callee, optional }) => {
+      if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
+      const { start, end } = callee.object
+      enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}(`, ')')
+    })
     return edits
   }
 
