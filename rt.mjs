@@ -7030,7 +7030,7 @@ function directOf({ our, steps }, { node, kind, target, name }) {
     return { callee, name: entry || twin, isGenerator: entry === '' }
   }
   if (kind !== 'member' || !isPrivate(target) || lastAfter(node).parent.type === 'ChainExpression') return null
-  return { callee: callee.property, name: `#${target.twin}`, isGenerator: true }
+  return { callee: callee.property, name: `#${target.twin}`, isGenerator: !target.frame }
 }
 
 /** @param {Draft} draft @param {CallSite} call @param {number} begin where its text begins, if that is behind an optional link */
@@ -7082,7 +7082,7 @@ function planReceiver(draft, member, begin) {
   const { object, start } = member
   if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
   const isSteady = object.type === 'Identifier' && isFixed(object.variable) && !matches(/^(?:arguments|yield)$/, object.name) &&
-    !(object.variable.kind === 'parameter' && object.variable.scope.facts.usesArguments)
+    !isAliased(object.variable)
   if (isSteady && begin < 0) return object.name
   const receiver = objectOf(draft, member)
   const dot = pastOperand(draft.source, object.end)
@@ -7170,15 +7170,23 @@ function textOfTail({ edits }, { node: { params, body }, facts }) {
 //                              } return suspend(twin, this, [place, result, a, b], frame) }
 //
 // Places are numbered as they stand in the text; a loop begins each round with none. What is computed before a place and needed
-// after it is a variable. Functions that iterate or try, or whose closures use what changes, stay generators. In the text K is the
-// place, r the result, F the frame, D the room that is left, T1 and so on what is kept, and o encloses all of it.
+// after it is a variable. Where closures use what changes, or there is more than plain parameters, only the first part is called
+// once: it has the parameters, what closures use and the functions that are declared; what leaves frames is an arrow function in it.
+//
+//   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
+//
+// Functions that iterate or try stay generators. In the text K is the place, r the result, F the frame, D the room that is left, T1 and so on
+// what is kept, o encloses all of it, and I is the rest.
 
 /**
  * @typedef {object} Framed a function whose twin leaves frames
  * @property {Draft} draft
  * @property {Node} own
+ * @property {boolean} isShared whether closures share what it declares with it
  * @property {string[]} names of what it declares, but for parameters
- * @property {Node[]} declarations of these
+ * @property {string[]} shared those that closures use, where they share it
+ * @property {Node[]} functions declared in it, which do
+ * @property {Node[]} declarations of variables
  * @property {number} place the last one so far
  * @property {number} temps how many intermediate results are kept, and the most at a time
  * @property {number} mostTemps
@@ -7218,7 +7226,9 @@ function frame(draft, plan) {
   const { body } = node
   /** @type {Unit[]} */
   const units = []
-  if (body.type === 'BlockStatement') unitsOf(framed, pick(body.body, ({ directive }) => directive === undefined), units)
+  if (body.type === 'BlockStatement') {
+    unitsOf(framed, pick(body.body, ({ type, directive }) => directive === undefined && type !== 'FunctionDeclaration'), units)
+  }
   else returned(framed, body, units)
   if (!framed.isRefused) return piecesOfUnits(framed, units)
   unframe(draft)
@@ -7233,17 +7243,14 @@ function unframe(draft) {
 }
 
 /** @param {{ node: Node, facts: Facts }} plan */
-function canLeaveFrame(plan) {
-  const { isAsync, isGenerator, usesArguments, usesSuper, scope } = plan.facts
-  return !isAsync && !isGenerator && !usesArguments && !usesSuper && !scope.hasEval && !isPrivate(plan) &&
-    !find(plan.node.params, ({ type }) => type !== 'Identifier')
-}
+const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync && !isGenerator && !scope.hasEval
 
 /**
  * The variables that a function declares, as far as they can be those of one twin after the other: what it declares stands at the top of
- * the twin, and what closures in it use never changes.
+ * the twin, and what closures in it use never changes, or is shared with them.
  *
- * @param {Node} own @param {Facts} facts @returns {{ names: string[], declarations: Node[] } | null} null where they cannot
+ * @param {Node} own @param {Facts} facts
+ * @returns {{ names: string[], shared: string[], isShared: boolean, functions: Node[], declarations: Node[] } | null} null where they cannot
  */
 function localsOf(own, facts) {
   /** @type {Record<string, Variable[]>} */
@@ -7251,33 +7258,58 @@ function localsOf(own, facts) {
   /** The names that mean what is declared around it. @type {Record<string, boolean>} */
   const around = create(null)
   const scopes = [facts.scope]
+  if (own.scope !== facts.scope) append(scopes, own.scope)
   const declarations = emptySet()
+  /** @type {Node[]} */
+  const functions = []
   const isUnfit = some(own.body, part => {
     const { type, scope, variable, name } = part
     if (type === 'Identifier') {
       if (scope && !(variable && variable.kind !== 'name' && isWithin(variable.scope.node, own))) around[name] = true
       return false
     }
-    if (type === 'FunctionDeclaration') return part.facts.parent === facts
+    if (type === 'FunctionDeclaration' && part.facts.parent === facts) {
+      append(functions, part)
+      return part.parent !== own.body
+    }
     if (!scope || scope.facts !== facts) return false
     if (part !== own.body || scope !== facts.scope) append(scopes, scope)
     return matches(/^Class/, type)
   })
   if (isUnfit) return null
+  let isShared = functions.length > 0 || facts.usesArguments || facts.usesSuper || isPrivate({ node: own, facts }) ||
+    find(own.params, ({ type }) => type !== 'Identifier') !== undefined
+  const calledAt = firstUse(functions)
   for (let i = 0; i < scopes.length; i++) {
     const { variables } = scopes[i]
     const names = keysOf(variables)
     for (let k = 0; k < names.length; k++) {
       const variable = variables[names[k]]
-      if (!canBeKept(variable, own, facts)) return null
+      if (!canBeKept(variable, own, facts, functions, calledAt)) return null
+      isShared ||= isCaptured(variable, facts) && isChanging(variable, own)
       if (!matches(/^(?:var|let|const)$/, variable.kind)) continue
       append(locals[names[k]] ??= [], variable)
       for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
     }
   }
-  const names = keysOf(locals)
-  return find(names, name => around[name] || areMixed(locals[name], facts)) === undefined ? { names, declarations: listOf(declarations) } : null
+  const all = keysOf(locals)
+  if (find(all, name => around[name] || own.scope.variables[name]?.kind === 'parameter' || areMixed(locals[name], facts))) return null
+  const shared = isShared ? pick(all, name => isCaptured(locals[name][0], facts)) : []
+  const names = pick(all, name => !find(shared, other => other === name))
+  return { names, shared, isShared, functions, declarations: listOf(declarations) }
 }
+
+/** @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them */
+function firstUse(functions) {
+  let first = Infinity
+  pick(functions, ({ id }) => pick(id.variable.references, (/** @type {Node} */ reference) => {
+    if (reference.start < first && !isInOne(reference, functions)) first = reference.start
+  }))
+  return first
+}
+
+/** @param {Node} node @param {Node[]} functions @returns {boolean} */
+const isInOne = (node, functions) => find(functions, outer => isWithin(node, outer)) !== undefined
 
 /** Whether variables of one name cannot be one variable: they are there at the same time, or a closure keeps one. @param {Variable[]} variables @param {Facts} facts */
 function areMixed(variables, facts) {
@@ -7303,29 +7335,41 @@ function declaratorOf(id) {
   return id
 }
 
-/** @param {Variable} variable @param {Node} own @param {Facts} facts */
-function canBeKept(variable, own, facts) {
+/**
+ * @param {Variable} variable @param {Node} own @param {Facts} facts @param {Node[]} functions declared in it
+ * @param {number} calledAt where they may be called first @returns {boolean} whether there can be one of it as long as the function runs
+ */
+function canBeKept(variable, own, facts, functions, calledAt) {
   const { kind, declarations, references, isAssigned, isDynamic, scope } = variable
   if (isDynamic) return false
-  if (kind === 'catch') return true
-  const isUsedByClosures = isCaptured(variable, facts)
-  if (kind === 'parameter') return declarations.length === 1 && !(isUsedByClosures && isAssigned)
-  if (!matches(/^(?:var|let|const)$/, kind)) return false
+  if (matches(/^(?:catch|arguments)$/, kind)) return true
+  if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
+  if (kind === 'var') return !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
+  if (!matches(/^(?:let|const)$/, kind) || (kind === 'const' && isAssigned)) return false
   const { 0: id } = declarations
-  if (kind !== 'var') {
-    if ((kind === 'const' && isAssigned) || find(references, ({ start }) => start < id.start)) return false
-    if (scope.node.type === 'SwitchStatement') {
-      let around = id
-      while (around.type !== 'SwitchCase') around = around.parent
-      if (find(references, reference => !isWithin(reference, around))) return false
-    }
+  if (scope.node.type === 'SwitchStatement') {
+    let around = id
+    while (around.type !== 'SwitchCase') around = around.parent
+    if (find(references, reference => !isWithin(reference, around))) return false
   }
-  if (!isUsedByClosures) return true
-  if (declarations.length > 1 || isAssigned) return false
-  const declarator = declaratorOf(id)
-  for (let part = declarator; part !== own; part = part.parent) if (LISTS[part.type] === 'loops') return false
-  const { init, end } = declarator
-  return !find(references, reference => reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
+  if (!isCaptured(variable, facts)) return !find(references, ({ start }) => start < id.start)
+  const { init, end } = declaratorOf(id)
+  return !isInLoop(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
+    : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
+}
+
+/** @param {Node} id @param {Node} own @returns {boolean} */
+function isInLoop(id, own) {
+  for (let part = id; part !== own; part = part.parent) if (LISTS[part.type] === 'loops') return true
+  return false
+}
+
+/** @param {Variable} variable that closures use @param {Node} own @returns {boolean} whether it may change once they do */
+function isChanging({ kind, declarations, references, isAssigned }, own) {
+  if (isAssigned || declarations.length > 1) return true
+  if (kind !== 'var') return false
+  const { 0: id } = declarations
+  return isInLoop(id, own) || find(references, ({ start }) => start < declaratorOf(id).end) !== undefined
 }
 
 /** @param {Framed} framed @param {string} key */
@@ -7391,7 +7435,11 @@ const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
 
 /** Whether it has the same value after what comes behind it. @param {Node} node */
 const isSteady = ({ type, variable, name }) => type === 'Literal' || type === 'ThisExpression' || type === 'FunctionExpression' ||
-  type === 'ArrowFunctionExpression' || (type === 'Identifier' && (isFixed(variable) ? variable.kind !== 'import' : variable === null && name === 'undefined'))
+  type === 'ArrowFunctionExpression' || (type === 'Identifier' && (isFixed(variable) ? variable.kind !== 'import' && !isAliased(variable)
+    : variable === null && name === 'undefined'))
+
+/** Whether `arguments` may change a parameter. @param {Variable} variable */
+const isAliased = ({ kind, scope }) => kind === 'parameter' && scope.facts.usesArguments
 
 /** @param {Node} node */
 const isHeld = node => node.isHeld
@@ -7728,11 +7776,12 @@ function planFrame(draft, calls) {
   }
 }
 
-/** A twin that leaves frames, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], entry: string, frame: Pieces }} plan @returns {Pieces} */
-function textOfFrame(draft, { node: { params, body }, facts, calls, entry, frame }) {
-  const { our, variables, helper, source } = draft
-  const { names, mostTemps } = /** @type {Framed} */ (draft.framed)
-  const given = namesOf(source, params)
+/** A twin that leaves frames. @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], entry: string, frame: Pieces }} plan @returns {Pieces} */
+function textOfFrame(draft, { node, facts, calls, entry, frame }) {
+  const { our, variables, helper, source, edits } = draft
+  const { names, shared, isShared, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
+  const { params, body } = node
+  const given = isShared ? [] : namesOf(source, params)
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
   const all = joined(joined([`${our}K`, `${our}r`], given), locals)
@@ -7743,11 +7792,22 @@ function textOfFrame(draft, { node: { params, body }, facts, calls, entry, frame
   const declared = join(joined(joined([`${our}K=0${depth}`, `${our}r`, `${our}F`], locals), listOf(variables)), ',')
   const isArrow = facts.isArrow && facts.usesThis
   const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
-  const list = join(given, ',')
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  return [isArrow ? `(${entry}=>${entry}=(${list})=>{` : `function ${entry}(${list}){`, strict, terse(draft.begin), `var ${declared};` +
+  const self = isShared ? `${our}I` : entry
+  const text = [terse(draft.begin), `var ${declared};` +
     `${our}o:{if(--${draft.budget}.left<=0${isDeep})if(${our}F=${helper('H')}())({${restored}}=${our}F);else break ${our}o;`,
-  frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${entry},${facts.usesThis ? 'this' : 0},[${join(all, ',')}],${our}F)}`, isArrow ? ')()' : '']
+  frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${!isShared && facts.usesThis ? 'this' : 0},[${join(all, ',')}],${our}F)}`]
+  if (!isShared) {
+    const list = join(given, ',')
+    return [isArrow ? `(${entry}=>${entry}=(${list})=>{` : `function ${entry}(${list}){`, strict, text, isArrow ? ')()' : '']
+  }
+  const list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
+  const isMethod = facts.usesSuper || isPrivate({ node, facts })
+  /** @type {Pieces[]} */
+  const declarations = []
+  for (let i = 0; i < functions.length; i++) append(declarations, range(draft, functions[i].start, functions[i].end))
+  return [isArrow ? '(' : isMethod ? `${isPrivate({ node, facts }) ? entry : 'm'}(` : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict, declarations,
+    `var ${join(joined(joined([], shared), [`${self}=()=>{`]), ',')}`, text, `;return ${self}()}`]
 }
 
 // ------------------------------------------------------------------------------------- 8c a function
@@ -8546,7 +8606,7 @@ function rewriteFunction(draft, own, ownName) {
   const lost = resolveNames(draft, ownName || fn.name, ownName !== '')
   const plan = planOfFunction(draft, own)
   replaceWords(draft, own, ownName || fn.name)
-  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget
+  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget && !usesSuper
   const entry = canBegin ? entryText(draft, plan) : 'null'
   planFunction(draft, plan)
   inOrder(edits)
@@ -9142,7 +9202,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
   if (excess > 0) chooseFrames(plans, excess)
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    if (plan.isTail || plan.frame) plan.entry = `${plan.twin}e`
+    if (plan.isTail || plan.frame) plan.entry = isPrivate(plan) ? `#${plan.twin}` : `${plan.twin}e`
   }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
@@ -9233,8 +9293,10 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
       // A declaration is no result of a script.
-      insert({ edits }, at, BODY_EDGE, Infinity, (id ? ';' : `;${helper('m')}(${name},"default");`) +
-        `${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}${register}(${name},${isGenerator ? twin : 0}${rest});`)
+      const registered = (id ? ';' : `;${helper('m')}(${name},"default");`) +
+        `${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}${register}(${name},${isGenerator ? twin : 0}${rest});`
+      if (plan.parent?.frame && edits === plan.parent.edits) insert({ edits }, end, -STATEMENT_EDGE, start, registered)
+      else insert({ edits }, at, BODY_EDGE, Infinity, registered)
       return
     }
     const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : plan.isTail ? [facts.isArrow ? '' : 'function', textOfTail(plan.draft, plan)] : []
@@ -9242,7 +9304,8 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       const { static: isStatic } = parent
       if (isPrivate(plan)) {
-        insert({ edits }, parent.end, -BODY_EDGE, parent.start, list([`${isStatic ? 'static' : ''}*#${twin}`], textOfTwin(plan.draft, plan)))
+        const made = plan.frame ? [textOfFrame(plan.draft, plan)] : list([`*#${twin}`], textOfTwin(plan.draft, plan))
+        insert({ edits }, parent.end, -BODY_EDGE, parent.start, list([isStatic ? 'static ' : ''], made))
         return
       }
       const elements = parent.parent.body
@@ -9251,7 +9314,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       const fn = holder + member
       const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
       const made = !isGenerator ? ['0'] : asMethod ? asMethod(list(['*m'], textOfTwin(plan.draft, plan))) : list(['function*'], textOfTwin(plan.draft, plan))
-      const begin = !plan.entry ? [] : plan.isTail && asMethod ? asMethod(['m', textOfTail(plan.draft, plan)]) : entry
+      const begin = !plan.entry ? [] : asMethod ? asMethod(plan.isTail ? ['m', textOfTail(plan.draft, plan)] : entry) : entry
       const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
       insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
@@ -9314,11 +9377,11 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
     const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
-    if (plan.frame) return [`${head}(${given})${isArrow ? '=>' : ''}{${directive}return ${helper('P')}(${plan.entry},${usesThis ? 'this' : 'void 0'},[${given}])}`]
-    const call = isSimple ? usesThis ? `${helper('a')}(${twin},this,[${given}])` : `${twin}(${given})`
-      : `${helper('a')}(${twin},${usesThis ? 'this' : 'void 0'},${isArrow ? `[${rest}]` : 'arguments'})`
-    const list = isArrow && !isSimple ? rest : given
-    return [`${head}(${list})${isArrow ? '=>' : ''}{${directive}return ${helper('d')}(${call})}`]
+    const self = usesThis ? 'this' : 'void 0'
+    const all = isSimple ? `[${given}]` : isArrow ? `[${rest}]` : 'arguments'
+    const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
+      : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${given})` : `${helper('a')}(${twin},${self},${all})`})`
+    return [`${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`]
   }
 }
 
