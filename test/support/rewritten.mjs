@@ -71,7 +71,9 @@ function mirrored(file) {
     const to = join(folder, relative(root, manifest))
     if (!existsSync(to)) cpSync(manifest, to)
   }
-  return join(folder, relative(root, file))
+  const to = join(folder, relative(root, file))
+  if (!to.startsWith(folder + sep)) throw new Error(`${file} is not in ${root}: its rewritten form would be written over another file`)
+  return to
 }
 
 /** The nearest first. */
