@@ -7503,12 +7503,17 @@ function substituted(framed, from, to, operands, units, isKept = false) {
     const text = isKept || i < count - 1 ? keptValue(framed, operand, units) : value(framed, operand, units)
     const { parent } = operand
     append(pieces, range(draft, from, operand.start))
-    append(pieces, typeof text === 'string' && parent.type === 'Property' && parent.shorthand ? `${operand.name}:${text}` : text)
+    if (typeof text !== 'string') append(pieces, text)
+    else append(pieces, parent.type === 'Property' && parent.shorthand ? `${operand.name}:${text}` : apart(draft.source, operand, text))
     from = operand.end
   }
   append(pieces, range(draft, from, to))
   return pieces
 }
+
+/** A name where something else stood: minified code has no space between `f()` and `in`. @param {string} source @param {Node} node @param {string} name */
+const apart = (source, { start, end }, name) =>
+  (matches(NAME_PART, source[start - 1] ?? '') ? ' ' : '') + name + (matches(NAME_PART, source[end] ?? '') ? ' ' : '')
 
 /** A value as it is now, whatever is done later. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
 function keptValue(framed, node, units) {
@@ -7805,7 +7810,9 @@ function textOfFrame(draft, { node, facts, calls, entry, frame }) {
   const isMethod = facts.usesSuper || isPrivate({ node, facts })
   /** @type {Pieces[]} */
   const declarations = []
-  for (let i = 0; i < functions.length; i++) append(declarations, range(draft, functions[i].start, functions[i].end))
+  for (let i = 0; i < functions.length; i++) {
+    append(declarations, range(draft, functions[i].start, functions[i].end), functions[i].plan?.registered ?? '')
+  }
   return [isArrow ? '(' : isMethod ? `${isPrivate({ node, facts }) ? entry : 'm'}(` : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict, declarations,
     `var ${join(joined(joined([], shared), [`${self}=()=>{`]), ',')}`, text, `;return ${self}()}`]
 }
@@ -8768,6 +8775,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {Plan | null} parent
  * @property {Plan[]} children
  * @property {string} reason why it can have no twin
+ * @property {string} [registered] what gives a declared function its twin
  * @property {boolean} isOnce whether it is called once, where it stands, while the module is evaluated
  * @property {CallSite[]} calls that may be preempted
  * @property {boolean} isLong whether it has a twin
@@ -9293,10 +9301,9 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
       // A declaration is no result of a script.
-      const registered = (id ? ';' : `;${helper('m')}(${name},"default");`) +
+      plan.registered = (id ? ';' : `;${helper('m')}(${name},"default");`) +
         `${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}${register}(${name},${isGenerator ? twin : 0}${rest});`
-      if (plan.parent?.frame && edits === plan.parent.edits) insert({ edits }, end, -STATEMENT_EDGE, start, registered)
-      else insert({ edits }, at, BODY_EDGE, Infinity, registered)
+      insert({ edits }, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
       return
     }
     const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : plan.isTail ? [facts.isArrow ? '' : 'function', textOfTail(plan.draft, plan)] : []
