@@ -7964,10 +7964,10 @@ async function* boxed(iterable) {
 function stepsOf(generatorFunction) {
   const prototype = /** @type {any} */ (getPrototypeOf(generatorFunction.prototype))
   return {
-    next: { value: prototype.next },
-    throw: { value: prototype.throw },
-    return: { value: prototype.return },
-    [Symbol.iterator]: { /** @this {any} */ value() { return this } }
+    next: { __proto__: null, value: prototype.next },
+    throw: { __proto__: null, value: prototype.throw },
+    return: { __proto__: null, value: prototype.return },
+    [Symbol.iterator]: { __proto__: null, /** @this {any} */ value() { return this } }
   }
 }
 const steps = /* @__PURE__ */ stepsOf(function* () {})
@@ -8126,12 +8126,12 @@ function preemptify(fn, options = {}) {
   }
   if (typeof fn === 'function') return rewriting(fn, others, methods, true)
   if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
-  const home = create(getPrototypeOf(fn), getOwnPropertyDescriptors(fn))
+  const home = withPropertiesOf(fn, create(getPrototypeOf(fn)))
   const members = pick(methods, key => !isGeneratorFunction(fn[key])) // those stay what is iterated
   for (let i = 0; i < methods.length; i++) {
     const key = methods[i]
     const method = callable(`method ${key}`, getOwnPropertyDescriptor(fn, key)?.value)
-    defineProperty(home, key, { value: rewriting(method, { ...others, home }, members) })
+    defineProperty(home, key, /** @type {any} */ ({ __proto__: null, value: rewriting(method, { ...others, home }, members) }))
   }
   return home
 }
@@ -8719,8 +8719,16 @@ function compiled({ fn, options, label, our, bindings, helpers }, member, begin)
   return apply(make, undefined, values)
 }
 
+/** Descriptors here inherit nothing: a page may give Object.prototype a `get`. @param {any} from @param {any} to @returns {any} */
+function withPropertiesOf(from, to) {
+  pick(ownKeys(from), key => {
+    defineProperty(to, key, /** @type {any} */ (assign(create(null), getOwnPropertyDescriptor(from, key))))
+  })
+  return to
+}
+
 /** @param {any} object @param {PropertyKey} key @param {any} value */
-const define = (object, key, value) => defineProperty(object, key, { value, configurable: true })
+const define = (object, key, value) => defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, configurable: true }))
 
 /**
  * An async function that is not awaited runs beside its caller, so its original is called.
@@ -9898,7 +9906,8 @@ const runsAlready = () => {
 /** Until then nobody else may have it go on. @param {Steps} steps */
 function hold(steps) {
   steps.isPending = true
-  for (let i = 0; i < 3; i++) reflectDefine(steps.generator, METHODS[i], { value: runsAlready, configurable: true })
+  const descriptor = /** @type {any} */ ({ __proto__: null, value: runsAlready, configurable: true })
+  for (let i = 0; i < 3; i++) reflectDefine(steps.generator, METHODS[i], descriptor)
 }
 
 /** The last that was added first: engines keep such objects quick. @param {Steps} steps */
@@ -11170,7 +11179,7 @@ function cycle(size) {
     cells,
     bare: (/** @type {any} */ fn) => fn,
     turn: (/** @type {number} */ i, /** @type {any} */ getters) => new Promise(resolve => {
-      defineProperties(cells[i], getOwnPropertyDescriptors(getters))
+      withPropertiesOf(getters, cells[i])
       turns[i] = resolve
       if (++ready === size) turns[0]()
     }),

@@ -164,10 +164,10 @@ for (const [name, code] of Object.entries(prototypes)) {
   replaced(`${name}: whatever is replaced there, before the first use and between uses`, () => {
     const keys = realm().take(`Reflect.ownKeys(${code})`)
     const failures = []
-    for (const key of [...keys]) {
+    for (const key of new Set([...keys, 'get', 'set'])) { // the latter are what descriptors inherit
       const { take, preemptify, made, ...aside } = realm()
       const object = take(code)
-      const { configurable, writable } = Object.getOwnPropertyDescriptor(object, key)
+      const { configurable = true, writable } = Object.getOwnPropertyDescriptor(object, key) ?? {}
       if (!configurable && !writable) continue
       const broken = take('(function () { throw "replaced" })')
       try {
