@@ -426,6 +426,6 @@ for (const kind of ['mutex', 'semaphore']) {
     }
     for (const worker of victims) worker.terminate()
     await lock.use(() => { equal(lock.locked ?? lock.available === 0, true) })
-    equal([notes[1], lock.locked ?? lock.available === 0], [0, false])
+    equal(notes[1], 0) // it may be locked again: a thread that is being ended may still take it
   })
 }
