@@ -7277,6 +7277,7 @@ function localsOf(own, facts) {
     return matches(/^Class/, type)
   })
   if (isUnfit) return null
+  sort(functions, (/** @type {Node} */ a, /** @type {Node} */ b) => a.start - b.start)
   let isShared = functions.length > 0 || facts.usesArguments || facts.usesSuper || isPrivate({ node: own, facts }) ||
     find(own.params, ({ type }) => type !== 'Identifier') !== undefined
   const calledAt = firstUse(functions)
@@ -7294,9 +7295,8 @@ function localsOf(own, facts) {
   }
   const all = keysOf(locals)
   if (find(all, name => around[name] || own.scope.variables[name]?.kind === 'parameter' || areMixed(locals[name], facts))) return null
-  const shared = isShared ? pick(all, name => isCaptured(locals[name][0], facts)) : []
-  const names = pick(all, name => !find(shared, other => other === name))
-  return { names, shared, isShared, functions, declarations: listOf(declarations) }
+  const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
+  return { names: pick(all, name => !isOfClosures(name)), shared: pick(all, isOfClosures), isShared, functions, declarations: listOf(declarations) }
 }
 
 /** @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them */
@@ -7308,8 +7308,16 @@ function firstUse(functions) {
   return first
 }
 
-/** @param {Node} node @param {Node[]} functions @returns {boolean} */
-const isInOne = (node, functions) => find(functions, outer => isWithin(node, outer)) !== undefined
+/** @param {Node} node @param {Node[]} functions side by side, as they stand @returns {boolean} */
+function isInOne(node, functions) {
+  let first = 0
+  for (let beyond = functions.length; first < beyond;) {
+    const middle = (first + beyond) >> 1
+    if (functions[middle].end < node.end) first = middle + 1
+    else beyond = middle
+  }
+  return first < functions.length && isWithin(node, functions[first])
+}
 
 /** Whether variables of one name cannot be one variable: they are there at the same time, or a closure keeps one. @param {Variable[]} variables @param {Facts} facts */
 function areMixed(variables, facts) {
