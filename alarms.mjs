@@ -143,8 +143,6 @@ class Cycle {
   }
 }
 
-const NEVER = { time: Infinity, cancel: () => true }
-
 /**
  * A time at which something happens, once or again and again. Made by `after`, `at` and `every`.
  *
@@ -1168,6 +1166,9 @@ class PIBS extends Server {
 }
 
 // ------------------------------------------------------------------------------------------ 5 reservations
+
+/** Stands for an entry where nothing is to be replenished. */
+const NEVER = { time: Infinity, cancel: () => true }
 
 /** The books of a reservation, and what the scheduler sees of it (see ReservationHook in rt.mjs). */
 class Account {

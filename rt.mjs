@@ -7815,13 +7815,13 @@ function textOfFrame(draft, { node, facts, calls, entry, frame }) {
     return [isArrow ? `(${entry}=>${entry}=(${list})=>{` : `function ${entry}(${list}){`, strict, text, isArrow ? ')()' : '']
   }
   const list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
-  const isMethod = facts.usesSuper || isPrivate({ node, facts })
+  const isOfClass = isPrivate({ node, facts })
   /** @type {Pieces[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
     append(declarations, range(draft, functions[i].start, functions[i].end), functions[i].plan?.registered ?? '')
   }
-  return [isArrow ? '(' : isMethod ? `${isPrivate({ node, facts }) ? entry : 'm'}(` : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict, declarations,
+  return [isArrow ? '(' : isOfClass ? `${entry}(` : facts.usesSuper ? 'm(' : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict, declarations,
     `var ${join(joined(joined([], shared), [`${self}=()=>{`]), ',')}`, text, `;return ${self}()}`]
 }
 

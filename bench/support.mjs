@@ -224,16 +224,16 @@ export function printRows(subject, unit, rows, scale = 1) {
 }
 
 /**
- * Prints a measured value beside what it should be; nothing where the clock told none.
+ * Prints a measured value beside what it should be, or that there is none.
  * @param {string} claim
  * @param {number} value
  * @param {{ most?: number, least?: number, unit?: string }} bound
  */
 export function target(claim, value, { most, least, unit = '' }) {
-  if (!Number.isFinite(value)) return
   const met = most === undefined ? value >= least : value <= most
   const bound = most === undefined ? `at least ${figure(least)}` : `at most ${figure(most)}`
-  console.log(`- ${claim}: **${figure(value)}${unit}** (target: ${bound}${unit}, ${met ? 'met' : 'not met'})`)
+  const verdict = !Number.isFinite(value) ? 'not measured' : met ? 'met' : 'not met'
+  console.log(`- ${claim}: **${figure(value)}${unit}** (target: ${bound}${unit}, ${verdict})`)
 }
 
 /**
