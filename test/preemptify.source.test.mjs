@@ -299,6 +299,9 @@ const sources = {
     return [[3, 1, 2].sort((a, b) => pass[1](a) - b), [1, , 2].map(x => run(x) * 2), [1, 2].reduce((a, b) => run(a) + b), 'aXbX'.replace(/X/g, m => run(m) + 1),
       Array.from({ length: 2 }, (_, i) => run(i)), [[1], [2]].flatMap(x => run(x)), new Set([1, 2]).forEach(x => run(x)), run.call(null, 1), run.apply(null, [2]), run.bind(null, 3)()]
   }`,
+  'what arguments change, and what is used before it is there': `function main() { let name; try { early() } catch (error) { name = error.name } return [changed(1), name] }
+    function changed(a) { return a + run(arguments[0] = 5) }
+    function early() { inner(); let x = run(1); return x; function inner() { return run(x) } }`,
   'generators and destructuring': `function* g(n) { for (let i = 0; i < n; i++) yield run(i) }
     function main() {
       const { a = run(1), b: { c = run(2) } = {} } = { a: undefined }, [d = run(3), ...e] = g(4)
