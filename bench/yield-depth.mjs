@@ -1,6 +1,7 @@
-import { Scheduler } from '../rt.mjs'
+import { setImmediate } from 'node:timers'
 import { parseArgs } from 'node:util'
-import { deviation, figure, heading, later, mean, measure, printRows, ratio, synchronousHost, table, target } from './support.mjs'
+import { Scheduler } from '../rt.mjs'
+import { deviation, figure, heading, mean, measure, printRows, ratio, synchronousHost, table, target } from './support.mjs'
 
 // Table II of RT.js (as there: --runs 10000, an hour): a counter loop, its yields at the bottom of a chain of 1, 2, 3, 10 and 50 generators.
 const iterations = 256 * 1024
@@ -151,7 +152,7 @@ function recursion(work, depth) {
   job.then(result => expect(result, depth), error => { outcome = error.name })
   host.drain()
   const elapsed = performance.now() - started
-  return new Promise(resolve => later(() => resolve(outcome ?? elapsed)))
+  return new Promise(resolve => setImmediate(() => resolve(outcome ?? elapsed)))
 }
 
 const recursions = []

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -71,6 +71,23 @@ test('its links lead somewhere', () => {
   for (const name of ['README.md', 'bench/README.md', 'CHANGELOG.md']) {
     for (const [, link] of read(name).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
       assert.ok(existsSync(new URL(link, new URL(name, root))), `${name}: ${link}`)
+    }
+  }
+})
+
+test('every bench finds what it imports, and every one that is named is there', () => {
+  const folder = new URL('bench/', root)
+  const benches = readdirSync(folder).filter(file => file.endsWith('.mjs'))
+  for (const [, name] of read('bench/README.md').matchAll(/`(?:npm run bench -- |node (?:--\S+ )?bench\/)(\w[\w-]*)/g)) {
+    assert.ok(benches.includes(`${name}.mjs`), name)
+  }
+  for (const file of benches) {
+    for (const [, names, from] of read(`bench/${file}`).matchAll(/^import \{ ?([^}]*?)\s*\} from '(\..*)'/gm)) {
+      const there = readFileSync(new URL(from, folder), 'utf8')
+      for (const name of names.trim().split(/,\s*/)) {
+        const [own] = name.split(' as ')
+        assert.match(there, new RegExp(`^export (?:(?:async )?(?:function\\*?|class|const|let) ${own}|\\{[^}]*\\b${own})\\b`, 'm'), `${file}: ${own} of ${from}`)
+      }
     }
   }
 })
