@@ -2441,12 +2441,19 @@ class Call extends Waitable {
   place = null
   /** Called when it has ended, unless that was at once. */
   left = () => {}
+  /** The same, for the queue where it was. */
+  woken = () => {}
 
-  /** @param {AdoptionRow} row @param {Function} fn @param {any} event @param {number} absoluteDeadline @param {number} priority @param {number} order */
-  constructor(row, fn, event, absoluteDeadline, priority, order) {
+  /**
+   * @param {AdoptionRow} row @param {Function} fn @param {any} self @param {any[]} args @param {any} event
+   * @param {number} absoluteDeadline @param {number} priority @param {number} order
+   */
+  constructor(row, fn, self, args, event, absoluteDeadline, priority, order) {
     super()
     this.row = row
     this.fn = fn
+    this.self = self
+    this.args = args
     this.event = event
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
@@ -2456,6 +2463,23 @@ class Call extends Waitable {
   owners() { return [] }
   undo() {}
   refresh() {}
+
+  /** Begins. @param {typeof Reflect.apply} apply the engine's @returns {any} the call of a twin */
+  start(apply) {
+    this.isWaiting = false
+    const { fn, self, args } = this
+    const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
+    const body = isAsync ? fn : seam.preemptible(fn)
+    const result = apply(body, self, args)
+    if (body !== fn) return result
+    this.value = result
+  }
+
+  /** Begins in its turn. @param {typeof Reflect.apply} apply @returns {Generator<any, any, any>} */
+  * startInTurn(apply) {
+    yield this
+    return yield this.start(apply)
+  }
 
   /** Where its event is. */
   keepPlace() {
@@ -2559,7 +2583,7 @@ class Calls {
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === null ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(row, fn, event, release + deadline, priority, this.#order++)
+    const call = new Call(row, fn, self, args, event, release + deadline, priority, this.#order++)
     const queue = this.#queueOf(reservation)
     let waits = this.#isBehind(queue, call)
     if (waits && event !== null) {
@@ -2570,36 +2594,25 @@ class Calls {
         waits = false
       }
     }
-    const start = () => {
-      call.isWaiting = false
-      const { fn } = call
-      const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
-      const body = isAsync ? fn : seam.preemptible(fn)
-      const result = this.#apply(body, self, args)
-      return body === fn ? void (call.value = result) : result
-    }
-    const turn = /** @returns {Generator<any, any, any>} */ function* () {
-      yield call
-      return yield /** @type {any} */ (start())
-    }
-    const options = { name: `${row.kind} ${row.name}`, deadline, priority: given, reservation, release }
+    /** @type {any} */
+    let end
     const spawn = () => {
-      const job = call.made = scheduler.spawn(waits ? turn : start, options)
+      const work = waits ? () => call.startInTurn(this.#apply) : () => call.start(this.#apply)
+      const job = call.made = scheduler.spawn(work, { name: `${row.kind} ${row.name}`, deadline, priority: given, reservation, release })
       end = Waitable.of(job) // its errors are the platform's to report
       return job
     }
-    /** @type {any} */
-    let end
     this.#begun = call
     if (waits || scheduler.paused) spawn()
     else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
     if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(listener ?? fn)) seam.run(scheduler, () => job, Infinity)
-    if (end.enlist({ job: null, woken: () => this.#leave(queue, call, end) })) {
+    if (end.enlist(call)) {
       this.#count(call)
       if (end.isFulfilled) return end.outcome ?? call.value
       throw end.outcome
     }
+    call.woken = () => this.#leave(queue, call, end)
     call.isWaiting = waits
     this.#calls.set(job, call)
     queue.push(call)
@@ -2868,16 +2881,9 @@ export function adopt(target = globalThis, options = {}) {
   const targets = hardened(Set)()
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
 
-  /** @param {any} event @param {any} at */
-  const ruleOf = (event, at) => {
-    const { type } = event
-    const isMessage = type === 'message' || type === 'messageerror'
-    const deadline = isMessage || event.view === undefined && !INPUT.includes(type) ? Infinity : SOON
-    const fits = (/** @type {EventRule} */ rule) => (rule.type === undefined || [rule.type].flat().includes(type)) && (
-      typeof rule.target === 'string' ? at.matches?.(rule.target)
-        : typeof rule.target === 'function' ? rule.target(at) : rule.target === undefined || rule.target === at)
-    return { deadline, ...isMessage ? rules.message : rules.event.find(fits) }
-  }
+  /** @param {EventRule} rule @param {any} at */
+  const fits = ({ target: wanted }, at) => typeof wanted === 'string' ? at.matches?.(wanted)
+    : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at
   /** @param {any} at @param {string} key @param {any} listener */
   const entryOf = (at, key, listener) => registered.get(at)?.get(key)?.get(listener)
   /** @param {any} at @param {string} key @param {any} listener @param {any} entry */
@@ -2905,8 +2911,16 @@ export function adopt(target = globalThis, options = {}) {
    * @param {string} type @param {Function} trap @returns {any}
    */
   const entryFor = (at, key, listener, handler, type, trap) => {
-    const kind = type === 'messageerror' ? 'message' : type
-    const row = calls.row(kind, handler ?? listener, trap)
+    const isMessage = type === 'message' || type === 'messageerror'
+    const row = calls.row(isMessage ? 'message' : type, handler ?? listener, trap)
+    const isInput = INPUT.includes(type)
+    const mustEnd = WHOLE.includes(type)
+    const ofType = rules.event.filter(rule => rule.type === undefined || [rule.type].flat().includes(type))
+    /** @param {any} event @returns {AdoptionRule} */
+    const ruleOf = event => {
+      const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
+      return { deadline, ...isMessage ? rules.message : ofType.find(rule => fits(rule, event.currentTarget)) }
+    }
     /** @type {Set<Call>} */
     const waiting = newSet()
     /** Whether what it returns might prevent the default. @type {boolean | undefined} */
@@ -2925,11 +2939,10 @@ export function adopt(target = globalThis, options = {}) {
       const entering = /** @this {any} @param {any[]} args */ function (...args) {
         if (args.length > 1) return apply(fn, this, args) // onerror of a window
         const [event] = args
-        const isWhole = WHOLE.includes(event.type) || event.cancelable && handler !== null && (answers ??= seam.answers(handler))
+        const isWhole = mustEnd || handler !== null && event.cancelable && (answers ??= seam.answers(handler))
         entry.isGone ||= entry.once
         try {
-          return calls.enter(row, fn, object ?? this, args, ruleOf(event, event.currentTarget),
-            { event, listener: entering, isWhole, pend })
+          return calls.enter(row, fn, object ?? this, args, ruleOf(event), { event, listener: entering, isWhole, pend })
         } finally {
           settle()
         }

@@ -2616,6 +2616,8 @@ class Accounts extends Configured {
 
 /** Of a budget that teaches nothing about the price of points. */
 const CUT_SHORT = -1
+/** So many jobs, each alone, are worth keeping their shapes once more. */
+const BURST = 100
 const SPENT = /** @type {Standing} */ ({ band: -2, job: { absoluteDeadline: Infinity, priority: -Infinity } })
 
 /** @type {Activation | null} the job that this thread runs */
@@ -2776,6 +2778,8 @@ class Dispatcher extends Accounts {
   #deadlocked = false
   /** @type {object[]} */
   #shapes = []
+  /** How many jobs there had been when they were made. */
+  #shaped = 0
 
   /** @param {Scheduler} scheduler @param {any} settings */
   constructor(scheduler, settings) {
@@ -3430,7 +3434,7 @@ class Dispatcher extends Accounts {
   /** Tells those who wait for idleness, or for what looks like it. */
   answerIdlers() {
     if (this.live === 0) {
-      this.#keepShapes()
+      if (this.stats.jobs - this.#shaped >= BURST) this.#keepShapes()
       for (const { resolve } of this.idlers.splice(0)) resolve()
       return
     }
@@ -3451,6 +3455,7 @@ class Dispatcher extends Accounts {
    * us a job, 2.5 to 8 without (Node 20, bench/channels).
    */
   #keepShapes() {
+    this.#shaped = this.stats.jobs
     const a = new Activation(this, PLAIN, undefined, null, NO_ARGUMENTS, 0)
     this.#shapes = [
       a, new BudgetTuner(), new Entry(this, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
@@ -10264,9 +10269,9 @@ function* sortBy(receiver, { 0: compare }, name, isTyped) {
     : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
   const write = isCopy && !isTyped ? add : set
   /** @type {any[]} */
-  let from = []
-  /** @type {any[]} */
-  let to = []
+  const from = []
+  /** @type {any[]} Of what is merged, the left half. */
+  const half = []
   let kept = 0
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield
@@ -10276,23 +10281,27 @@ function* sortBy(receiver, { 0: compare }, name, isTyped) {
     if (value !== undefined) append(from, value)
   }
   const size = from.length
-  for (let width = 1; width < size; width *= 2) {
-    for (let i = 0, left = 0, right = 0, middle = 0, end = 0; i < size; i++) {
-      if (--budget.left <= 0) yield
-      if (i === end) {
-        left = i
-        right = middle = min(i + width, size)
-        end = min(middle + width, size)
+  // What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of them 185 (Node 20).
+  for (let end = 1; end <= size; end++) {
+    for (let width = 1; width < size && (end === size || end % (2 * width) === 0); width *= 2) {
+      let to = end - 1 - (end - 1) % (2 * width)
+      let right = to + width
+      const inHalf = right < end ? width : 0
+      for (let i = 0; i < inHalf; i++) {
+        if (--budget.left <= 0) yield
+        half[i] = from[to + i]
       }
-      let isRight = left === middle
-      if (!isRight && right < end) {
-        let answer = call(from[left], from[right])
-        if (answer === budget) answer = yield suspended()
-        isRight = +answer > 0
+      for (let left = 0; left < inHalf; to++) {
+        if (--budget.left <= 0) yield
+        let isRight = right < end
+        if (isRight) {
+          let answer = call(half[left], from[right])
+          if (answer === budget) answer = yield suspended()
+          isRight = +answer > 0
+        }
+        from[to] = isRight ? from[right++] : half[left++]
       }
-      to[i] = from[isRight ? right++ : left++]
     }
-    ;({ 0: from, 1: to } = [to, from])
   }
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield
