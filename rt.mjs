@@ -10226,7 +10226,8 @@ function* visitEach(receiver, args, name, isTyped) {
       result = value
       continue
     }
-    let answer = isFolding ? call(result, value, index, object) : apply(call, given, [value, index, object])
+    let answer = isFolding ? call(result, value, index, object)
+      : given === undefined ? call(value, index, object) : apply(call, given, [value, index, object])
     if (answer === budget) answer = yield suspended()
     if (isFolding) {
       result = answer
