@@ -2915,11 +2915,11 @@ export function adopt(target = globalThis, options = {}) {
     const row = calls.row(isMessage ? 'message' : type, handler ?? listener, trap)
     const isInput = INPUT.includes(type)
     const mustEnd = WHOLE.includes(type)
-    const ofType = rules.event.filter(rule => rule.type === undefined || [rule.type].flat().includes(type))
+    const ofType = rules.event.filter((/** @type {EventRule} */ rule) => rule.type === undefined || [rule.type].flat().includes(type))
     /** @param {any} event @returns {AdoptionRule} */
     const ruleOf = event => {
       const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
-      return { deadline, ...isMessage ? rules.message : ofType.find(rule => fits(rule, event.currentTarget)) }
+      return { deadline, ...isMessage ? rules.message : ofType.find((/** @type {EventRule} */ rule) => fits(rule, event.currentTarget)) }
     }
     /** @type {Set<Call>} */
     const waiting = newSet()
