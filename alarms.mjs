@@ -2446,9 +2446,9 @@ class Call extends Waitable {
 
   /**
    * @param {AdoptionRow} row @param {Function} fn @param {any} self @param {any[]} args @param {any} event
-   * @param {number} absoluteDeadline @param {number} priority @param {number} order
+   * @param {number} absoluteDeadline @param {number} priority
    */
-  constructor(row, fn, self, args, event, absoluteDeadline, priority, order) {
+  constructor(row, fn, self, args, event, absoluteDeadline, priority) {
     super()
     this.row = row
     this.fn = fn
@@ -2457,29 +2457,11 @@ class Call extends Waitable {
     this.event = event
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
-    this.order = order
   }
   get isRanked() { return false }
   owners() { return [] }
   undo() {}
   refresh() {}
-
-  /** Begins. @param {typeof Reflect.apply} apply the engine's @returns {any} the call of a twin */
-  start(apply) {
-    this.isWaiting = false
-    const { fn, self, args } = this
-    const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
-    const body = isAsync ? fn : seam.preemptible(fn)
-    const result = apply(body, self, args)
-    if (body !== fn) return result
-    this.value = result
-  }
-
-  /** Begins in its turn. @param {typeof Reflect.apply} apply @returns {Generator<any, any, any>} */
-  * startInTurn(apply) {
-    yield this
-    return yield this.start(apply)
-  }
 
   /** Where its event is. */
   keepPlace() {
@@ -2505,7 +2487,6 @@ class Calls {
   #begun = null
   /** @type {Map<string, AdoptionRow>} */
   #rows = hardened(Map)()
-  #order = 0
   /** The event for which others had to end, and until when. */
   #event = null
   #until = 0
@@ -2583,7 +2564,7 @@ class Calls {
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === null ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(row, fn, self, args, event, release + deadline, priority, this.#order++)
+    const call = new Call(row, fn, self, args, event, release + deadline, priority)
     const queue = this.#queueOf(reservation)
     let waits = this.#isBehind(queue, call)
     if (waits && event !== null) {
@@ -2597,7 +2578,7 @@ class Calls {
     /** @type {any} */
     let end
     const spawn = () => {
-      const work = waits ? () => call.startInTurn(this.#apply) : () => call.start(this.#apply)
+      const work = waits ? () => this.#startInTurn(call) : () => this.#start(call)
       const job = call.made = scheduler.spawn(work, { name: `${row.kind} ${row.name}`, deadline, priority: given, reservation, release })
       end = Waitable.of(job) // its errors are the platform's to report
       return job
@@ -2621,6 +2602,23 @@ class Calls {
     pend?.(call)
   }
 
+  /** @param {Call} call @returns {any} the call of a twin */
+  #start(call) {
+    call.isWaiting = false
+    const { fn, self, args } = call
+    const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
+    const body = isAsync ? fn : seam.preemptible(fn)
+    const result = this.#apply(body, self, args)
+    if (body !== fn) return result
+    call.value = result
+  }
+
+  /** @param {Call} call @returns {Generator<any, any, any>} */
+  *#startInTurn(call) {
+    yield call
+    return yield this.#start(call)
+  }
+
   /** @param {Function} fn @param {Call} call that waits, in place of another of the same target */
   #replace(fn, call) {
     const before = this.#newest.get(fn)
@@ -2638,7 +2636,7 @@ class Calls {
     let queue = this.#queues.get(reservation)
     if (queue === undefined) {
       const { policy } = this.scheduler
-      queue = new seam.Heap((/** @type {any} */ a, /** @type {any} */ b) => policy.compare(a, b) || a.order - b.order)
+      queue = new seam.Heap((/** @type {any} */ a, /** @type {any} */ b) => policy.compare(a, b) || a.made.id - b.made.id)
       this.#queues.set(reservation, queue)
     }
     return queue
