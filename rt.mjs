@@ -757,7 +757,9 @@ const ROOM = 150
 export const budget = {
   left: 0,
   /** How many more calls of rewritten code may nest on the engine's stack. @private */
-  room: ROOM
+  room: ROOM,
+  /** Whether a frame is being left: what is around does not end. @private */
+  away: false
 }
 
 /** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
@@ -6012,7 +6014,8 @@ function read(source, type) {
  * @property {Node[]} awaits
  * @property {Node[]} yields
  * @property {Node[]} spreads in lists
- * @property {Node[]} returns
+ * @property {Node[]} jumps `return`, `break` and `continue`
+ * @property {Node[]} tries `try` statements
  * @property {Node[]} statements that are expressions
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
  * @property {Edit[]} edits of its text, whatever is made of it
@@ -6045,6 +6048,7 @@ function read(source, type) {
  * @property {boolean} isAssigned elsewhere than where it is declared
  * @property {boolean} isDynamic whether an eval may use it, or a reference may mean another one
  * @property {Variable | undefined} outer the one that it hides
+ * @property {string} renamed what it is called where a twin leaves frames, if that is something else
  */
 
 /** Fields that are read, although what has them is assigned to or declares. */
@@ -6071,7 +6075,10 @@ const LISTS = {
   AwaitExpression: 'awaits',
   YieldExpression: 'yields',
   SpreadElement: 'spreads',
-  ReturnStatement: 'returns',
+  TryStatement: 'tries',
+  ReturnStatement: 'jumps',
+  BreakStatement: 'jumps',
+  ContinueStatement: 'jumps',
   ExpressionStatement: 'statements',
   ThisExpression: 'words',
   Super: 'words',
@@ -6096,7 +6103,7 @@ function isStrictBody(body) {
 
 /** @param {string} name @param {string} kind @param {Scope} scope @returns {Variable} */
 function variableOf(name, kind, scope) {
-  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, outer: undefined }
+  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, outer: undefined, renamed: '' }
 }
 
 /** @param {Node} id @param {string} kind @param {Scope} scope where it is @param {Scope} target whose variable it is */
@@ -6252,7 +6259,8 @@ function names(tree) {
       awaits: [],
       yields: [],
       spreads: [],
-      returns: [],
+      jumps: [],
+      tries: [],
       statements: [],
       words: [],
       edits: [],
@@ -6599,7 +6607,10 @@ const HELPERS = {
   m: 'named',
   H: 'frame',
   S: 'suspend',
-  P: 'plain'
+  P: 'plain',
+  W: 'walk',
+  X: 'rethrow',
+  A: 'away'
 }
 
 /** Without spaces, but between words. @param {string} text */
@@ -6630,8 +6641,7 @@ function terse(text) {
  * @property {string} self what `this` is
  * @property {boolean} isOfModule
  * @property {boolean} isCounted whether points count the budget
- * @property {boolean} isTail whether it is no generator, since what it calls is what it returns
- * @property {Framed | null} framed where it leaves frames, and is no generator either
+ * @property {Framed | null} framed where it leaves frames, and is no generator
  */
 /**
  * A call that may be preempted.
@@ -6765,7 +6775,7 @@ const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type ===
 
 /** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
 const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
-  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
+  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || node.beyond || isDirectEval(node)
 
 /**
  * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and what is awaited.
@@ -6799,19 +6809,17 @@ function planTwin(draft, { node, facts, calls }) {
 
 /** Begins a body: after its directives, with variables of ours and a point. @param {Draft} draft @param {Node} own */
 function planBeginning(draft, own) {
-  const { variables, begin, isTail, spell } = draft
+  const { variables, begin, spell } = draft
   const { body } = own
   const isBlock = body.type === 'BlockStatement'
   const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
   const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
-  const text = isTail ? declared : `${declared}${begin} ${pointIn(draft, body, own)}`
-  insert(draft, at, isBlock && !isTail ? -BODY_EDGE : BODY_EDGE, Infinity,
-    spell(`${text && isBlock && at > body.start + 1 ? ';' : ''}${text}`) + (isBlock ? '' : `${spell(' ')}return `))
+  insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
+    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
 }
 
 /** What is spread, or what a collection is made of. @param {Draft} draft @param {Node[]} nodes @param {Node} body */
 function planCollected(draft, nodes, body) {
-  if (draft.isTail) return
   pick(nodes, node => {
     if (node.start < body.start || !isCollected(node)) return
     const isSpread = node.type === 'SpreadElement'
@@ -6992,10 +7000,10 @@ const way = ({ steps, helper }, key) => steps ? `${steps}.${key}` : helper(key)
 // A call that may yield gives `budget` where it has not returned, and what is yielded then is the rest of it.
 
 /** @param {Draft} draft @returns {string} what begins a call that may yield */
-const opening = draft => draft.isTail || draft.framed ? '' : `((${variable(draft, 'r')}=`
+const opening = draft => draft.framed ? '' : `((${variable(draft, 'r')}=`
 
 /** @param {Draft} draft */
-const closing = draft => draft.isTail || draft.framed ? '' : `)===${draft.budget}?yield ${way(draft, 'q')}():${variable(draft, 'r')})`
+const closing = draft => draft.framed ? '' : `)===${draft.budget}?yield ${way(draft, 'q')}():${variable(draft, 'r')})`
 
 /**
  * Makes a call one that may yield:
@@ -7088,7 +7096,7 @@ function planReceiver(draft, member, begin) {
   if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
   const isSteady = object.type === 'Identifier' && isFixed(object.variable) && !matches(/^(?:arguments|yield)$/, object.name) &&
     !isAliased(object.variable)
-  if (isSteady && begin < 0) return object.name
+  if (isSteady && begin < 0) return draft.framed && object.variable.renamed || object.name
   const receiver = objectOf(draft, member)
   const dot = pastOperand(draft.source, object.end)
   if (begin === dot) return receiver // an optional link has put it there
@@ -7154,13 +7162,6 @@ function textOfTwin({ edits, steps, spell }, { node: { params, body } }) {
   return pieces
 }
 
-/** What is called instead of a function whose calls are what it returns, from its parameters on. @param {Draft} draft @param {{ node: Node, facts: Facts }} plan @returns {Pieces} */
-function textOfTail({ edits }, { node: { params, body }, facts }) {
-  const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
-  const isBlock = body.type === 'BlockStatement'
-  return ['(', list, isBlock ? facts.isArrow ? ')=>' : ')' : ')=>{', { edits, from: body.start, to: body.end }, isBlock ? '' : '}']
-}
-
 // ---------------------------------------------------------------------------------------------- 8c frames
 
 // Most functions need no generator: their twin stands on the engine's stack, as they do. Where it is suspended, by a call or at a
@@ -7180,16 +7181,22 @@ function textOfTail({ edits }, { node: { params, body }, facts }) {
 //
 //   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
 //
-// Functions that iterate or try stay generators. In the text K is the place, r the result, F the frame, D the room that is left, T1 and so on
-// what is kept, o encloses all of it, and I is the rest.
+// While a frame is left (`budget.away`), nothing around ends: an iterator is not closed, and gives itself where its round goes on; a finalizer
+// is passed over. If that has places, what completes before it is kept, and done once more behind it. What is waited for there
+// and fails is thrown where it was called.
+//
+// In the text K is the place, r the result, F the frame, D the room that is left, T1 and so on what is kept, V1 and so on what has another
+// name, o encloses all of it, and I is the rest. What calls only what it returns needs no frame.
 
 /**
  * @typedef {object} Framed a function whose twin leaves frames
  * @property {Draft} draft
  * @property {Node} own
+ * @property {boolean} isTail whether it has nothing to go on from, and leaves none
  * @property {boolean} isShared whether closures share what it declares with it
  * @property {string[]} names of what it declares, but for parameters
  * @property {string[]} shared those that closures use, where they share it
+ * @property {Variable[]} renamed those whose names mean something else around them, or in them
  * @property {Node[]} functions declared in it, which do
  * @property {Node[]} declarations of variables
  * @property {number} place the last one so far
@@ -7197,6 +7204,8 @@ function textOfTail({ edits }, { node: { params, body }, facts }) {
  * @property {number} mostTemps
  * @property {boolean} nests whether it has calls that may be preempted
  * @property {number} depth of the part that is being planned
+ * @property {number} around how many statements around have to know when a frame is left: they try, or iterate
+ * @property {boolean} isChecked whether each place looks whether what it waited for has failed
  * @property {boolean} isRefused whether it holds what nothing can go on from
  */
 /**
@@ -7208,27 +7217,48 @@ function textOfTail({ edits }, { node: { params, body }, facts }) {
 /**
  * Plans a twin that leaves frames.
  *
- * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, children: Plan[], calls: CallSite[] }} plan
  * @returns {any[] | null} the text of its body; null: it is to be a generator
  */
 function frame(draft, plan) {
   const { node, facts, calls } = plan
-  const locals = canLeaveFrame(plan) ? localsOf(node, facts) : null
-  if (locals === null) return null
+  if (!canLeaveFrame(plan)) return null
   /** @param {Node} part that has a place */
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
   }
   pick(calls, call => isReturned(call.node, node) || hold(call.node))
   pick(facts.loops, hold)
+  const enclosed = joined(pick(facts.loops, ({ left }) => left), facts.tries)
+  for (let i = 0; i < enclosed.length; i++) {
+    for (let part = enclosed[i]; part !== node && !part.isAround; part = part.parent) part.isAround = true
+  }
   if (draft.isOfModule) {
     pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
     pick(facts.calls, part => isCollected(part) && hold(part))
   } else pick(facts.statements, part => isCallStatement(part) && hold(part))
+  // Those of a finalizer come before those that it has wait.
+  if (facts.tries.length) for (let i = facts.jumps.length; i-- > 0;) {
+    const jump = facts.jumps[i]
+    jump.beyond = finalizerOf(jump, jump)
+    if (jump.beyond) hold(jump)
+  }
+  // What it calls is what it returns; but what makes closures may have to be shorter.
+  const isTail = draft.isOfModule && !isHeld(node.body) && !find(plan.children, ({ isLong }) => isLong)
+  const locals = isTail ? NO_LOCALS : localsOf(node, facts)
+  if (locals === null) return null
   /** @type {Framed} */
-  const framed = { draft, own: node, ...locals, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, isRefused: false }
+  const framed = { draft, own: node, ...locals, isTail, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, isChecked: false, isRefused: false }
   draft.framed = framed
+  for (let i = 0; i < framed.renamed.length; i++) {
+    const variable = framed.renamed[i]
+    variable.renamed = word(framed, `V${i}`)
+    append(framed.names, variable.renamed)
+    pick(variable.declarations, id => write(draft, id, variable.renamed))
+    pick(variable.references, id => write(draft, id, variable.renamed))
+  }
   const { body } = node
+  if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
   /** @type {Unit[]} */
   const units = []
   if (body.type === 'BlockStatement') {
@@ -7239,6 +7269,9 @@ function frame(draft, plan) {
   unframe(draft)
   return null
 }
+
+/** @type {any} */
+const NO_LOCALS = { names: [], shared: [], renamed: [], isShared: true, functions: [], declarations: [] }
 
 /** @param {Draft} draft whose twin is to be a generator */
 function unframe(draft) {
@@ -7255,7 +7288,7 @@ const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync &
  * the twin, and what closures in it use never changes, or is shared with them.
  *
  * @param {Node} own @param {Facts} facts
- * @returns {{ names: string[], shared: string[], isShared: boolean, functions: Node[], declarations: Node[] } | null} null where they cannot
+ * @returns {{ names: string[], shared: string[], renamed: Variable[], isShared: boolean, functions: Node[], declarations: Node[] } | null} null where they cannot
  */
 function localsOf(own, facts) {
   /** @type {Record<string, Variable[]>} */
@@ -7293,15 +7326,27 @@ function localsOf(own, facts) {
       const variable = variables[names[k]]
       if (!canBeKept(variable, own, facts, functions, calledAt)) return null
       isShared ||= isCaptured(variable, facts) && isChanging(variable, own)
-      if (!matches(/^(?:var|let|const)$/, variable.kind)) continue
+      if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
       append(locals[names[k]] ??= [], variable)
-      for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
+      if (variable.kind !== 'catch') for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
     }
   }
   const all = keysOf(locals)
-  if (find(all, name => around[name] || own.scope.variables[name]?.kind === 'parameter' || areMixed(locals[name], facts))) return null
+  /** @type {Variable[]} */
+  const renamed = []
+  for (let i = 0; i < all.length; i++) {
+    const name = all[i]
+    const isTaken = around[name] || own.scope.variables[name]?.kind === 'parameter'
+    if (!isTaken && !areMixed(locals[name], facts)) continue
+    const kept = pick(locals[name], variable => !canBeRenamed(variable, facts))
+    if (kept.length > (isTaken ? 0 : 1)) return null
+    pick(locals[name], variable => canBeRenamed(variable, facts) && append(renamed, variable))
+    if (kept.length) locals[name] = kept
+    else delete locals[name]
+  }
+  const names = keysOf(locals)
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
-  return { names: pick(all, name => !isOfClosures(name)), shared: pick(all, isOfClosures), isShared, functions, declarations: listOf(declarations) }
+  return { names: pick(names, name => !isOfClosures(name)), shared: pick(names, isOfClosures), renamed, isShared, functions, declarations: listOf(declarations) }
 }
 
 /** @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them */
@@ -7336,11 +7381,19 @@ function areMixed(variables, facts) {
   }) !== undefined
 }
 
+/** @param {Variable} variable @param {Facts} facts of the function that declares it @returns {boolean} whether another name can stand in its places */
+const canBeRenamed = (variable, facts) => variable.kind !== 'var' && !isCaptured(variable, facts) &&
+  !(variable.kind === 'catch' && facts.scope.variables[variable.name]?.kind === 'var') && // a `var` in it may mean that (Annex B.3.4)
+  !find(variable.references, ({ parent }) => parent.shorthand && parent.parent.type === 'ObjectExpression')
+
 /** @param {Node} inner @param {Node} outer */
 const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= outer.end
 
 /** @param {Variable} variable @param {Facts} facts of the function that declares it @returns {boolean} whether closures use it */
 const isCaptured = ({ references }, facts) => find(references, ({ scope }) => scope.facts !== facts) !== undefined
+
+/** @param {Variable} variable @returns {boolean} whether it is there as long as a `catch` that has places */
+const isOfHeldCatch = ({ kind, scope: { node } }) => kind === 'catch' && isHeld(node)
 
 /** @param {Node} id that is declared */
 function declaratorOf(id) {
@@ -7355,7 +7408,7 @@ function declaratorOf(id) {
 function canBeKept(variable, own, facts, functions, calledAt) {
   const { kind, declarations, references, isAssigned, isDynamic, scope } = variable
   if (isDynamic) return false
-  if (matches(/^(?:catch|arguments)$/, kind)) return true
+  if (kind === 'arguments' || kind === 'catch') return !(isOfHeldCatch(variable) && isCaptured(variable, facts))
   if (matches(/^(?:parameter|function)$/, kind)) return declarations.length === 1
   if (kind === 'var') return !find(declarations, ({ parent }) => parent.type === 'FunctionDeclaration')
   if (!matches(/^(?:let|const)$/, kind) || (kind === 'const' && isAssigned)) return false
@@ -7412,19 +7465,46 @@ function piecesOfUnits(framed, units, beyond = Infinity) {
   return pieces
 }
 
+/** What leaves the frame at the last place. @param {Framed} framed @param {string} [begin] what is done before */
+const leaving = (framed, begin = '') =>
+  `{${begin}${word(framed, 'K')}=${framed.around > 0 ? `${framed.draft.helper('A')}(${framed.place})` : framed.place};break ${word(framed, 'o')}}`
+
+/** What throws what a place has waited for, if that has failed. @param {Framed} framed */
+const failing = framed => `${framed.draft.helper('X')}(${word(framed, 'r')})`
+
+/** What stands around the condition for leaving at the next place. @param {Framed} framed */
+function arriving(framed) {
+  const at = word(framed, 'K')
+  const place = ++framed.place
+  return framed.isChecked ? [`if(${at}<${place}?`, `:${at}===${place}&&${failing(framed)})`] : [`if(${at}<${place}&&`, ')']
+}
+
+/**
+ * Plans what may see that something has failed: if it holds nothing of its kind, it looks for that where it begins, else at each place.
+ *
+ * @template T @param {Framed} framed @param {Node} node @param {() => T} planning @returns {T}
+ */
+function watching(framed, { isAround }, planning) {
+  const { isChecked } = framed
+  framed.isChecked = isAround
+  const planned = planning()
+  framed.isChecked = isChecked
+  return planned
+}
+
 /** A point. @param {Framed} framed @param {string} condition */
 function pointWhere(framed, condition) {
-  const place = ++framed.place
-  return `if(${word(framed, 'K')}<${place}&&${condition}){${word(framed, 'r')}=0;${word(framed, 'K')}=${place};break ${word(framed, 'o')}}`
+  const { 0: begin, 1: end } = arriving(framed)
+  return begin + condition + end + leaving(framed, `${word(framed, 'r')}=0;`)
 }
 
 /** A call that may be suspended. @param {Framed} framed @param {Pieces} call @param {Unit[]} units @returns {string} its result, until the next place */
 function calling(framed, call, units) {
   const { budget } = framed.draft
   const result = word(framed, 'r')
-  const place = ++framed.place
-  emit(units, [`if(${word(framed, 'K')}<${place}&&(${result}=`, call, `,${framed.nests ? `${budget}.room=${word(framed, 'D')},` : ''}${result})===${budget}){` +
-    `${word(framed, 'K')}=${place};break ${word(framed, 'o')}}`], place, true)
+  const room = framed.nests ? `${budget}.room=${word(framed, 'D')},` : ''
+  const { 0: begin, 1: end } = arriving(framed)
+  emit(units, [`${begin}(${result}=`, call, `,${room}${result})===${budget}${end}${leaving(framed)}`], framed.place, true)
   return result
 }
 
@@ -7672,7 +7752,7 @@ function statement(framed, node, units) {
       return
     }
     case 'VariableDeclaration': return declared(framed, node, units)
-    case 'ReturnStatement': return returned(framed, node.argument, units)
+    case 'ReturnStatement': return node.argument ? returned(framed, node.argument, units, node) : emit(units, leaping(framed, node, node.beyond))
     case 'ThrowStatement': return emit(units, ['throw ', value(framed, node.argument, units), ';'])
     case 'BlockStatement': return unitsOf(framed, node.body, units)
     case 'IfStatement': {
@@ -7688,6 +7768,9 @@ function statement(framed, node, units) {
       return emit(units, [labelsOf(framed.draft, node.body).text, '{', piecesOfUnits(framed, inner), '}'], first)
     }
     case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
+    case 'ForOfStatement': case 'ForInStatement': return walked(framed, node, units)
+    case 'TryStatement': return tried(framed, node, units)
+    case 'BreakStatement': case 'ContinueStatement': return emit(units, leaping(framed, node, node.beyond))
     default: refuse(framed)
   }
 }
@@ -7702,19 +7785,19 @@ function declared(framed, { declarations, kind }, units) {
   }
 }
 
-/** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units */
-function returned(framed, node, units) {
+/** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units @param {Node} [jump] the statement */
+function returned(framed, node, units, jump) {
   const { type, test, consequent, alternate, call } = node
   if (type === 'ConditionalExpression' && (isHeld(consequent) || isHeld(alternate))) {
     choose(framed, value(framed, test, units), units, isYes => {
       /** @type {Unit[]} */
       const branch = []
-      returned(framed, isYes ? consequent : alternate, branch)
+      returned(framed, isYes ? consequent : alternate, branch, jump)
       return branch
     })
   } else {
     const text = call && isPreempted(call) && isHeld(node) && isReturned(node, framed.own) ? called(framed, node, units) : value(framed, node, units)
-    emit(units, ['return ', text, ';'])
+    emit(units, leaping(framed, jump, jump?.beyond, grouped(node, text)))
   }
 }
 
@@ -7771,6 +7854,110 @@ function looped(framed, loop, units) {
     : ['for(', begin, ';', test && !isTestHeld ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
 }
 
+/** A `for`-`of` or `for`-`in`: what it iterates gives itself where a round goes on. @param {Framed} framed @param {Node} loop @param {Unit[]} units */
+function walked(framed, loop, units) {
+  const { draft } = framed
+  const { type, left, right, body } = loop
+  const { 0: declarator } = left.declarations ?? []
+  if (isHeld(left) || declarator?.init) return refuse(framed)
+  const isOf = type === 'ForOfStatement'
+  const list = keep(framed, [`${draft.helper('W')}(`, grouped(right, value(framed, right, units)), isOf ? ')' : ',!0)'], units)
+  const item = word(framed, 'x')
+  const first = ++framed.place
+  const target = declarator?.id ?? left
+  framed.around++
+  const again = body.isAround ? '' : failing(framed)
+  /** @type {Unit[]} */
+  const inner = []
+  emit(inner, [`if(${item}===${list})${again};else{${word(framed, 'K')}=0;`,
+    isOf ? `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}` : '',
+    asStatement(framed, target, [asItStands(framed, target), `=${item}}`])], first, true)
+  const text = watching(framed, body, () => {
+    const point = pointWhere(framed, `--${draft.budget}.left<=0`)
+    emit(inner, point, framed.place, true)
+    return piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner))
+  })
+  framed.around--
+  emit(units, [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, text, '}'], first)
+}
+
+/** @param {Framed} framed @param {Node} node @param {Unit[]} units */
+function tried(framed, node, units) {
+  const { finalizer } = node
+  const error = word(framed, 'x')
+  const first = framed.place + 1
+  const { isChecked } = framed
+  framed.around++
+  framed.isChecked = true
+  if (finalizer && isHeld(finalizer)) {
+    const how = keep(framed, '0', units)
+    const what = temporary(framed)
+    /** @type {Node[]} */
+    const jumps = node.jumps = []
+    node.how = how
+    node.what = what
+    const inner = piecesOfUnits(framed, caught(framed, node))
+    emit(units, [`${how}:if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){${how}=1;${what}=${error}}`], first, true)
+    unitsOf(framed, finalizer.body, units)
+    emit(units, [`if(${how}===1)throw ${what};`])
+    for (let i = 0; i < jumps.length; i++) emit(units, [`if(${how}===${i + 2})`, leaping(framed, jumps[i], finalizerOf(jumps[i], node), what)])
+  } else {
+    const inner = caught(framed, node)
+    if (!finalizer) joined(units, inner)
+    else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`, asItStands(framed, finalizer), '}'], first)
+  }
+  framed.around--
+  framed.isChecked = isChecked
+}
+
+/** What of a `try` comes before what it does finally. @param {Framed} framed @param {Node} node @returns {Unit[]} */
+function caught(framed, { block, handler }) {
+  const first = framed.place + 1
+  /** @type {Unit[]} */
+  const units = []
+  if (!handler) return unitsOf(framed, block.body, units)
+  const again = block.isAround ? '' : `if(${word(framed, 'K')}>=${first})${failing(framed)};`
+  const isLater = isHeld(handler)
+  const flag = isLater ? keep(framed, '0', units) : ''
+  const inner = [again, watching(framed, block, () => piecesOfUnits(framed, unitsOf(framed, block.body, [])))]
+  if (!isLater) {
+    emit(units, ['try{', inner, '}', asItStands(framed, handler)], first)
+    return units
+  }
+  const { param, body } = handler
+  const error = word(framed, 'x')
+  if (param && isHeld(param)) refuse(framed)
+  const bind = param ? asStatement(framed, param, [asItStands(framed, param), `=${error};`]) : ''
+  emit(units, [`if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){`, bind, `${flag}=1}`], first, true)
+  choose(framed, flag, units, isYes => isYes ? unitsOf(framed, body.body, []) : [])
+  return units
+}
+
+/** The `try` around whose finalizer has places, if a jump leaves it. @param {Node} jump @param {Node} from where it stands @returns {Node | null} */
+function finalizerOf({ type, label }, from) {
+  for (let part = from; ; part = part.parent) {
+    const { parent } = part
+    const { type: kind } = parent
+    if (parent.facts) return null
+    if (kind === 'TryStatement' && parent.finalizer && part !== parent.finalizer && isHeld(parent.finalizer)) return parent
+    if (type === 'ReturnStatement') continue
+    if (label ? kind === 'LabeledStatement' && parent.label.name === label.name
+      : LISTS[kind] === 'loops' || (type === 'BreakStatement' && kind === 'SwitchStatement')) return null
+  }
+}
+
+/**
+ * @param {Framed} framed @param {Node | undefined} jump @param {Node | null | undefined} node the `try` whose finalizer comes before, if one does
+ * @param {Pieces} [result] that it returns @returns {Pieces}
+ */
+function leaping(framed, jump, node, result = '') {
+  const isReturn = !jump || jump.type === 'ReturnStatement'
+  if (!node) return [isReturn ? ['return ', result] : asItStands(framed, jump), ';']
+  const { how, what, jumps } = node
+  append(jumps, jump)
+  return ['{', isReturn ? [`${what}=`, result || 'void 0', ';'] : '', `${how}=${jumps.length + 1};break ${how}}`]
+}
+
 // The text
 
 /** Has what a function declares stand at the top of its twin, and its calls be those of twins. @param {Draft} draft @param {CallSite[]} calls */
@@ -7786,6 +7973,7 @@ function planFrame(draft, calls) {
   for (let i = 0; i < declarations.length; i++) {
     const { start, kind, parent, declarations: list } = declarations[i]
     if (isHeld(declarations[i])) continue
+    if (parent.left === declarations[i]) continue
     const isHead = parent.type === 'ForStatement'
     const isUnit = declarations[i].isUnit && list[0].id.type === 'Identifier'
     replace(draft, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
@@ -7797,9 +7985,14 @@ function planFrame(draft, calls) {
 /** A twin that leaves frames. @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], entry: string, frame: Pieces }} plan @returns {Pieces} */
 function textOfFrame(draft, { node, facts, calls, entry, frame }) {
   const { our, variables, helper, source, edits } = draft
-  const { names, shared, isShared, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
+  const { names, shared, isShared, isTail, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
   const given = isShared ? [] : namesOf(source, params)
+  const isArrow = facts.isArrow && facts.usesThis
+  const strict = isStrictBody(body.body) ? '"use strict";' : ''
+  const list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
+  const head = [isArrow ? '(' : isPrivate({ node, facts }) ? `${entry}(` : facts.usesSuper ? 'm(' : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict]
+  if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
   const all = joined(joined([`${our}K`, `${our}r`], given), locals)
@@ -7808,26 +8001,20 @@ function textOfFrame(draft, { node, facts, calls, entry, frame }) {
   // What calls nothing needs no room.
   const { 0: depth, 1: isDeep } = calls.length ? [`,${our}D=--${draft.budget}.room`, `||${our}D<0`] : ['', '']
   const declared = join(joined(joined([`${our}K=0${depth}`, `${our}r`, `${our}F`], locals), listOf(variables)), ',')
-  const isArrow = facts.isArrow && facts.usesThis
   const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
-  const strict = isStrictBody(body.body) ? '"use strict";' : ''
   const self = isShared ? `${our}I` : entry
   const text = [terse(draft.begin), `var ${declared};` +
     `${our}o:{if(--${draft.budget}.left<=0${isDeep})if(${our}F=${helper('H')}())({${restored}}=${our}F);else break ${our}o;`,
   frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${!isShared && facts.usesThis ? 'this' : 0},[${join(all, ',')}],${our}F)}`]
   if (!isShared) {
-    const list = join(given, ',')
-    return [isArrow ? `(${entry}=>${entry}=(${list})=>{` : `function ${entry}(${list}){`, strict, text, isArrow ? ')()' : '']
+    return isArrow ? [`(${entry}=>${entry}=(${join(given, ',')})=>{`, strict, text, ')()'] : [head, text]
   }
-  const list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
-  const isOfClass = isPrivate({ node, facts })
   /** @type {Pieces[]} */
   const declarations = []
   for (let i = 0; i < functions.length; i++) {
     append(declarations, range(draft, functions[i].start, functions[i].end), functions[i].plan?.registered ?? '')
   }
-  return [isArrow ? '(' : isOfClass ? `${entry}(` : facts.usesSuper ? 'm(' : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict, declarations,
-    `var ${join(joined(joined([], shared), [`${self}=()=>{`]), ',')}`, text, `;return ${self}()}`]
+  return [head, declarations, `var ${join(joined(joined([], shared), [`${self}=()=>{`]), ',')}`, text, `;return ${self}()}`]
 }
 
 // ------------------------------------------------------------------------------------- 8c a function
@@ -7891,6 +8078,8 @@ function frameOf() {
  *   frame from which it went on
  */
 function suspend(entry, self, values, last) {
+  append(values, budget.away)
+  budget.away = false
   if (last) leftAgain = values
   else append(pending, begun(framed(entry, self, values)))
   return budget
@@ -7899,7 +8088,12 @@ function suspend(entry, self, values, last) {
 /** @param {any} entry @param {any} self @param {any[]} values @returns {Generator<any, any, any>} */
 function* framed(entry, self, values) {
   for (;;) {
-    values[1] = values[1] === budget ? yield suspended() : yield
+    try {
+      values[1] = values[1] === budget ? yield suspended() : yield
+    } catch (error) {
+      if (!values[values.length - 1]) throw error
+      values[1] = new Failure(error)
+    }
     resumed = values
     leftAgain = null
     pointsLeft = budget.left
@@ -7910,6 +8104,25 @@ function* framed(entry, self, values) {
     values = leftAgain
     leftAgain = null
   }
+}
+
+/** What a twin waited for has thrown. */
+class Failure {
+  /** @param {any} error */
+  constructor(error) {
+    this.error = error
+  }
+}
+
+/** Has what is around a place not end. @param {number} place */
+function away(place) {
+  budget.away = true
+  return place
+}
+
+/** @param {any} result of what a twin waited for */
+function rethrow(result) {
+  if (result instanceof Failure) throw result.error
 }
 
 /** One that waits for a call from its beginning: what cancels it is told to that. @param {any} generator */
@@ -8279,7 +8492,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key], key === 'e' ? wayTo(links, 'call') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
     budget: `${our}budget`, begin: '', steps: '', self: 'this', isOfModule: false,
-    isCounted: options.budgeted !== false, isTail: false, framed: null
+    isCounted: options.budgeted !== false, framed: null
   }
   bind(draft, 'budget', budget)
   return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
@@ -8312,7 +8525,7 @@ function bind({ our, bindings }, key, value) {
   return our + key
 }
 
-/** Puts another text in the place of a name. @param {FunctionDraft} draft @param {Node} name @param {string} text */
+/** Puts another text in the place of a name. @param {Draft} draft @param {Node} name @param {string} text */
 function write(draft, { start, end, parent }, text) {
   const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
   const isKey = property.shorthand && property.key.start === start
@@ -8573,8 +8786,8 @@ function isOurs(facts, own) {
 function planOfFunction(draft, own) {
   const { facts } = own
   const plan = {
-    node: own, facts, calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
-    isLong: true, isDirect: true, isTail: false
+    node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
+    isLong: true, isDirect: true
   }
   plan.calls = linkedCalls(draft, plan)
   return plan
@@ -8806,8 +9019,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {number[]} sizes of its text, by how many may be dual
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
- * @property {boolean} isTail whether all that it calls is what it returns: then its twin is no generator
- * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator either
+ * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
  * @property {number} excess by how many characters that makes its text longer
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
@@ -8897,10 +9109,11 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   const kept = []
   const print = (/** @type {number} */ excess) => printModule(text, tree, planModule(tree, text), runtime, kept, prologue, excess) + epilogue
   let result = print(0)
-  const excess = result.length - MOST_GROWTH * text.length - (text.length < SHORT ? HEAD : 0)
-  if (excess > 0) {
+  // What goes is estimated.
+  for (let i = 0, most = 0, excess; i < 4 && (excess = result.length - MOST_GROWTH * text.length - (text.length < SHORT ? HEAD : 0)) > 0; i++) {
     kept.length = 0
-    result = print(excess + text.length / 10) // what goes is estimated
+    most += excess + text.length / 50
+    result = print(most)
   }
   return url === undefined ? result : result + mapLine(text, result, kept, url)
 }
@@ -8933,7 +9146,6 @@ function planModule(tree, text) {
     plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
   }
   chooseForms(plans)
-  for (let i = plans.length; i-- > 0;) plans[i].isTail = plans[i].isLong && isTail(plans[i])
   return plans
 }
 
@@ -8945,7 +9157,7 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0,
     holdsDual: false, sizes: [], twin: '',
-    isDirect: false, isTail: false, excess: 0, frame: null, entry: '',
+    isDirect: false, excess: 0, frame: null, entry: '',
     plain: [], inner: [], edits: [], draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
@@ -9224,14 +9436,14 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
     plan.draft = {
       source, our, edits: plan.edits, variables: emptySet(), written, helper, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${our}p.budget;` : '',
-      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, isTail: plan.isTail, framed: null
+      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
     }
-    if (!plan.isTail) plan.frame = optimisations.frame(plan.draft, plan)
+    plan.frame = optimisations.frame(plan.draft, plan)
   }
   if (excess > 0) chooseFrames(plans, excess)
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    if (plan.isTail || plan.frame) plan.entry = isPrivate(plan) ? `#${plan.twin}` : `${plan.twin}e`
+    if (plan.frame) plan.entry = isPrivate(plan) ? `#${plan.twin}` : `${plan.twin}e`
   }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
@@ -9262,7 +9474,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      const list = cut('f,g,e,s', 0, matches(/[vqH]/, key) ? 0 : matches(/[ewgyidzcj]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[atP]/, key) ? 5 : 7)
+      const list = cut('f,g,e,s', 0, matches(/[vqH]/, key) ? 0 : matches(/[ewgyidzcjXA]/, key) ? 1 : matches(/[nmkW]/, key) ? 3 : matches(/[atP]/, key) ? 5 : 7)
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
     return used.size ? result : ''
@@ -9299,9 +9511,9 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
     }
     const { start, end } = isObjectMethod ? parent : node
     const asItIs = { edits: own, from: start, to: end }
-    const isDual = facts.isAsync || facts.isGenerator || isInClass || plan.isTail || (!isInner && (plan.duals > 0 || plan.children.length === 0))
-    const isArrow = facts.isArrow && facts.usesThis && !plan.isTail && !plan.frame
-    const isGenerator = !plan.isTail && !plan.frame
+    const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
+    const isArrow = facts.isArrow && facts.usesThis && !plan.frame
+    const isGenerator = !plan.frame
     const register = helper(isArrow ? 'u' : 't')
     const { key: { start: from = 0, end: to = 0, type: keyType = '' } = {}, computed } = isObjectMethod || isInClass || parent.computed ? parent : {}
     const key = computed ? `[${cut(source, from, to)}]` : cut(source, from, to)
@@ -9317,7 +9529,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       }
       const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
       const made = isGenerator ? list(['function*', twin], textOfTwin(plan.draft, plan)) : []
-      replace({ edits }, start, end, list(plain, made, plan.frame ? [textOfFrame(plan.draft, plan)] : plan.isTail ? [`function ${plan.entry}`, textOfTail(plan.draft, plan)] : []))
+      replace({ edits }, start, end, list(plain, made, plan.frame ? [textOfFrame(plan.draft, plan)] : []))
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
@@ -9327,7 +9539,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       insert({ edits }, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
       return
     }
-    const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : plan.isTail ? [facts.isArrow ? '' : 'function', textOfTail(plan.draft, plan)] : []
+    const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : []
     if (isInClass) {
       if (own.length) replace({ edits }, start, end, [asItIs])
       const { static: isStatic } = parent
@@ -9342,7 +9554,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       const fn = holder + member
       const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
       const made = !isGenerator ? ['0'] : asMethod ? asMethod(list(['*m'], textOfTwin(plan.draft, plan))) : list(['function*'], textOfTwin(plan.draft, plan))
-      const begin = !plan.entry ? [] : asMethod ? asMethod(plan.isTail ? ['m', textOfTail(plan.draft, plan)] : entry) : entry
+      const begin = !plan.entry ? [] : asMethod ? asMethod(entry) : entry
       const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
       insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
       return
@@ -9413,10 +9625,6 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
   }
 }
 
-/** Whether all calls that may be preempted are what is returned: then its twin has nothing to go on from. @param {Plan} plan */
-const isTail = ({ facts, node, calls, children }) => !facts.isAsync && !facts.isGenerator && !facts.loops.length &&
-  !isPrivate({ node, facts }) && !find(children, child => child.isLong) && !find(calls, call => !isReturned(call.node, node))
-
 /** @param {Node} call @param {Node} own the function that it is in @returns {boolean} whether it is the last that is done there */
 function isReturned(call, own) {
   let top = call
@@ -9426,7 +9634,7 @@ function isReturned(call, own) {
     const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
     if (!isLast) return false
   }
-  for (; top !== own; top = top.parent) if (top.type === 'TryStatement') return false
+  for (; top !== own; top = top.parent) if (matches(/^(?:Try|ForOf)/, top.type)) return false
   return true
 }
 
@@ -9441,7 +9649,7 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
  * @param {Plan[]} plans @param {number} excess characters
  */
 function chooseFrames(plans, excess) {
-  const framed = pick(plans, plan => plan.frame)
+  const framed = pick(plans, ({ draft }) => draft?.framed && !draft.framed.isTail)
   for (let i = 0; i < framed.length; i++) {
     const { node: { params, body }, facts: { loops }, calls, draft, frame } = framed[i]
     const { names, mostTemps } = /** @type {Framed} */ (draft.framed)
@@ -10054,6 +10262,66 @@ function iterated(iterable, method, asker = twinItself, isDelegated = false) {
   return isDelegated ? new Delegate(steps, asker) : new Each(steps, asker)
 }
 
+/** What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not closed in between. */
+class Walk {
+  isLeft = false
+  index = 0
+
+  /** @param {any[] | null} list an array, whose elements are what it gives @param {any} iterator for all else @param {any} step its `next` */
+  constructor(list, iterator, step) {
+    this.list = list
+    this.iterator = iterator
+    this.step = step
+  }
+
+  [Symbol.iterator]() {
+    return this
+  }
+
+  next() {
+    const { list, index } = this
+    if (this.isLeft) {
+      this.isLeft = false
+      return { value: this, done: false }
+    }
+    if (list === null) return apply(this.step, this.iterator, NO_ARGUMENTS)
+    if (index >= list.length) return { value: undefined, done: true }
+    this.index = index + 1
+    return { value: list[index], done: false }
+  }
+
+  return() {
+    const { list, iterator, step } = this
+    if (budget.away) {
+      this.isLeft = step !== stepOfEach || !iterator.isPending
+    } else if (list === null) {
+      const method = iterator.return ?? undefined
+      if (method !== undefined) return apply(method, iterator, NO_ARGUMENTS)
+    }
+    return this
+  }
+}
+const stepOfEach = /* @__PURE__ */ methodOf(Each, 'next')
+
+/** @param {any} object @returns {Generator<string, void, any>} */
+function* keysIn(object) {
+  for (const key in object) yield key
+}
+
+/** What a `for`-`of` iterates, or a `for`-`in`, where the twin leaves frames. @param {any} given @param {boolean} [isIn] @returns {any} */
+function walk(given, isIn = false) {
+  if (isIn) return new Walk(null, keysIn(given), next)
+  const method = given?.[Symbol.iterator]
+  if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement && !('return' in engine.elements)) {
+    return new Walk(given, null, null)
+  }
+  if (typeof method !== 'function') return given // for the engine to refuse
+  const iterable = iterated(given, method)
+  if (iterable instanceof Each) return new Walk(null, iterable, stepOfEach)
+  const iterator = iterable[Symbol.iterator]()
+  return isObject(iterator) ? new Walk(null, iterator, iterator.next) : iterable
+}
+
 /**
  * What is spread, or what a collection is made of.
  *
@@ -10096,6 +10364,7 @@ function* collecting(steps, isMap) {
 /** The engine's, whoever replaces them later. */
 function engineParts() {
   const { prototype } = /** @type {any} */ (getPrototypeOf(Uint8Array))
+  const elements = /** @type {any} */ (getPrototypeOf([][Symbol.iterator]()))
   /** @param {any} Collection */
   const iterating = ({ prototype }) => ({
     prototype,
@@ -10109,6 +10378,9 @@ function engineParts() {
     Proxy,
     String,
     bind: Function.prototype.bind,
+    values: Array.prototype[Symbol.iterator],
+    elements,
+    nextElement: elements.next,
     typed: prototype,
     keys: prototype.keys,
     length: /** @type {any} */ (getOwnPropertyDescriptor(prototype, 'length')).get,
@@ -10505,7 +10777,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0,room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `twin(f,generator,entry=null,...self){set(f,{generator:generator||void 0,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
-  `run(g){return this.drive(g)},over(){return true},each:own,collect:own,binding:own,` +
+  `run(g){return this.drive(g)},over(){return true},*walk(l,isIn){if(isIn)for(const k in l)yield k;else for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `plain(f,self,args){budget.left=2**30-1;return apply(f,self,args)},` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
@@ -10567,6 +10839,9 @@ const runtime = {
   drive: driveToEnd,
   frame: frameOf,
   suspend,
+  walk,
+  rethrow,
+  away,
   plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) => driveToEnd(apply(forwarding(entry), self, args)),
   /** @param {any} fn @param {string} name */
   named: (fn, name) => define(fn, 'name', name),
@@ -10589,7 +10864,7 @@ function returnsOf(fn) {
   const tree = read(source, 'function')
   names(tree)
   const { facts, body } = tree.body[0].value ?? tree.body[0] // of a method, or a function
-  return body.type !== 'BlockStatement' || find(facts.returns, ({ argument }) => argument !== null) !== undefined
+  return body.type !== 'BlockStatement' || find(facts.jumps, ({ argument }) => argument) !== undefined
 }
 
 /** @type {() => typeof preemptify & { readonly import: typeof importModule, readonly report: typeof report, readonly runtime: Record<string, any> }} */

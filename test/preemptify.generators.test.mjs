@@ -120,6 +120,28 @@ export const scenarios = {
   finished() { const it = numbers(1); return [[...it], [...it], it.next()] },
   notIterable: () => [tried(() => { for (const x of 5) spin(x) }), tried(() => { for (const x of { [Symbol.iterator]() { return 1 } }) spin(x) }), tried(() => [...undefined])],
   closures() { const all = []; for (let x of numbers(3)) { spin(); all.push(() => x++) } return all.map(f => f() + f()) },
+  protocol() {
+    const all = []
+    const closing = (n, result) => ({ [Symbol.iterator]() { return {
+      get next() { log.push('next'); return () => { spin(); return { get done() { log.push('done'); return n < 1 }, get value() { log.push('value'); return n-- } } } },
+      get return() { log.push('return'); return result && function () { log.push(arguments.length, typeof this.next); if (result === 1) throw new RangeError('1'); return result } }
+    } } })
+    for (const result of [undefined, 1, 2, {}]) {
+      for (const leave of [x => spin() && x, x => { spin(); throw new TypeError(x) }, () => 0]) {
+        all.push(tried(() => { for (const x of closing(3, result)) if (leave(x)) return spin(x) }))
+        all.push(tried(() => { outer: for (const y of [7, 8]) for (const [x] of [[y]]) for (const z of closing(2, result)) { if (leave(z)) continue outer; all.push(x + spin(z)) } }))
+      }
+    }
+    return all
+  },
+  arrays() { const list = [1, , 3], all = []; for (const x of list) { spin(); all.push(x); if (list.length < 6) list.push(x) } for (const x of list) { spin(); list.pop(); all.push(x) } return all },
+  keys() { const o = { a: 1, b: 2, c: 3 }, all = []; for (all[spin(0)] in o) { delete o.b; o.d = spin(); all.push(all[0]) } for (const k in null) spin(k); return all },
+  finalizers() {
+    const f = n => { a: for (let i = 0; i < 3; i++) { try { spin(); if (n === 1) break; if (n === 2) continue a; if (n === 3) throw new RangeError(i); if (n === 4) return spin(i) } catch (e) { if (i) throw e; log.push(e.name + spin()) } finally { log.push(spin(i)); if (n === 5) continue; if (n === 6) return 'over' } log.push('behind') } return 'end' }
+    const g = n => { for (const x of [1, 2]) try { try { if (n) return (spin(), x) } finally { log.push(spin(x)) } } finally { if (n > 1) break; log.push('outer') } }
+    return [0, 1, 2, 3, 4, 5, 6].map(n => tried(() => f(n))).concat([0, 1, 2].map(g))
+  },
+  hidden() { let e = spin(), all = []; for (const e of [4, 5]) try { throw { e } } catch ({ e }) { { let e = spin(7); all.push(e) } all.push(spin(e)) } try { throw 1 } catch (f) { var f = spin(8) } return [all, e, f] },
   sums() { const all = []; for (var [x, ...[y = spin()]] of [[1], [2, 3]]) { spin(); all.push(x, y) } return [all, x, y] }
 }
 export function run(name) { log.length = 0; const result = scenarios[name](); return JSON.stringify([log, result]) }
