@@ -10416,6 +10416,8 @@ function elementsOf(receiver, isTyped) {
 
 /** Visits of more elements may yield whatever is called back: fewer take as long as a point may. */
 const LONG_LIST = 1000
+/** After a text that is longer the clock is read: one call of the engine takes so long that the next has to wait for its round. */
+const LONG_TEXT = 100_000
 
 /** Found out without running code, but for that of a proxy. @param {any} list @returns {number | undefined} */
 const sizeOf = list => isArray(list) ? list.length : isObject(list) && getOwnPropertyDescriptor(list, 'length')?.value
@@ -10736,6 +10738,16 @@ function stampEngine() {
     return isLong ? run(arrayFrom(this, args)) : apply(own, this, args)
   })
   giveAll(String.prototype, ['replace', 'replaceAll'], replaceEach, 1, () => 0)
+  /** @param {any} holder @param {string} name */
+  const giveLong = (holder, name) => give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
+    const result = apply(own, this, args)
+    const text = typeof args[0] === 'string' ? args[0] : result
+    if (typeof text === 'string' && text.length > LONG_TEXT) dispatched?.dispatcher.interrupt()
+    return result
+  })
+  giveLong(JSON, 'stringify')
+  giveLong(JSON, 'parse')
+  giveLong(globalThis.TextEncoder?.prototype ?? JSON, 'encode')
   give(engine.Function.prototype, 'call', () => /** @this {any} @param {any} self @param {any[]} args */ function (self, ...args) {
     return apply(entryOf(this), self, args)
   })

@@ -3,7 +3,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { inspect } from 'node:util'
-import { budget, preemptify } from '../rt.mjs'
+import { Scheduler, budget, preemptify } from '../rt.mjs'
 import { drive } from './support/drive.mjs'
 import { forSeeds, seeded } from './support/seeded.mjs'
 
@@ -513,5 +513,16 @@ for (const limit of budgets) {
     }
   })
 }
+
+calls('after a long text the clock is read before anything else', async () => {
+  for (const [fn, make] of [[JSON.stringify, Array], [JSON.parse, n => `[${' '.repeat(n)}]`]]) {
+    for (const [size, left] of [[10, 1000], [200_000, 0]]) {
+      assert.is(await new Scheduler({ budget: 1000 }).spawn(function* () {
+        enter(fn)(make(size))
+        return budget.left
+      }), left, `${fn.name} of ${size}`)
+    }
+  }
+})
 
 calls.run()
