@@ -2163,7 +2163,7 @@ export class AsyncEvent {
   /** The policy by which they are in order. */
   #policy
 
-  /** @param {{ scheduler?: Scheduler }} [options] */
+  /** @param {{ scheduler?: Scheduler }} [options] @throws {TypeError} naming the option */
   constructor(options = {}) {
     this.#scheduler = here(checked(options, ACTING))
     this.#policy = this.#scheduler.policy

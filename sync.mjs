@@ -262,6 +262,7 @@ const RESOURCE = { ...NAMED, ceiling: anyNumber }
  * follows the ceiling; a declaration counts at once, even while the resource is held.
  */
 export class Resource {
+  /** @type {string} */
   #name
   /** @type {number | undefined} */
   #given
@@ -429,6 +430,7 @@ function* inTurn(turn, section, end) {
  * found, within a thread. That a thread has ended is known where there are Web Locks, and in Node from 20.19 on.
  */
 export class Mutex {
+  /** @type {string} */
   #name
   #isHeld = false
   /** null while it is held outside jobs. @type {Job | null} */
@@ -571,6 +573,7 @@ export class Mutex {
  * Those that a thread has when it ends come back, and `abandoned` is set.
  */
 export class Semaphore {
+  /** @type {string} */
   #name
   #available
   #waiters = new Queue()
@@ -658,6 +661,7 @@ export class Semaphore {
  * not come.
  */
 export class Barrier {
+  /** @type {string} */
   #name
   #parties
   #waiters = new Queue()
@@ -993,6 +997,7 @@ export class Channel {
     this.#exchange = new Exchange(size, overflow, name)
   }
 
+  /** @returns {string} */
   get name() { return this.#exchange.name }
   /** How many messages it keeps at most. */
   get size() { return this.#exchange.size }
@@ -4112,7 +4117,11 @@ export class Workers {
     }
   }
 
-  /** Sums of what their schedulers' `stats` said lately, the longest of what is longest; and each one's. */
+  /**
+   * Sums of what their schedulers' `stats` said lately, the longest of what is longest; and each one's.
+   *
+   * @returns {ReturnType<Scheduler['stats']> & { workers: ReturnType<Scheduler['stats']>[] }}
+   */
   stats() {
     const workers = this.#sites.map(({ stats }) => stats)
     const total = /** @type {any} */ ({})

@@ -19,6 +19,7 @@ function* talks() {
   is<void>()(yield* texts.forEach(text => is<string>()(text)))
 }
 is<string>()(await texts.receive())
+is<string[]>()([texts, new Mutex(), new Semaphore(1), new Barrier(2), new Resource()].map(({ name }) => name))
 is<string | undefined>()(texts.poll())
 for await (const text of texts) is<string>()(text)
 is<unknown>()(await new Channel().receive())
