@@ -3855,7 +3855,7 @@ function labour(load, endpoint, scheduler) {
         const job = scheduler.spawn(work, {
           name, ...options, release: options.release + ahead, onMiss: telling('onMiss'), onOverrun: telling('onOverrun')
         }, ...args)
-        const entry = { job, isTold: false, state: '', cost: 0 }
+        const entry = { job, isTold: false, state: 'ready', cost: 0 }
         jobs.set(id, entry)
         const end = /** @type {Waitable} */ (Waitable.of(job))
         const woken = () => ended(id, job.state, end.outcome, job, entry.isTold)
