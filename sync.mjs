@@ -2452,15 +2452,15 @@ function transferableIn(value) {
 /**
  * Has `act` transfer what it is told to, or what pays. Some buffers cannot be, as that of a WebAssembly.Memory.
  *
- * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => void} act
+ * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => any} act @returns {any} what that returns
  */
 function transferring(values, given, act) {
   const chosen = given ?? transferablesIn(values)
   try {
-    act(chosen)
+    return act(chosen)
   } catch (error) {
     if (given !== undefined || chosen.length === 0) throw error
-    act(NONE)
+    return act(NONE)
   }
 }
 
@@ -3643,8 +3643,8 @@ class Site {
   slots = []
   /** @type {Map<number, Remote>} */
   jobs = new Map()
-  /** @type {Transport | null} */
-  transport = null
+  /** @type {Line | null} */
+  line = null
   /** @type {any} */
   stats = {}
 
@@ -3708,7 +3708,7 @@ function firstFit(sites, task, time) {
 // -------------------------------------------------------------------------------------- 10b in a worker
 
 /**
- * What is said to a worker, as arrays of WORK, a kind and an array:
+ * What is said to a worker, in arrays of WORK and pairs of a kind and an array:
  *
  *   begin    where the works are, settings
  *   start    number, name, options, arguments of a job
@@ -3757,22 +3757,43 @@ function restored([message, kind, own, cause]) {
   return error
 }
 
-/**
- * Hears the other side, until it has gone: each message is an act of that name.
- *
- * @param {Transport} transport @param {(kind: string, content: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
- */
-function hear(transport, act, gone = () => {}) {
-  const receive = (/** @type {any} */ message) => {
-    if (Array.isArray(message) && message[0] === WORK) seam.event(() => act(message[1], message[2]))
-  }
-  transport.listen({ receive, gone, open() {}, closeUnreadable: () => gone('a message could not be read') })
-  connect(transport.endpoint, WORK).receive().then(undefined, error => gone('its thread has ended', error))
-}
+/** Between a worker and who has it work. */
+class Line extends Transport {
+  /** What waits for the end of the turn. @type {[string, any[]][]} */
+  #waiting = []
+  /** @type {any[]} */
+  #transfer = []
 
-/** @param {Transport | null} transport @param {string} kind @param {any[]} content @param {any[]} [transfer] */
-function say(transport, kind, content, transfer) {
-  transport?.post([WORK, kind, content], transfer)
+  /**
+   * @param {string} kind @param {any[]} content @param {any[]} [transfer]
+   * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread, which takes the core of
+   *   another one where there are few. It has been cloned: nobody changes it meanwhile, and nothing is refused
+   */
+  say(kind, content, transfer = NONE, mayWait = false) {
+    if (!mayWait) {
+      this.#flush()
+      return this.post([WORK, [kind, content]], transfer)
+    }
+    this.#transfer.push(...transfer)
+    if (this.#waiting.push([kind, content]) === 1) queueMicrotask(() => this.#flush())
+  }
+  #flush() {
+    const waiting = this.#waiting.splice(0)
+    if (waiting.length > 0) this.post([WORK, ...waiting], this.#transfer.splice(0))
+  }
+
+  /**
+   * Hears the other side, until it has gone: each pair is an act of that name.
+   *
+   * @param {(kind: string, content: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
+   */
+  hear(act, gone = () => {}) {
+    const receive = (/** @type {any} */ message) => {
+      if (Array.isArray(message) && message[0] === WORK) seam.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
+    }
+    this.listen({ receive, gone, open() {}, closeUnreadable: () => gone('a message could not be read') })
+    connect(this.endpoint, WORK).receive().then(undefined, error => gone('its thread has ended', error))
+  }
 }
 
 /**
@@ -3781,7 +3802,7 @@ function say(transport, kind, content, transfer) {
  * @param {(source: any) => any} load the works @param {any} endpoint @param {Scheduler} scheduler
  */
 function labour(load, endpoint, scheduler) {
-  const transport = new Transport(endpoint)
+  const line = new Line(endpoint)
   /** @type {Map<number, { job: Job, isTold: boolean, state: string, cost: number }>} */
   const jobs = new Map()
   /** @type {any} */
@@ -3811,7 +3832,7 @@ function labour(load, endpoint, scheduler) {
       changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
       Object.assign(entry, { state, cost })
     }
-    say(transport, 'status', [changed, scheduler.stats(), records])
+    line.say('status', [changed, scheduler.stats(), records])
     records = []
     if (jobs.size > 0) reportSoon()
   }
@@ -3823,10 +3844,10 @@ function labour(load, endpoint, scheduler) {
   /** @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job] @param {boolean} [isTold] */
   function ended(id, state, outcome, job, isTold = false) {
     jobs.delete(id)
-    const values = state === 'done' ? [outcome] : NONE
-    const content = [id, state, values === NONE ? portable(outcome) : outcome, isTold, job?.missed, job && copied(job, COUNTS)]
+    const mayWait = !job || job.deadline === Infinity
     try {
-      transferring(values, undefined, transfer => say(transport, 'ended', content, transfer))
+      const [[result], transfer] = snapshot([state === 'done' ? outcome : portable(outcome)])
+      line.say('ended', [id, state, result, isTold, job?.missed, job && copied(job, COUNTS)], transfer, mayWait)
     } catch (error) {
       ended(id, 'failed', error, job, isTold)
     }
@@ -3841,14 +3862,14 @@ function labour(load, endpoint, scheduler) {
         works = await load(source)
         for (const message of early) act(...message)
       } catch (error) {
-        say(transport, 'broken', [portable(error)])
+        line.say('broken', [portable(error)])
       }
     },
     start([id, name, options, args]) {
       const work = Object.hasOwn(works, name) ? works[name] : undefined
       const telling = (/** @type {string} */ event) => (/** @type {Job} */ job) => {
         work[event]?.(job)
-        say(transport, 'tell', [id, event])
+        line.say('tell', [id, event])
       }
       try {
         if (work === undefined) throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
@@ -3885,7 +3906,7 @@ function labour(load, endpoint, scheduler) {
     if (works === null && kind !== 'begin') early.push([kind, content])
     else acts[kind](content)
   }
-  hear(transport, act)
+  line.hear(act)
 }
 
 // ---------------------------------------------------------------------------------- 10c who has them work
@@ -3998,7 +4019,8 @@ function makeWorker() {
  * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited, cancelled, and moved by
  * its deadline or priority like others. What it does with its cancellation is waited for. Its times, cost and misses are those
  * of the worker, known some 20 ms later while it lives. Arguments and results are cloned; buffers of 64 KiB and more, and what
- * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties.
+ * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties. A job
+ * without a deadline tells its outcome when the round of its worker is over, with all that have ended in it.
  *
  * A job that declares wcet and period goes to the first worker where it and all like it will meet their deadlines, by what
  * `schedulable` says; others are not counted. That time is kept until its period is over, for the next job with the same
@@ -4109,7 +4131,7 @@ export class Workers {
   observe(fn) {
     const observers = this.#observers
     const observer = (/** @type {any} */ record) => fn(record)
-    const tell = () => { for (const { transport } of this.#sites) say(transport, 'observe', [observers.size > 0]) }
+    const tell = () => { for (const { line } of this.#sites) line?.say('observe', [observers.size > 0]) }
     check.callable('fn', fn)
     if (observers.add(observer).size === 1) tell()
     return () => {
@@ -4189,11 +4211,11 @@ export class Workers {
 
   /** @param {Remote} remote */
   #place(remote) {
-    const { promised, job, restarts } = remote
+    const { promised, job, restarts, args, transfer } = remote
     const { first } = this.#held
     const isBehind = first !== null && this.#options.policy.compare(first.job, job) <= 0
     const site = promised?.site ?? (isBehind ? null : this.#siteFor(job))
-    if (restarts > 0 || site === null) keep(remote)
+    if (restarts > 0 || site === null) [remote.args, remote.transfer] = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
     if (site !== null) this.#send(remote, site)
     else this.#held.push(remote)
   }
@@ -4224,17 +4246,17 @@ export class Workers {
     return free
   }
 
-  /** @param {Remote} remote @param {Site} site */
-  #send(remote, site) {
-    if (site.transport === null) this.#start(site)
+  /** @param {Remote} remote @param {Site} site @param {boolean} [wasHeld] */
+  #send(remote, site, wasHeld = false) {
+    if (site.line === null) this.#start(site)
     const { id, name, given, args, job } = remote
-    if (site.transport === null) throw new ChannelError(`${name}: its worker has gone as soon as it began`)
+    if (site.line === null) throw new ChannelError(`${name}: its worker has gone as soon as it began`)
     remote.site = site
     site.jobs.set(id, remote)
     const options = { ...given, release: job.release }
-    transferring(args, remote.transfer, transfer => say(site.transport, 'start', [id, name, options, args], transfer))
+    transferring(args, remote.transfer, transfer => site.line?.say('start', [id, name, options, args], transfer, wasHeld))
     if (remote.restarts === 0) remote.args = NONE
-    site.transport?.endpoint.ref?.()
+    site.line?.endpoint.ref?.()
   }
 
   #sendHeld() {
@@ -4242,7 +4264,7 @@ export class Workers {
       const site = this.#siteFor(first.job)
       if (site === null) return
       this.#held.remove(first)
-      this.#attempt(first, () => this.#send(first, site))
+      this.#attempt(first, () => this.#send(first, site, true))
     }
   }
 
@@ -4258,19 +4280,19 @@ export class Workers {
   /** @param {Site} site */
   #start(site) {
     const { make, source } = this.#options
-    const transport = site.transport = new Transport(make())
+    const line = site.line = new Line(make())
     const gone = (/** @type {string} */ why, /** @type {unknown} */ error = undefined) => {
-      if (site.transport === transport) this.#lose(site, why, error)
+      if (site.line === line) this.#lose(site, why, error)
     }
-    const { endpoint } = transport
+    const { endpoint } = line
     const { terminate } = endpoint
     endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
     // Browsers do not say so, and who has said nothing yet has no life to watch.
-    if (transport.isSilent) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
-    hear(transport, (kind, content) => this.#acts[kind](site, content), gone)
+    if (line.isSilent) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
+    line.hear((kind, content) => this.#acts[kind](site, content), gone)
     endpoint.unref?.()
-    say(transport, 'begin', [{ ...source, origin: performance.timeOrigin }])
-    if (this.#observers.size > 0) say(transport, 'observe', [true])
+    line.say('begin', [{ ...source, origin: performance.timeOrigin }])
+    if (this.#observers.size > 0) line.say('observe', [true])
   }
 
   /** What a worker says. @type {Record<string, (site: Site, content: any[]) => void>} */
@@ -4304,7 +4326,7 @@ export class Workers {
     if (!this.#all.delete(remote)) return
     remote.args = NONE
     if (remote.queue !== null) this.#held.remove(remote)
-    if (site?.jobs.delete(id) && site.jobs.size === 0) site.transport?.endpoint.unref?.()
+    if (site?.jobs.delete(id) && site.jobs.size === 0) site.line?.endpoint.unref?.()
     promised?.site.leave(promised, scheduler.now())
     remote.end(state, outcome, isTold)
     this.#waiters.shift()?.wake()
@@ -4340,14 +4362,14 @@ export class Workers {
       remote.isCancelled = true
       if (site === null) return this.#finish(remote, 'cancelled', reason)
       try {
-        say(site.transport, 'cancel', [id, reason])
+        site.line?.say('cancel', [id, reason])
       } catch {
-        say(site.transport, 'cancel', [id])
+        site.line?.say('cancel', [id])
       }
     },
     change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
       remote.given[key] = value
-      if (remote.site !== null) return say(remote.site.transport, 'change', [remote.id, key, value])
+      if (remote.site !== null) return remote.site.line?.say('change', [remote.id, key, value])
       this.#held.remove(remote)
       this.#held.push(remote)
       this.#sendHeld()
@@ -4357,18 +4379,15 @@ export class Workers {
 
 /** @param {Site} site */
 function end(site) {
-  const { transport } = site
-  site.transport = null
-  transport?.unlisten()
-  transport?.endpoint.terminate?.()
+  const { line } = site
+  site.line = null
+  line?.unlisten()
+  line?.endpoint.terminate?.()
 }
 
-/** Keeps the arguments as they are now. @param {Remote} remote */
-function keep(remote) {
-  const { args, restarts, transfer: given } = remote
-  transferring(args, restarts > 0 ? given ?? NONE : given, transfer => {
-    [remote.args, remote.transfer] = structuredClone([args, transfer], { transfer })
-  })
+/** @param {any[]} values @param {any[]} [given] @returns {[any[], any[]]} them as they are now, and what of that to transfer */
+function snapshot(values, given) {
+  return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
 }
 
 /** Does nothing but where a worker begins with it. @param {string} address of this module */

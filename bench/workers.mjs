@@ -52,14 +52,15 @@ const each = []
 for (let i = 0; i < 5; i++) each.push(await msOf(inFlight) / 10)
 console.log(`\n10 000 jobs at once: ${median(each).toFixed(1)} us each; five times, the heap has grown by ${(used() - before).toFixed(2)} MB\n`)
 
-// --- pictures, by one and by two
+// --- a picture, by one and by two
 
 const two = new Workers(works, { size: 2 })
+const view = whole(3000, 2000) // that of Communicating Generators, figure 10
 const threads = (is, size) => Array.from({ length: size }, () => new Worker(works, { workerData: { is } }))
 const bareWorkers = threads('bare', 2)
 
 /** Each worker has a row to do and another at hand. */
-const byBare = (workers, view) => new Promise(resolve => {
+const byBare = workers => new Promise(resolve => {
   let next = 0
   let done = 0
   for (const worker of workers) {
@@ -73,33 +74,24 @@ const byBare = (workers, view) => new Promise(resolve => {
     feed()
   }
 })
-const byJobs = (workers, view) => rt.spawn(farm(workers, view, () => {}))
-const painters = {
-  'one bare worker': view => byBare(bareWorkers.slice(1), view),
-  'two bare workers': view => byBare(bareWorkers, view),
-  'Workers, size 1': view => byJobs(one, view),
-  'Workers, size 2': view => byJobs(two, view)
+const byJobs = workers => rt.spawn(farm(workers, view, () => {}))
+const pictures = {
+  'one bare worker': () => byBare(bareWorkers.slice(1)),
+  'two bare workers': () => byBare(bareWorkers),
+  'Workers, size 1': () => byJobs(one),
+  'Workers, size 2': () => byJobs(two)
 }
-
-/** A picture, a message or a job per row. @returns what two gain @param {import('../examples/farm/mandelbrot.mjs').View} view */
-async function paint(view, warmUp, passes) {
-  const took = new Map(Object.keys(painters).map(name => [name, []]))
-  for (let pass = -warmUp; pass < passes; pass++) {
-    for (const [name, draw] of Object.entries(painters)) {
-      const ms = await msOf(() => draw(view))
-      if (pass >= 0) took.get(name).push(ms)
-    }
+const took = new Map(Object.keys(pictures).map(name => [name, []]))
+for (let pass = -1; pass < 5; pass++) {
+  for (const [name, draw] of Object.entries(pictures)) {
+    const ms = await msOf(draw)
+    if (pass >= 0) took.get(name).push(ms)
   }
-  const gain = ([alone, together]) => median(took.get(together).map((ms, pass) => took.get(alone)[pass] / ms))
-  const names = Object.keys(painters)
-  table([`Mandelbrot set, ${view.width} x ${view.height}`, 'ms'], [...took].map(([name, all]) => [name, median(all)]))
-  const [bare, ours] = [gain(names.slice(0, 2)), gain(names.slice(2))]
-  console.log(`- two of one: bare workers, the ceiling: **${bare.toFixed(2)}**; Workers: **${ours.toFixed(2)}**`)
-  return ours
 }
-await paint(whole(1200, 800), 12, passes)
-// That of Communicating Generators, figure 10.
-target('Workers, two of one, 3000 x 2000', await paint(whole(3000, 2000), 1, 5), { least: 1.8 })
+const speedUp = (name, to) => median(took.get(to).map((ms, pass) => ms / took.get(name)[pass]))
+table([`Mandelbrot set, ${view.width} x ${view.height}`, 'ms'], [...took].map(([name, all]) => [name, median(all)]))
+console.log(`- two bare workers, of one: the ceiling: **${speedUp('two bare workers', 'one bare worker').toFixed(2)}**`)
+target('Workers, two of one', speedUp('Workers, size 2', 'Workers, size 1'), { least: 1.8 })
 await Promise.all([one.close(), two.close(), ...bareWorkers.map(worker => worker.terminate())])
 
 // --- the task sets of RT.js, by real threads

@@ -239,7 +239,7 @@ const refused = error => error instanceof AdmissionError
 /** In which worker each piece of work began. */
 const placesOf = async ({ host, sites }) => {
   await host.drain()
-  return sites.map(({ log }) => log.filter(({ message }) => message[1] === 'start').map(({ message }) => message[2][3][1]).join(''))
+  return sites.map(({ log }) => log.flatMap(({ message: [what, ...said] }) => what === 'rt.mjs work' ? said : []).filter(([kind]) => kind === 'start').map(([, start]) => start[3][1]).join(''))
 }
 
 places('what declares wcet and period goes where all will meet their deadlines, the first that there is', async () => {
