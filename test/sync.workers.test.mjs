@@ -234,12 +234,16 @@ jobs('is refused at the call where something is wrong with it, and leaves nothin
 
 const places = suite('Workers: placement')
 
+/** What of a kind is in each message from or to a worker. */
+const saidTo = ({ log }, kind) => log.map(({ message: [, ...said] }) => said.filter(one => one[0] === kind).map(one => one[1]))
+  .filter(({ length }) => length > 0)
+
 const refused = error => error instanceof AdmissionError
 
 /** In which worker each piece of work began. */
 const placesOf = async ({ host, sites }) => {
   await host.drain()
-  return sites.map(({ log }) => log.flatMap(({ message: [what, ...said] }) => what === 'rt.mjs work' ? said : []).filter(([kind]) => kind === 'start').map(([, start]) => start[3][1]).join(''))
+  return sites.map(site => saidTo(site, 'start').flat().map(start => start[3][1]).join(''))
 }
 
 places('what declares wcet and period goes where all will meet their deadlines, the first that there is', async () => {
@@ -355,6 +359,15 @@ places('every set that is admitted meets all deadlines, under both policies', ()
 // --- how many
 
 const loads = suite('Workers: load')
+
+loads('what ends in one round is told in one message, and what has a deadline at once', async () => {
+  for (const [options, messages] of [[{}, [1, 2]], [{ deadline: 100 }, [1, 1, 1]]]) {
+    const { host, spawn, sites } = crew({ size: 1 })
+    for (const ms of [4, 1, 1]) spawn('execute', options, ms)
+    await host.drain()
+    assert.equal(saidTo(sites[0], 'ended').map(({ length }) => length), messages)
+  }
+})
 
 loads('10 000 jobs wait here, in order, while each worker has a few', async () => {
   const { host, spawn, sites, workers } = crew({ size: 2 })
@@ -600,7 +613,7 @@ threads('terminated at a message, no job is lost, and none of those that start a
       return thread.on('message', () => { if (++messages === at) thread.terminate() })
     }
     const workers = new Workers(make, { size: 2, restart })
-    const jobs = Array.from({ length: 30 }, (_, i) => workers.spawn('count', {}, 1000 * i).catch(error => error))
+    const jobs = Array.from({ length: 30 }, (_, i) => workers.spawn('count', { deadline: 1e6 }, 1000 * i).catch(error => error))
     const outcomes = await Promise.all(jobs)
     outcomes.forEach((outcome, i) =>
       assert.ok(outcome === 500 * i * (1000 * i - 1) || !restart && outcome instanceof ChannelError, String(outcome)))

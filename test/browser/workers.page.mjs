@@ -77,7 +77,7 @@ if (!inWorker) {
         return thread
       }
       const workers = new Workers(make, { size: 2 })
-      const jobs = Array.from({ length: 30 }, (_, i) => workers.spawn('count', { restart: i % 2 * 2 }, i).catch(error => error))
+      const jobs = Array.from({ length: 30 }, (_, i) => workers.spawn('count', { deadline: 1e6, restart: i % 2 * 2 }, i).catch(error => error))
       const outcomes = await Promise.all(jobs)
       outcomes.forEach((outcome, i) => ok(outcome === i * (i - 1) / 2 || i % 2 === 0 && outcome instanceof ChannelError, String(outcome)))
       equal(workers.unfinished, 0)
