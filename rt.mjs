@@ -6918,6 +6918,9 @@ const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `$
  * not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
  * cut it, it is looked at. A round whose point was the yield is not counted again.
  *
+ * What a frame has held may be anything to V8, which would allocate each fraction anew in each round. To convert numbers to numbers
+ * does nothing but tell it; and of what has never been done, as that is not, it makes no code.
+ *
  * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
  */
 function chunk(draft, loop, own) {
@@ -6959,7 +6962,9 @@ function chunk(draft, loop, own) {
   const isAhead = draft.framed && `${place} < ${draft.framed.place}`
   const { 0: unless, 1: then, 2: anew } = isAhead ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
   if (isAhead && init) enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
+  let numbers = ''
+  if (draft.framed) pick(loop.carried ? listOf(loop.carried) : [], name => (numbers += `if(typeof ${name}=="number")${name}=+${name};else ${helper('z')}(${draft.budget});`))
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${unless}${numbers}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
@@ -7325,7 +7330,8 @@ function localsOf(own, facts) {
     for (let k = 0; k < names.length; k++) {
       const variable = variables[names[k]]
       if (!canBeKept(variable, own, facts, functions, calledAt)) return null
-      isShared ||= isCaptured(variable, facts) && isChanging(variable, own)
+      if (!isCaptured(variable, facts)) carry(variable, own)
+      else isShared ||= isChanging(variable, own)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
       append(locals[names[k]] ??= [], variable)
       if (variable.kind !== 'catch') for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
@@ -7420,14 +7426,37 @@ function canBeKept(variable, own, facts, functions, calledAt) {
   }
   if (!isCaptured(variable, facts)) return !find(references, ({ start }) => start < id.start)
   const { init, end } = declaratorOf(id)
-  return !isInLoop(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
+  return !loopAround(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
     : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
 }
 
-/** @param {Node} id @param {Node} own @returns {boolean} */
-function isInLoop(id, own) {
-  for (let part = id; part !== own; part = part.parent) if (LISTS[part.type] === 'loops') return true
-  return false
+/** @param {Node} id @param {Node} own @param {number} [most] steps outwards @returns {Node | null} the innermost loop that it is in */
+function loopAround(id, own, most = Infinity) {
+  for (let part = id; part !== own && most-- > 0; part = part.parent) if (LISTS[part.type] === 'loops') return part
+  return null
+}
+
+/** @param {Node} node @returns {boolean} whether it is a product or a quotient, or a sum with one */
+function mayBeFraction(node) {
+  let sum = (node.type === 'Identifier' && valueOfName(node)) || node
+  for (; matches(/^[-+]$/, sum.operator ?? '') && sum.left; sum = sum.left) if (matches(/^[*/]$/, sum.right.operator ?? '')) return true
+  return matches(/^[*/]$/, sum.operator ?? '')
+}
+
+/**
+ * Tells loops which fractions they may carry from round to round.
+ *
+ * @param {Variable} variable that no closure uses @param {Node} own
+ */
+function carry({ kind, declarations, references }, own) {
+  if (!matches(/^(?:var|let|parameter)$/, kind)) return
+  pick(references, reference => {
+    const { type, operator, left, right } = reference.parent
+    if (type !== 'AssignmentExpression' || left !== reference) return
+    const isFraction = matches(/^[*/]=$/, operator) || (matches(/^[-+]?=$/, operator) && mayBeFraction(right))
+    const loop = isFraction ? loopAround(reference, own, DEEPEST_PLACE) : null
+    if (loop && declarations[0].start < loop.body.start) (loop.carried ??= emptySet()).add(reference.name)
+  })
 }
 
 /** @param {Variable} variable that closures use @param {Node} own @returns {boolean} whether it may change once they do */
@@ -7435,7 +7464,7 @@ function isChanging({ kind, declarations, references, isAssigned }, own) {
   if (isAssigned || declarations.length > 1) return true
   if (kind !== 'var') return false
   const { 0: id } = declarations
-  return isInLoop(id, own) || find(references, ({ start }) => start < declaratorOf(id).end) !== undefined
+  return loopAround(id, own) !== null || find(references, ({ start }) => start < declaratorOf(id).end) !== undefined
 }
 
 /** @param {Framed} framed @param {string} key */

@@ -295,6 +295,11 @@ const sources = {
     return out
   }`,
   'minified': `function main(){const f=a=>{if(a)return(b,c)=>run(b)+c;return[run(1)]};for(const x of(run)([1]))out(x);function out(x){if(x)run(x);else(0,run)(x);switch(x){case(run)(1):return;default:throw(run)(2)}}return[typeof(run)(1),void(run)(2),f(0),f(1)(2,3),framed(1)]}function framed(a){run(a);function inner(b){run(b);return run(b)instanceof Object}return[inner(a),run(a)in[run(3),2],typeof[run(a)][0]]}`,
+  'what loops carry': `function main() {
+    let zero = -0, big = 2n, fraction = 1, asked = 0, box = { valueOf() { return ++asked } }, late
+    for (let i = 0; i < 9; i++) { zero = zero * 1; big = big * 3n; fraction *= 1.5; if (i > 7) box = box * 2; late = i * fraction }
+    return [Object.is(zero, -0), String(big), fraction, asked, box, late]
+  }`,
   'engine functions': `function main() {
     return [[3, 1, 2].sort((a, b) => pass[1](a) - b), [1, , 2].map(x => run(x) * 2), [1, 2].reduce((a, b) => run(a) + b), 'aXbX'.replace(/X/g, m => run(m) + 1),
       Array.from({ length: 2 }, (_, i) => run(i)), [[1], [2]].flatMap(x => run(x)), new Set([1, 2]).forEach(x => run(x)), run.call(null, 1), run.apply(null, [2]), run.bind(null, 3)()]
