@@ -6019,6 +6019,7 @@ function read(source, type) {
  * @property {Node[]} statements that are expressions
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
  * @property {Edit[]} edits of its text, whatever is made of it
+ * @property {Scope[]} scopes in it, but in functions in it; that of the name of a function expression too
  * @property {Scope} scope where its `var`s are
  */
 /**
@@ -6123,7 +6124,7 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
  *
  * @param {Node} tree gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or `yield`, labels too; and
  *   `imports`: each `import()` and `import.meta`, with the facts of the function that it is in
- * @returns {Record<string, Node[]>} the references to what it does not declare, by name
+ * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of the source; as `tree.free`, too
  */
 function names(tree) {
   /** A scope where it begins, null where it ends, and the identifiers between. @type {any[]} */
@@ -6214,7 +6215,7 @@ function names(tree) {
 
   /** @param {Node} node @param {Facts} [owner] @returns {Scope} */
   function scopeOf(node, owner = facts, isStrict = scope.isStrict, isDynamic = false) {
-    return node.scope = {
+    const made = node.scope = {
       node,
       parent: scope,
       depth: scope ? scope.depth + 1 : 0,
@@ -6226,6 +6227,8 @@ function names(tree) {
       variables: create(null),
       barrier: null
     }
+    append(owner.scopes, made)
+    return made
   }
 
   /** @param {Node} node @returns {Scope} */
@@ -6264,6 +6267,7 @@ function names(tree) {
       statements: [],
       words: [],
       edits: [],
+      scopes: [],
       scope: /** @type {any} */ (null)
     }
     if (facts) append(facts.functions, made)
@@ -6436,7 +6440,7 @@ function names(tree) {
     }
   }
   if (hoists) resolve(order, true)
-  return resolve(order, false)
+  return tree.free = resolve(order, false)
 }
 
 /**
@@ -6630,6 +6634,7 @@ function terse(text) {
  * @typedef {object} Draft
  * @property {string} source
  * @property {string} our what our names begin with, and none in the source
+ * @property {Record<string, Node[]>} free the names that the source does not declare, and where they are used
  * @property {Edit[]} edits
  * @property {Set<string>} variables those of ours that it declares
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
@@ -7250,7 +7255,7 @@ function frame(draft, plan) {
   }
   // What it calls is what it returns; but what makes closures may have to be shorter.
   const isTail = draft.isOfModule && !isHeld(node.body) && !find(plan.children, ({ isLong }) => isLong)
-  const locals = isTail ? NO_LOCALS : localsOf(node, facts)
+  const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
   const framed = { draft, own: node, ...locals, isTail, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, isChecked: false, isRefused: false }
@@ -7292,35 +7297,18 @@ const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync &
  * The variables that a function declares, as far as they can be those of one twin after the other: what it declares stands at the top of
  * the twin, and what closures in it use never changes, or is shared with them.
  *
- * @param {Node} own @param {Facts} facts
+ * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free as of names
  * @returns {{ names: string[], shared: string[], renamed: Variable[], isShared: boolean, functions: Node[], declarations: Node[] } | null} null where they cannot
  */
-function localsOf(own, facts) {
+function localsOf(own, facts, free) {
   /** @type {Record<string, Variable[]>} */
   const locals = create(null)
-  /** The names that mean what is declared around it. @type {Record<string, boolean>} */
-  const around = create(null)
-  const scopes = [facts.scope]
-  if (own.scope !== facts.scope) append(scopes, own.scope)
   const declarations = emptySet()
   /** @type {Node[]} */
   const functions = []
-  const isUnfit = some(own.body, part => {
-    const { type, scope, variable, name } = part
-    if (type === 'Identifier') {
-      if (scope && !(variable && variable.kind !== 'name' && isWithin(variable.scope.node, own))) around[name] = true
-      return false
-    }
-    if (type === 'FunctionDeclaration' && part.facts.parent === facts) {
-      append(functions, part)
-      return part.parent !== own.body
-    }
-    if (!scope || scope.facts !== facts) return false
-    if (part !== own.body || scope !== facts.scope) append(scopes, scope)
-    return matches(/^Class/, type)
-  })
-  if (isUnfit) return null
-  sort(functions, (/** @type {Node} */ a, /** @type {Node} */ b) => a.start - b.start)
+  pick(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && append(functions, node))
+  const scopes = pick(facts.scopes, ({ node }) => node === own || node.start >= own.body.start && !isFunctionNode(node))
+  if (find(functions, ({ parent }) => parent !== own.body) || find(scopes, ({ node }) => matches(/^Class/, node.type))) return null
   let isShared = functions.length > 0 || facts.usesArguments || facts.usesSuper || isPrivate({ node: own, facts }) ||
     find(own.params, ({ type }) => type !== 'Identifier') !== undefined
   const calledAt = firstUse(functions)
@@ -7342,7 +7330,7 @@ function localsOf(own, facts) {
   const renamed = []
   for (let i = 0; i < all.length; i++) {
     const name = all[i]
-    const isTaken = around[name] || own.scope.variables[name]?.kind === 'parameter'
+    const isTaken = hidesAround(locals[name][0], own, free) || own.scope.variables[name]?.kind === 'parameter'
     if (!isTaken && !areMixed(locals[name], facts)) continue
     const kept = pick(locals[name], variable => !canBeRenamed(variable, facts))
     if (kept.length > (isTaken ? 0 : 1)) return null
@@ -7353,6 +7341,29 @@ function localsOf(own, facts) {
   const names = keysOf(locals)
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
   return { names: pick(names, name => !isOfClosures(name)), shared: pick(names, isOfClosures), renamed, isShared, functions, declarations: listOf(declarations) }
+}
+
+/**
+ * Whether what a function declares has the name of something that it uses, and that is declared around it.
+ *
+ * @param {Variable} variable @param {Node} own @param {Record<string, Node[]>} free as of names @returns {boolean}
+ */
+function hidesAround({ name, outer }, own, free) {
+  while (outer && outer.kind !== 'name' && isWithin(outer.scope.node, own)) outer = outer.outer
+  const references = outer ? outer.references : free[name] ?? []
+  const next = references[firstAfter(references, own.body.start)]
+  return next !== undefined && next.start < own.body.end
+}
+
+/** @param {Node[]} nodes as they stand @param {number} at @returns {number} the index of the first that ends after that */
+function firstAfter(nodes, at) {
+  let first = 0
+  for (let beyond = nodes.length; first < beyond;) {
+    const middle = (first + beyond) >> 1
+    if (nodes[middle].end <= at) first = middle + 1
+    else beyond = middle
+  }
+  return first
 }
 
 /** @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them */
@@ -7366,13 +7377,8 @@ function firstUse(functions) {
 
 /** @param {Node} node @param {Node[]} functions side by side, as they stand @returns {boolean} */
 function isInOne(node, functions) {
-  let first = 0
-  for (let beyond = functions.length; first < beyond;) {
-    const middle = (first + beyond) >> 1
-    if (functions[middle].end < node.end) first = middle + 1
-    else beyond = middle
-  }
-  return first < functions.length && isWithin(node, functions[first])
+  const next = functions[firstAfter(functions, node.start)]
+  return next !== undefined && isWithin(node, next)
 }
 
 /** Whether variables of one name cannot be one variable: they are there at the same time, or a closure keeps one. @param {Variable[]} variables @param {Facts} facts */
@@ -8395,12 +8401,11 @@ function preemptify(fn, options = {}) {
  * What becomes of one function, or of the methods of a class.
  *
  * @typedef {Draft & {
- *   fn: any, options: any, label: string, tree: Node, free: Record<string, Node[]>, bindings: Map<string, any>, helpers: string[],
+ *   fn: any, options: any, label: string, tree: Node, bindings: Map<string, any>, helpers: string[],
  *   links: Links, isVisible: boolean
  * }} FunctionDraft
  *
- * `options`: as of preemptify; `label`: what its errors begin with; `free`: the names that the source does not declare, and where
- * they are used; `bindings`: parameters of the function that it is compiled in; `helpers`: declarations around it; `isVisible`:
+ * `options`: as of preemptify; `label`: what its errors begin with; `bindings`: parameters of the function that it is compiled in; `helpers`: declarations around it; `isVisible`:
  * whether `evaluate` sees the function by its name
  */
 
@@ -9463,7 +9468,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
     plan.twin = `${our}${i}`
     if (!plan.isLong) continue
     plan.draft = {
-      source, our, edits: plan.edits, variables: emptySet(), written, helper, spell: terse,
+      source, our, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${our}p.budget;` : '',
       steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
     }
