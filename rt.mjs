@@ -7803,7 +7803,7 @@ function statement(framed, node, units) {
       return emit(units, [labelsOf(framed.draft, node.body).text, '{', piecesOfUnits(framed, inner), '}'], first)
     }
     case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
-    case 'ForOfStatement': case 'ForInStatement': return walked(framed, node, units)
+    case 'ForOfStatement': return walked(framed, node, units)
     case 'TryStatement': return tried(framed, node, units)
     case 'BreakStatement': case 'ContinueStatement': return emit(units, leaping(framed, node, node.beyond))
     default: refuse(framed)
@@ -7889,23 +7889,21 @@ function looped(framed, loop, units) {
     : ['for(', begin, ';', test && !isTestHeld ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
 }
 
-/** A `for`-`of` or `for`-`in`: what it iterates gives itself where a round goes on. @param {Framed} framed @param {Node} loop @param {Unit[]} units */
+/** A `for`-`of`: what it iterates gives itself where a round goes on. @param {Framed} framed @param {Node} loop @param {Unit[]} units */
 function walked(framed, loop, units) {
   const { draft } = framed
-  const { type, left, right, body } = loop
-  const { 0: declarator } = left.declarations ?? []
-  if (isHeld(left) || declarator?.init) return refuse(framed)
-  const isOf = type === 'ForOfStatement'
-  const list = keep(framed, [`${draft.helper('W')}(`, grouped(right, value(framed, right, units)), isOf ? ')' : ',!0)'], units)
+  const { left, right, body } = loop
+  if (isHeld(left)) return refuse(framed)
+  const list = keep(framed, [`${draft.helper('W')}(`, grouped(right, value(framed, right, units)), ')'], units)
   const item = word(framed, 'x')
   const first = ++framed.place
-  const target = declarator?.id ?? left
+  const target = left.declarations?.[0].id ?? left
   framed.around++
   const again = body.isAround ? '' : failing(framed)
   /** @type {Unit[]} */
   const inner = []
   emit(inner, [`if(${item}===${list})${again};else{${word(framed, 'K')}=0;`,
-    isOf ? `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}` : '',
+    `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}`,
     asStatement(framed, target, [asItStands(framed, target), `=${item}}`])], first, true)
   const text = watching(framed, body, () => {
     const point = pointWhere(framed, `--${draft.budget}.left<=0`)
@@ -9508,7 +9506,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      const list = cut('f,g,e,s', 0, matches(/[vqH]/, key) ? 0 : matches(/[ewgyidzcjXA]/, key) ? 1 : matches(/[nmkW]/, key) ? 3 : matches(/[atP]/, key) ? 5 : 7)
+      const list = cut('f,g,e,s', 0, matches(/[vqH]/, key) ? 0 : matches(/[ewgyidzcjXAW]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[atP]/, key) ? 5 : 7)
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
     return used.size ? result : ''
@@ -10337,14 +10335,8 @@ class Walk {
 }
 const stepOfEach = /* @__PURE__ */ methodOf(Each, 'next')
 
-/** @param {any} object @returns {Generator<string, void, any>} */
-function* keysIn(object) {
-  for (const key in object) yield key
-}
-
-/** What a `for`-`of` iterates, or a `for`-`in`, where the twin leaves frames. @param {any} given @param {boolean} [isIn] @returns {any} */
-function walk(given, isIn = false) {
-  if (isIn) return new Walk(null, keysIn(given), next)
+/** What a `for`-`of` iterates where the twin leaves frames. @param {any} given @returns {any} */
+function walk(given) {
   const method = given?.[Symbol.iterator]
   if (method === engine.values && isArray(given) && engine.elements.next === engine.nextElement && !('return' in engine.elements)) {
     return new Walk(given, null, null)
@@ -10823,7 +10815,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0,room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `twin(f,generator,entry=null,...self){set(f,{generator:generator||void 0,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
-  `run(g){return this.drive(g)},over(){return true},*walk(l,isIn){if(isIn)for(const k in l)yield k;else for(const v of l)yield v},each:own,collect:own,binding:own,` +
+  `run(g){return this.drive(g)},over(){return true},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `plain(f,self,args){budget.left=2**30-1;return apply(f,self,args)},` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
