@@ -4020,7 +4020,8 @@ function makeWorker() {
  * its deadline or priority like others. What it does with its cancellation is waited for. Its times, cost and misses are those
  * of the worker, known some 20 ms later while it lives. Arguments and results are cloned; buffers of 64 KiB and more, and what
  * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties. A job
- * without a deadline tells its outcome when the round of its worker is over, with all that have ended in it: one that dies before that has lost them.
+ * without a deadline tells its outcome when the round of its worker is over, with all that have ended in it: one that dies before
+ * that has lost them.
  *
  * A job that declares wcet and period goes to the first worker where it and all like it will meet their deadlines, by what
  * `schedulable` says; others are not counted. That time is kept until its period is over, for the next job with the same
