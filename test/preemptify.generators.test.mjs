@@ -141,7 +141,20 @@ export const scenarios = {
     const g = n => { for (const x of [1, 2]) try { try { if (n) return (spin(), x) } finally { log.push(spin(x)) } } finally { if (n > 1) break; log.push('outer') } }
     return [0, 1, 2, 3, 4, 5, 6].map(n => tried(() => f(n))).concat([0, 1, 2].map(g))
   },
-  hidden() { let e = spin(), all = []; for (const e of [4, 5]) try { throw { e } } catch ({ e }) { { let e = spin(7); all.push(e) } all.push(spin(e)) } try { throw 1 } catch (f) { var f = spin(8) } return [all, e, f] },
+  hidden() { let e = spin(), all = []; for (const e of [4, 5]) try { throw { e } } catch ({ e }) { { let e = spin(7); all.push(e) } all.push(spin(e)) } try { throw 1 } catch (f) { var f = spin(8); all.push(f) } return [all, e, f] },
+  around() {
+    const plain = () => { const all = [numbers.length]; { let numbers = spin(2); all.push(numbers) } return all }
+    const key = () => { const all = [numbers.length]; { let numbers = spin(3); all.push({ numbers }) } return all }
+    const free = () => { const all = [JSON.stringify(1)]; { let JSON = spin(4); all.push({ JSON }) } return all }
+    const kept = () => { const all = [numbers.length]; { let numbers = spin(5); all.push((() => numbers)()) } return all }
+    return [plain(), key(), free(), kept()]
+  },
+  early() {
+    const all = [tried(() => { const was = later(); const c = spin(5); function later() { return spin(c) } return [was, later()] })]
+    const d = spin(6)
+    function afterwards() { return spin(d) }
+    return all.concat(afterwards())
+  },
   sums() { const all = []; for (var [x, ...[y = spin()]] of [[1], [2, 3]]) { spin(); all.push(x, y) } return [all, x, y] }
 }
 export function run(name) { log.length = 0; const result = scenarios[name](); return JSON.stringify([log, result]) }
