@@ -149,6 +149,17 @@ export const scenarios = {
     const kept = () => { const all = [numbers.length]; { let numbers = spin(5); all.push((() => numbers)()) } return all }
     return [plain(), key(), free(), kept()]
   },
+  replaced() {
+    const elements = Object.getPrototypeOf([][Symbol.iterator]()), { next } = elements
+    const each = () => { for (const x of [1, 2]) if (spin(x) > 0) return x }
+    elements.next = function () { log.push('next'); return next.call(this) }
+    const all = each()
+    elements.next = next
+    elements.return = () => { log.push('return'); return {} }
+    const other = each()
+    delete elements.return
+    return [all, other]
+  },
   early() {
     const all = [tried(() => { const was = later(); const c = spin(5); function later() { return spin(c) } return [was, later()] })]
     const d = spin(6)
