@@ -6014,8 +6014,7 @@ function read(source, type) {
  * @property {Node[]} awaits
  * @property {Node[]} yields
  * @property {Node[]} spreads in lists
- * @property {Node[]} jumps `return`, `break` and `continue`
- * @property {Node[]} tries `try` statements
+ * @property {Node[]} returns
  * @property {Node[]} statements that are expressions
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
  * @property {Edit[]} edits of its text, whatever is made of it
@@ -6076,10 +6075,7 @@ const LISTS = {
   AwaitExpression: 'awaits',
   YieldExpression: 'yields',
   SpreadElement: 'spreads',
-  TryStatement: 'tries',
-  ReturnStatement: 'jumps',
-  BreakStatement: 'jumps',
-  ContinueStatement: 'jumps',
+  ReturnStatement: 'returns',
   ExpressionStatement: 'statements',
   ThisExpression: 'words',
   Super: 'words',
@@ -6262,8 +6258,7 @@ function names(tree) {
       awaits: [],
       yields: [],
       spreads: [],
-      jumps: [],
-      tries: [],
+      returns: [],
       statements: [],
       words: [],
       edits: [],
@@ -6780,7 +6775,7 @@ const isInList = ({ parent: { type } }) => type === 'BlockStatement' || type ===
 
 /** Whether a node keeps the code around it from being moved, as it may yield or keep variables. @param {Draft} draft @param {Node} node */
 const staysInPlace = ({ written }, node) => written.has(node) || node.facts || node.type === 'ClassBody' ||
-  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || node.beyond || isDirectEval(node)
+  matches(/^(?:loop|await|yield)s$/, LISTS[node.type] ?? '') || isDirectEval(node)
 
 /**
  * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and what is awaited.
@@ -7192,8 +7187,7 @@ function textOfTwin({ edits, steps, spell }, { node: { params, body } }) {
 //   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
 //
 // While a frame is left (`budget.away`), nothing around ends: an iterator is not closed, and gives itself where its round goes on; a finalizer
-// is passed over. If that has places, what completes before it is kept, and done once more behind it. What is waited for there
-// and fails is thrown where it was called.
+// is passed over, and has no places. What is waited for there and fails is thrown where it was called.
 //
 // In the text K is the place, r the result, F the frame, D the room that is left, T1 and so on what is kept, V1 and so on what has another
 // name, o encloses all of it, and I is the rest. What calls only what it returns needs no frame.
@@ -7215,7 +7209,6 @@ function textOfTwin({ edits, steps, spell }, { node: { params, body } }) {
  * @property {boolean} nests whether it has calls that may be preempted
  * @property {number} depth of the part that is being planned
  * @property {number} around how many statements around have to know when a frame is left: they try, or iterate
- * @property {boolean} isChecked whether each place looks whether what it waited for has failed
  * @property {boolean} isRefused whether it holds what nothing can go on from
  */
 /**
@@ -7239,26 +7232,16 @@ function frame(draft, plan) {
   }
   pick(calls, call => isReturned(call.node, node) || hold(call.node))
   pick(facts.loops, hold)
-  const enclosed = joined(pick(facts.loops, ({ left }) => left), facts.tries)
-  for (let i = 0; i < enclosed.length; i++) {
-    for (let part = enclosed[i]; part !== node && !part.isAround; part = part.parent) part.isAround = true
-  }
   if (draft.isOfModule) {
     pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
     pick(facts.calls, part => isCollected(part) && hold(part))
   } else pick(facts.statements, part => isCallStatement(part) && hold(part))
-  // Those of a finalizer come before those that it has wait.
-  if (facts.tries.length) for (let i = facts.jumps.length; i-- > 0;) {
-    const jump = facts.jumps[i]
-    jump.beyond = finalizerOf(jump, jump)
-    if (jump.beyond) hold(jump)
-  }
   // What it calls is what it returns; but what makes closures may have to be shorter.
   const isTail = draft.isOfModule && !isHeld(node.body) && !find(plan.children, ({ isLong }) => isLong)
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
-  const framed = { draft, own: node, ...locals, isTail, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, isChecked: false, isRefused: false }
+  const framed = { draft, own: node, ...locals, isTail, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, isRefused: false }
   draft.framed = framed
   for (let i = 0; i < framed.renamed.length; i++) {
     const variable = framed.renamed[i]
@@ -7504,27 +7487,12 @@ function piecesOfUnits(framed, units, beyond = Infinity) {
 const leaving = (framed, begin = '') =>
   `{${begin}${word(framed, 'K')}=${framed.around > 0 ? `${framed.draft.helper('A')}(${framed.place})` : framed.place};break ${word(framed, 'o')}}`
 
-/** What throws what a place has waited for, if that has failed. @param {Framed} framed */
-const failing = framed => `${framed.draft.helper('X')}(${word(framed, 'r')})`
-
-/** What stands around the condition for leaving at the next place. @param {Framed} framed */
+/** What stands around the condition for leaving at the next place: what is around that sees what it has waited for fail. @param {Framed} framed */
 function arriving(framed) {
   const at = word(framed, 'K')
   const place = ++framed.place
-  return framed.isChecked ? [`if(${at}<${place}?`, `:${at}===${place}&&${failing(framed)})`] : [`if(${at}<${place}&&`, ')']
-}
-
-/**
- * Plans what may see that something has failed: if it holds nothing of its kind, it looks for that where it begins, else at each place.
- *
- * @template T @param {Framed} framed @param {Node} node @param {() => T} planning @returns {T}
- */
-function watching(framed, { isAround }, planning) {
-  const { isChecked } = framed
-  framed.isChecked = isAround
-  const planned = planning()
-  framed.isChecked = isChecked
-  return planned
+  return framed.around > 0 ? [`if(${at}<${place}?`, `:${at}===${place}&&${framed.draft.helper('X')}(${word(framed, 'r')}))`]
+    : [`if(${at}<${place}&&`, ')']
 }
 
 /** A point. @param {Framed} framed @param {string} condition */
@@ -7787,7 +7755,7 @@ function statement(framed, node, units) {
       return
     }
     case 'VariableDeclaration': return declared(framed, node, units)
-    case 'ReturnStatement': return node.argument ? returned(framed, node.argument, units, node) : emit(units, leaping(framed, node, node.beyond))
+    case 'ReturnStatement': return returned(framed, node.argument, units)
     case 'ThrowStatement': return emit(units, ['throw ', value(framed, node.argument, units), ';'])
     case 'BlockStatement': return unitsOf(framed, node.body, units)
     case 'IfStatement': {
@@ -7805,7 +7773,6 @@ function statement(framed, node, units) {
     case 'ForStatement': case 'WhileStatement': case 'DoWhileStatement': return looped(framed, node, units)
     case 'ForOfStatement': return walked(framed, node, units)
     case 'TryStatement': return tried(framed, node, units)
-    case 'BreakStatement': case 'ContinueStatement': return emit(units, leaping(framed, node, node.beyond))
     default: refuse(framed)
   }
 }
@@ -7820,19 +7787,19 @@ function declared(framed, { declarations, kind }, units) {
   }
 }
 
-/** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units @param {Node} [jump] the statement */
-function returned(framed, node, units, jump) {
+/** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units */
+function returned(framed, node, units) {
   const { type, test, consequent, alternate, call } = node
   if (type === 'ConditionalExpression' && (isHeld(consequent) || isHeld(alternate))) {
     choose(framed, value(framed, test, units), units, isYes => {
       /** @type {Unit[]} */
       const branch = []
-      returned(framed, isYes ? consequent : alternate, branch, jump)
+      returned(framed, isYes ? consequent : alternate, branch)
       return branch
     })
   } else {
     const text = call && isPreempted(call) && isHeld(node) && isReturned(node, framed.own) ? called(framed, node, units) : value(framed, node, units)
-    emit(units, leaping(framed, jump, jump?.beyond, grouped(node, text)))
+    emit(units, ['return ', grouped(node, text), ';'])
   }
 }
 
@@ -7899,48 +7866,28 @@ function walked(framed, loop, units) {
   const first = ++framed.place
   const target = left.declarations?.[0].id ?? left
   framed.around++
-  const again = body.isAround ? '' : failing(framed)
   /** @type {Unit[]} */
   const inner = []
-  emit(inner, [`if(${item}===${list})${again};else{${word(framed, 'K')}=0;`,
+  emit(inner, [`if(${item}!==${list}){${word(framed, 'K')}=0;`,
     `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}`,
     asStatement(framed, target, [asItStands(framed, target), `=${item}}`])], first, true)
-  const text = watching(framed, body, () => {
-    const point = pointWhere(framed, `--${draft.budget}.left<=0`)
-    emit(inner, point, framed.place, true)
-    return piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner))
-  })
+  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
+  emit(inner, point, framed.place, true)
+  unitsOf(framed, statementsIn(body), inner)
   framed.around--
-  emit(units, [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, text, '}'], first)
+  emit(units, [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, piecesOfUnits(framed, inner), '}'], first)
 }
 
 /** @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function tried(framed, node, units) {
   const { finalizer } = node
-  const error = word(framed, 'x')
+  if (finalizer && isHeld(finalizer)) return refuse(framed)
   const first = framed.place + 1
-  const { isChecked } = framed
   framed.around++
-  framed.isChecked = true
-  if (finalizer && isHeld(finalizer)) {
-    const how = keep(framed, '0', units)
-    const what = temporary(framed)
-    /** @type {Node[]} */
-    const jumps = node.jumps = []
-    node.how = how
-    node.what = what
-    const inner = piecesOfUnits(framed, caught(framed, node))
-    emit(units, [`${how}:if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){${how}=1;${what}=${error}}`], first, true)
-    unitsOf(framed, finalizer.body, units)
-    emit(units, [`if(${how}===1)throw ${what};`])
-    for (let i = 0; i < jumps.length; i++) emit(units, [`if(${how}===${i + 2})`, leaping(framed, jumps[i], finalizerOf(jumps[i], node), what)])
-  } else {
-    const inner = caught(framed, node)
-    if (!finalizer) joined(units, inner)
-    else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`, asItStands(framed, finalizer), '}'], first)
-  }
+  const inner = caught(framed, node)
   framed.around--
-  framed.isChecked = isChecked
+  if (!finalizer) joined(units, inner)
+  else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`, asItStands(framed, finalizer), '}'], first)
 }
 
 /** What of a `try` comes before what it does finally. @param {Framed} framed @param {Node} node @returns {Unit[]} */
@@ -7949,10 +7896,9 @@ function caught(framed, { block, handler }) {
   /** @type {Unit[]} */
   const units = []
   if (!handler) return unitsOf(framed, block.body, units)
-  const again = block.isAround ? '' : `if(${word(framed, 'K')}>=${first})${failing(framed)};`
   const isLater = isHeld(handler)
   const flag = isLater ? keep(framed, '0', units) : ''
-  const inner = [again, watching(framed, block, () => piecesOfUnits(framed, unitsOf(framed, block.body, [])))]
+  const inner = piecesOfUnits(framed, unitsOf(framed, block.body, []))
   if (!isLater) {
     emit(units, ['try{', inner, '}', asItStands(framed, handler)], first)
     return units
@@ -7964,31 +7910,6 @@ function caught(framed, { block, handler }) {
   emit(units, [`if(${word(framed, 'K')}<=${framed.place})try{`, inner, `}catch(${error}){`, bind, `${flag}=1}`], first, true)
   choose(framed, flag, units, isYes => isYes ? unitsOf(framed, body.body, []) : [])
   return units
-}
-
-/** The `try` around whose finalizer has places, if a jump leaves it. @param {Node} jump @param {Node} from where it stands @returns {Node | null} */
-function finalizerOf({ type, label }, from) {
-  for (let part = from; ; part = part.parent) {
-    const { parent } = part
-    const { type: kind } = parent
-    if (parent.facts) return null
-    if (kind === 'TryStatement' && parent.finalizer && part !== parent.finalizer && isHeld(parent.finalizer)) return parent
-    if (type === 'ReturnStatement') continue
-    if (label ? kind === 'LabeledStatement' && parent.label.name === label.name
-      : LISTS[kind] === 'loops' || (type === 'BreakStatement' && kind === 'SwitchStatement')) return null
-  }
-}
-
-/**
- * @param {Framed} framed @param {Node | undefined} jump @param {Node | null | undefined} node the `try` whose finalizer comes before, if one does
- * @param {Pieces} [result] that it returns @returns {Pieces}
- */
-function leaping(framed, jump, node, result = '') {
-  const isReturn = !jump || jump.type === 'ReturnStatement'
-  if (!node) return [isReturn ? ['return ', result] : asItStands(framed, jump), ';']
-  const { how, what, jumps } = node
-  append(jumps, jump)
-  return ['{', isReturn ? [`${what}=`, result || 'void 0', ';'] : '', `${how}=${jumps.length + 1};break ${how}}`]
 }
 
 // The text
@@ -10902,7 +10823,7 @@ function returnsOf(fn) {
   const tree = read(source, 'function')
   names(tree)
   const { facts, body } = tree.body[0].value ?? tree.body[0] // of a method, or a function
-  return body.type !== 'BlockStatement' || find(facts.jumps, ({ argument }) => argument) !== undefined
+  return body.type !== 'BlockStatement' || find(facts.returns, ({ argument }) => argument) !== undefined
 }
 
 /** @type {() => typeof preemptify & { readonly import: typeof importModule, readonly report: typeof report, readonly runtime: Record<string, any> }} */
