@@ -6588,7 +6588,6 @@ function piecesOf(source, { edits, from, to }) {
 /** What rewritten text refers to. @type {Record<string, string>} */
 const HELPERS = {
   t: 'twin',
-  u: 'twin',
   e: 'enter',
   w: 'awaited',
   a: 'apply',
@@ -7155,11 +7154,13 @@ function planChain(draft, chain) {
   }
 }
 
-/** The parameters and the body of a generator function. @param {Draft} draft @param {{ node: Node }} plan @returns {any[]} */
-function textOfTwin({ edits, steps, spell }, { node: { params, body } }) {
+/** A generator function. @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]} */
+function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) {
+  const { params, body } = node
   const { start: from, end: to, type } = body
   const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
-  const pieces = [steps ? `(${steps}${params.length ? ',' : ''}` : '(', list, spell(') ')]
+  const head = !isOfModule ? '' : isPrivate({ node, facts }) ? `*#${twin}` : facts.usesSuper ? '*m' : `function*${twin}`
+  const pieces = [steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
   const isBlock = type === 'BlockStatement'
   if (!isBlock) append(pieces, '{')
   append(pieces, { edits, from, to })
@@ -8962,7 +8963,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {Plan | null} parent
  * @property {Plan[]} children
  * @property {string} reason why it can have no twin
- * @property {string} [registered] what gives a declared function its twin
+ * @property {Pieces} [registered] what gives a declared function its twin
  * @property {boolean} isOnce whether it is called once, where it stands, while the module is evaluated
  * @property {CallSite[]} calls that may be preempted
  * @property {boolean} isLong whether it has a twin
@@ -9364,12 +9365,12 @@ function findShort(plans) {
 /**
  * Prints a module whose functions are planned.
  *
- * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} runtime
+ * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
  * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
  * @param {number} excess by how many characters it is to be shorter than with all frames
  * @returns {string}
  */
-function printModule(source, tree, plans, runtime, kept, begin, excess) {
+function printModule(source, tree, plans, specifier, kept, begin, excess) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -9424,10 +9425,10 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
 
   function prologue() {
     let result = isScript ? `;var ${our}p=${STAND_IN};`
-      : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(runtime)};`
+      : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(specifier)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
-      const list = cut('f,g,e,s', 0, matches(/[vqH]/, key) ? 0 : matches(/[ewgyidzcjXAW]/, key) ? 1 : matches(/[nmk]/, key) ? 3 : matches(/[atP]/, key) ? 5 : 7)
+      const list = cut('f,g,e,s', 0, max(0, 2 * runtime[HELPERS[key]].length - 1))
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
     return used.size ? result : ''
@@ -9435,9 +9436,9 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
 
   /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
   function childEdits(plan, isInner) {
-    const edits = joined([], plan.facts.edits)
-    for (let i = 0; i < plan.children.length; i++) printChild(edits, plan.children[i], isInner)
-    return edits
+    const draft = { edits: joined([], plan.facts.edits) }
+    pick(plan.children, child => printChild(draft, child, isInner))
+    return draft.edits
   }
 
   /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
@@ -9450,113 +9451,88 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
     return edits
   }
 
-  /** @param {Edit[]} edits @param {Plan} plan @param {boolean} isInner */
-  function printChild(edits, plan, isInner) {
-    const { node, facts, isLong, twin } = plan
+  /** @param {Draftlike} around @param {Plan} plan @param {boolean} isInner */
+  function printChild(around, plan, isInner) {
+    const { node, facts, isLong, frame } = plan
     const { parent } = node
-    const own = isInner ? plan.inner : plan.plain
+    const edits = isInner ? plan.inner : plan.plain
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
     const isObjectMethod = facts.isMethod && !isInClass
     if (!isLong) {
-      const { start: from, end: to } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
-      if (own.length) replace({ edits }, from, to, [{ edits: own, from, to }])
+      const { start, end } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
+      if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
       return
     }
     const { start, end } = isObjectMethod ? parent : node
-    const asItIs = { edits: own, from: start, to: end }
+    const asItIs = { edits, from: start, to: end }
     const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
-    const isArrow = facts.isArrow && facts.usesThis && !plan.frame
-    const isGenerator = !plan.frame
-    const register = helper(isArrow ? 'u' : 't')
-    const { key: { start: from = 0, end: to = 0, type: keyType = '' } = {}, computed } = isObjectMethod || isInClass || parent.computed ? parent : {}
-    const key = computed ? `[${cut(source, from, to)}]` : cut(source, from, to)
-    const member = computed ? key : keyType === 'Identifier' ? `.${key}` : `[${key}]`
-    const { id } = node
-    if (node.type === 'FunctionDeclaration') {
-      const name = id ? id.name : `${twin}f`
-      if (!id) { // export default function () {}
-        const open = seek(source, '(', start)
-        insert({ edits: own }, open, REPLACES, open, ` ${name}`)
-        inOrder(own)
-        replace({ edits }, parent.start, start, `export{${name} as default};`)
+    const register = helper('t')
+    const twin = frame ? plan.entry : plan.twin
+    const text = frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+    const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
+    const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
+    /** @param {Pieces} fn @param {Pieces} twin */
+    const registered = (fn, twin) => [`${register}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+
+    if (node.type === 'FunctionDeclaration') printDeclaration()
+    else if (isInClass) printMember()
+    else replace(around, start, end, isObjectMethod ? [key() === '__proto__' ? '["__proto__"]:' : `${key()}:`, expression()] : expression())
+
+    function printDeclaration() {
+      const name = node.id ? node.id.name : `${plan.twin}f`
+      if (!node.id) { // export default function () {}
+        insert({ edits }, seek(source, '(', start), REPLACES, start, ` ${name}`)
+        inOrder(edits)
+        replace(around, parent.start, start, `export{${name} as default};`)
       }
-      const plain = isDual ? [asItIs] : stub(plan, `function ${name}`)
-      const made = isGenerator ? list(['function*', twin], textOfTwin(plan.draft, plan)) : []
-      replace({ edits }, start, end, list(plain, made, plan.frame ? [textOfFrame(plan.draft, plan)] : []))
+      replace(around, start, end, [isDual ? asItIs : stub(plan, `function ${name}`), text])
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
-      const rest = facts.isAsync ? `,${name}` : facts.isGenerator ? ',!0' : plan.entry ? `,${plan.entry}` : ''
       // A declaration is no result of a script.
-      plan.registered = (id ? ';' : `;${helper('m')}(${name},"default");`) +
-        `${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}${register}(${name},${isGenerator ? twin : 0}${rest});`
-      insert({ edits }, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
-      return
+      const begin = `${node.id ? '' : `;${helper('m')}(${name},"default")`};${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}`
+      plan.registered = [begin, registered(name, twin), ';']
+      insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
-    const entry = facts.isGenerator ? ['!0'] : plan.frame ? [textOfFrame(plan.draft, plan)] : []
-    if (isInClass) {
-      if (own.length) replace({ edits }, start, end, [asItIs])
-      const { static: isStatic } = parent
-      if (isPrivate(plan)) {
-        const made = plan.frame ? [textOfFrame(plan.draft, plan)] : list([`*#${twin}`], textOfTwin(plan.draft, plan))
-        insert({ edits }, parent.end, -BODY_EDGE, parent.start, list([isStatic ? 'static ' : ''], made))
-        return
-      }
+
+    function printMember() {
+      if (edits.length) replace(around, start, end, [asItIs])
+      if (isPrivate(plan)) return insert(around, parent.end, -BODY_EDGE, parent.start, [parent.static ? 'static ' : '', text])
       const elements = parent.parent.body
       for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return
-      const holder = `this${isStatic ? '' : '.prototype'}`
-      const fn = holder + member
-      const asMethod = facts.usesSuper ? (/** @type {any[]} */ text) => list([`{__proto__:${helper('z')}(${holder}),`], text, ['}.m']) : null
-      const made = !isGenerator ? ['0'] : asMethod ? asMethod(list(['*m'], textOfTwin(plan.draft, plan))) : list(['function*'], textOfTwin(plan.draft, plan))
-      const begin = !plan.entry ? [] : asMethod ? asMethod(entry) : entry
-      const text = registering([fn], made, facts.isAsync ? [`,${fn}`] : facts.isGenerator ? [',!0'] : begin.length ? list([','], begin) : [])
-      insert({ edits }, parent.parent.start + 1, BODY_EDGE, Infinity, list(['static{'], text, ['}']))
-      return
+      const holder = `this${parent.static ? '' : '.prototype'}`
+      const made = facts.usesSuper ? [`{__proto__:${helper('z')}(${holder}),`, text, '}.m'] : text
+      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', registered(holder + access(key()), made), '}'])
     }
-    const name = isObjectMethod || id || computed ? '' : /** @type {string} */ (inferredName(node))
-    const ownName = id ? id.name : ''
-    /** The function, with the name that it would have where it stands. @param {any[]} fn */
-    const named = fn => {
-      if (isObjectMethod) return list(['{'], fn, ['}', member])
-      if (computed) return list([`{${key}:`], fn, ['}', member])
+
+    function expression() {
+      const { id } = node
+      if (!id) return isDual ? registered(named(asItIs), text) : [`(${twin}=>`, registered(named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function')), twin), ')(', text, ')']
+      return isDual ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
+        : ['(()=>{', stub(plan, `function ${id.name}`), text, 'return ', registered(id.name, twin), '})()']
+    }
+
+    /** What the member is called in the text. */
+    function key() {
+      const { key: { start, end }, computed } = parent
+      return computed ? `[${cut(source, start, end)}]` : cut(source, start, end)
+    }
+
+    /** @param {string} key */
+    function access(key) {
+      return key[0] === '[' ? key : matches(/^["'\d.]/, key) ? `[${key}]` : `.${key}`
+    }
+
+    /** The function, with the name that it would have where it stands. @param {Pieces} fn */
+    function named(fn) {
+      if (isObjectMethod) return ['{', fn, '}', access(key())]
+      const name = parent.value === node && parent.computed ? key() : /** @type {string} */ (inferredName(node))
       if (name === '') return fn
-      return matches(/^[\w$]+$/, name) ? list([`{${name}:`], fn, [`}.${name}`])
-        : list([`{[${stringify(name)}]:`], fn, [`}[${stringify(name)}]`])
-    }
-    const made = isGenerator ? list(['function*'], textOfTwin(plan.draft, plan)) : ['0']
-    const self = isArrow ? 'this' : ''
-    const head = isObjectMethod ? key : facts.isArrow ? '' : 'function'
-    let result
-    if (ownName) {
-      const more = facts.isAsync ? [`,${ownName}`] : entry.length ? list([','], entry) : []
-      result = isDual ? list([`(${ownName}=>`], registering([ownName], made, more), [')(', asItIs, ')'])
-        : list(['(()=>{'], stub(plan, `function ${ownName}`), isGenerator ? list([`function*${twin}`], textOfTwin(plan.draft, plan)) : [textOfFrame(plan.draft, plan)],
-          [`return ${register}(${ownName},${isGenerator ? twin : 0}`], isGenerator ? more : [`,${plan.entry}`], [')})()'])
-    } else if (facts.isAsync) {
-      result = list([`(${our}f=>`], registering([`${our}f`], made, [`,${our}f${self && ','}${self}`]), [')('], named([asItIs]), [')'])
-    } else {
-      const more = entry.length || self ? list([','], entry.length ? entry : ['null'], [self && ','], [self]) : []
-      result = plan.frame && !isDual ? list([`(${plan.entry}=>${register}(`], named(stub(plan, head)), [`,0,${plan.entry}))(`], entry, [')'])
-        : registering(named(isDual ? [asItIs] : stub(plan, head)), made, more)
-    }
-    if (isObjectMethod) result = list([key === '__proto__' ? '["__proto__"]:' : `${key}:`], result)
-    replace({ edits }, start, end, result)
-
-    /** @param {any[]} fn @param {any[]} made @param {any[]} more */
-    function registering(fn, made, more) {
-      return !isDual ? list([`(${twin}=>${register}(`], fn, [`,${twin}`], more, ['))('], made, [')'])
-        : list([`${register}(`], fn, [','], made, more, [')'])
+      const label = name[0] === '[' || matches(/^[a-z_$][\w$]*$/i, name) ? name : `[${stringify(name)}]`
+      return [`{${label}:`, fn, '}', access(label)]
     }
   }
 
-  /** @param {any[][]} lists @returns {any[]} */
-  function list(...lists) {
-    /** @type {any[]} */
-    const all = []
-    for (let i = 0; i < lists.length; i++) for (let k = 0; k < lists[i].length; k++) append(all, lists[i][k])
-    return all
-  }
-
-  /** A function that drives its twin. @param {Plan} plan @param {string} head @returns {string[]} */
+  /** A function that drives its twin. @param {Plan} plan @param {string} head */
   function stub(plan, head) {
     const { node, facts, twin } = plan
     const { params, body } = node
@@ -9574,7 +9550,7 @@ function printModule(source, tree, plans, runtime, kept, begin, excess) {
     const all = isSimple ? `[${given}]` : isArrow ? `[${rest}]` : 'arguments'
     const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
       : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${given})` : `${helper('a')}(${twin},${self},${all})`})`
-    return [`${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`]
+    return `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
   }
 }
 
@@ -9735,15 +9711,15 @@ const stamp = (fn, generator, entry, self = null, target = null) =>
  *
  * @template {Function} F
  * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
- * @param {Function | true | null} [entry] what jobs call instead of the function: it returns what `run` does. Default: one that
- *   runs the generator. `fn` itself for async functions, which run beside their caller; true for generator functions, whose
- *   twins are given their Steps first
- * @param {any} [self] the `this` of an arrow function
+ * @param {Function | boolean | null} [entry] what jobs call instead of the function: it returns what `run` does. None: it runs
+ *   the generator. False for async functions, which run beside their caller; true for generator functions, whose twins are
+ *   given their Steps first
+ * @param {any[]} [self] the `this` of an arrow function
  * @returns {F}
  */
-function twin(fn, generator, entry = null, self) {
+function twin(fn, generator, entry, self) {
   if (!isLinked) link()
-  stamp(fn, generator || undefined, entry, arguments.length > 3 ? [self] : null)
+  stamp(fn, generator || undefined, entry === false ? fn : entry ?? null, self)
   return fn
 }
 
@@ -10272,15 +10248,15 @@ function walk(given) {
 /**
  * What is spread, or what a collection is made of.
  *
- * @param {any} iterable @param {boolean} [isMap] whether it is to be of objects: then all else is left to the engine to refuse
+ * @param {any} iterable @param {boolean | undefined} isMap whether it is to be of objects: then all else is left to the engine to refuse
  * @returns {any} `budget` where a step has not ended
  */
-function collect(iterable, isMap = false) {
+function collect(iterable, isMap) {
   const steps = each(iterable)
   return steps instanceof Each ? run(collecting(steps, isMap)) : steps
 }
 
-/** @param {Each} steps @param {boolean} isMap @returns {Generator<any, any, any>} */
+/** @param {Each} steps @param {boolean | undefined} isMap @returns {Generator<any, any, any>} */
 function* collecting(steps, isMap) {
   /** @type {any[]} */
   const list = []
@@ -10735,7 +10711,7 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
   `const{apply,construct}=Reflect,{next}=(function*(){})(),budget={left:0,room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
-  `twin(f,generator,entry=null,...self){set(f,{generator:generator||void 0,entry,awaited:null,self:self.length?self:null,target:null,Blank:null});return f},` +
+  `twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
   `run(g){return this.drive(g)},over(){return true},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,` +
   `plain(f,self,args){budget.left=2**30-1;return apply(f,self,args)},` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +

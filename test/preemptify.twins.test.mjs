@@ -509,7 +509,7 @@ const script = () => (0, eval)(`
     $p.runtime.twin(twice, twice$t)
     function Made(n) { this.n = n }
     $p.runtime.twin(Made, function* (n) { this.n = n })
-    const arrow = $p.runtime.twin(() => 'plain', function* () { return this.twin }, null, { twin: 'twin' })
+    const arrow = $p.runtime.twin(() => 'plain', function* () { return this.twin }, null, [{ twin: 'twin' }])
     function* made(n) {
       const made = $p.runtime.construct(Made, [n])
       return made === $p.budget ? yield $p.runtime.suspended() : made
