@@ -201,7 +201,7 @@ function outline(source, type = 'script') {
   const add = (facts, indent) => {
     const { node } = facts
     const flags = Object.keys(facts).filter(key => facts[key] === true)
-    const lists = ['loops', 'calls', 'awaits', 'yields', 'jumps'].filter(key => facts[key].length)
+    const lists = ['loops', 'calls', 'awaits', 'yields', 'returns'].filter(key => facts[key].length)
       .map(key => `${key} ${facts[key].map(({ start, end }) => source.slice(start, end).replace(/[( ;].*/, '')).join(' ')}`)
     lines.push(`${indent}${node.id?.name ?? node.type}: ${[...flags, ...lists].join(', ')}`)
     for (const inner of facts.functions) add(inner, `${indent}  `)
@@ -232,7 +232,7 @@ Program:
   ['arrow functions use what the function around them has', 'function f() { return () => [() => this, arguments] } ' +
     'function g() { () => new.target } x = { m() { () => super.m() } }; function h() { () => eval(1) }', `
 Program:
-  f: usesThis, usesArguments, jumps return
+  f: usesThis, usesArguments, returns return
     ArrowFunctionExpression: isArrow, usesThis, usesArguments
       ArrowFunctionExpression: isArrow, usesThis
   g: usesNewTarget
@@ -264,7 +264,7 @@ Program: isStrict, loops for, calls x b, awaits await
   ['lists, in the order of the source', 'function* f(a = g()) { while (a) { do yield h(a.b()).c(); while (i()) } for (;;) { for (x in y) new K(j`${k()}`) } ' +
     'if (a) return yield* l(); with (m()) return; switch (n()) { case o(): p() } for (q of r()) ; }', `
 Program:
-  f: isGenerator, hasWith, loops while do for for for, calls g h h a.b i new j\`\${k k l m n o p r, yields yield yield*, jumps return return`]
+  f: isGenerator, hasWith, loops while do for for for, calls g h h a.b i new j\`\${k k l m n o p r, yields yield yield*, returns return return`]
 ]) {
   functions(name, () => assert.is(outline(source, type).trim().replace(/ +$/gm, ''), expected.trim()))
 }
