@@ -76,9 +76,13 @@ const rows = await measure([
 printRows('variant', 'ns per point', rows)
 
 await picture('rtjs-figure-4', lineChart({
-  title: 'ns per preemption point at each budget (published: about 20 at 1, 3 from 300 on)', across: 'budget', logarithmic: true,
-  curves: Object.entries({ 'scheduler': budgets, 'bare loop, budget.left': bareBudgets, 'bare loop, local variable': bareBudgets })
-    .map(([name, limits]) => ({ name, points: limits.map(limit => [limit, find(rows, `${name}, budget ${limit}`).median]) }))
+  title: 'ns per preemption point at each budget', across: 'budget', logarithmic: true,
+  curves: [
+    ...Object.entries({ 'scheduler': budgets, 'bare loop, budget.left': bareBudgets, 'bare loop, local variable': bareBudgets })
+      .map(([name, limits]) => ({ name, points: limits.map(limit => [limit, find(rows, `${name}, budget ${limit}`).median]) })),
+    // In words: 18 ns a yield, about 3 from 300 on.
+    { name: 'published', points: [[1, 18], [300, 3], [1000, 3]] }
+  ]
 }))
 
 const fixed = budgets.map(limit => find(rows, `scheduler, budget ${limit}`))

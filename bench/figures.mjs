@@ -1,4 +1,4 @@
-import { chooseSets, conditions, measure, optionsHelp, parseOptions } from '../examples/task-sets/command.mjs'
+import { chooseSets, conditions, measure, optionsHelp, parseOptions, text, wholeNumber } from '../examples/task-sets/command.mjs'
 import { disturbances, percent, policyNames, summarize } from '../examples/task-sets/report.mjs'
 import { loadTaskSets } from '../examples/task-sets/task-sets.mjs'
 import { barChart, picture } from './support-chart.mjs'
@@ -7,8 +7,7 @@ import { heading, table, target } from './support.mjs'
 
 // Figures 5 and 6 of RT.js, on both clocks, beside the published ones. At the paper's scale (1000 sets of 10 s, by each
 // policy on each clock: about half a day): node bench/figures.mjs --sets all --generated 750 --seconds 10 --svg .
-const { own, rest } = split(process.argv.slice(2), { generated: '0', svg: undefined })
-const options = parseOptions(rest)
+const { generated, ...options } = parseOptions(process.argv.slice(2), { generated: text('0'), svg: text(undefined) })
 
 /** Means in percent by Dietrich et al. (Node 8, i5-6400); FCFS is plain JavaScript. The overheads of all sets are medians. */
 const published = {
@@ -31,8 +30,7 @@ if (options.help) {
 } else await draw()
 
 async function draw() {
-  const count = Number(own.generated)
-  if (!Number.isSafeInteger(count) || count < 0) throw new RangeError(`--generated must be a whole number >= 0, got '${own.generated}'`)
+  const count = wholeNumber('generated', generated, 0)
   const sets = [...chooseSets(await loadTaskSets(), options), ...generateTaskSets(count)]
     .sort((a, b) => a.utilization - b.utilization)
   heading('task sets as in the paper', `of the ${sets.length} sets ${count} are generated`)
@@ -76,7 +74,7 @@ async function drawFigures(rows, clock) {
   for (const [name, figure, title, select] of figures) {
     const policies = options.policies.filter(policy => published[figure][policy])
     await picture(`${name}-${clock}`, barChart({
-      title: `${title}: measured (filled) and published (outlined)`,
+      title,
       least: figure === 'misses' ? 1e-4 : 0.1,
       groups: rows.map(({ label, figures }) => ({
         label,
@@ -90,16 +88,4 @@ async function drawFigures(rows, clock) {
       }))
     }))
   }
-}
-
-/** Takes the options that are this command's own out of those that all commands share. */
-function split(args, defaults) {
-  const own = { ...defaults }
-  const rest = []
-  for (let i = 0; i < args.length; i++) {
-    const name = args[i].slice(2)
-    if (args[i].startsWith('--') && name in own) own[name] = args[++i]
-    else rest.push(args[i])
-  }
-  return { own, rest }
 }

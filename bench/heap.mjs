@@ -2,6 +2,7 @@ import { getEventListeners, setMaxListeners } from 'node:events'
 import { IoReservation, Reservation, after } from '../alarms.mjs'
 import { Scheduler, Task } from '../rt.mjs'
 import { Channel, Mutex } from '../sync.mjs'
+import { barChart, picture } from './support-chart.mjs'
 import { figure, heading, table, target } from './support.mjs'
 
 if (globalThis.gc === undefined) {
@@ -179,4 +180,11 @@ console.log('\n### What is kept, bytes each (Qduino, Table VIII: a sketch of two
 const footprints = []
 for (const [name, make] of kept) footprints.push([name, await bytesOf(make)])
 table(['', 'bytes'], footprints)
+await picture('qduino-table-8', barChart({
+  title: 'Table VIII, bytes; published, text and data of a sketch of two loops, and of its kernel', least: 10,
+  groups: [
+    ...footprints.filter(([name]) => /^[A-Z]\w+$|^alarm|^job, ready: f/.test(name)).map(([label, value]) => ({ label, bars: [{ name: 'bytes', value }] })),
+    ...[['sketch', 7192], ['kernel', 1_274_874]].map(([label, beside]) => ({ label, bars: [{ name: 'bytes', value: 0, beside }] }))
+  ]
+}))
 process.exit()

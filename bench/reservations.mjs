@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { oneOf, text, wholeNumber } from '../examples/task-sets/command.mjs'
 import { predictableEvents } from './reservations/delivery.mjs'
 import { isolatedLoops } from './reservations/isolation.mjs'
 import { predictableLoops } from './reservations/predictability.mjs'
@@ -22,13 +23,13 @@ const help = `Qduino's experiments, with and without reservations
   --periods 16     in which the progress of a loop is measured
   --runs 2         of the loop of least capacity, beside the others; and of one loop or two
   --events 32      that are delivered
-  --clock process  wall time less what the system gave to other processes, idle waits skipped; or wall`
-
-const text = value => ({ type: /** @type {const} */ ('string'), default: value })
+  --clock process  wall time less what the system gave to other processes, idle waits skipped; or wall
+  --svg directory  writes tables III to VII as figures 7 to 11, beside what is published`
 
 await experiment(parseArgs({
   options: {
     only: text(names), periods: text('16'), runs: text('2'), events: text('32'), clock: text('process'),
+    svg: text(undefined),
     help: { type: 'boolean', short: 'h', default: false }
   }
 }).values)
@@ -36,9 +37,9 @@ await experiment(parseArgs({
 async function experiment({ only, help: asksForHelp, ...values }) {
   if (asksForHelp) return console.log(help)
   const options = {
-    periods: wholeNumber('periods', values.periods),
-    runs: wholeNumber('runs', values.runs),
-    events: wholeNumber('events', values.events),
+    periods: wholeNumber('periods', values.periods, 2),
+    runs: wholeNumber('runs', values.runs, 2),
+    events: wholeNumber('events', values.events, 2),
     clock: oneOf('clock', values.clock, ['process', 'wall'])
   }
   const chosen = only.split(',').map(name => oneOf('only', name, Object.keys(experiments)))
@@ -48,15 +49,4 @@ async function experiment({ only, help: asksForHelp, ...values }) {
     `${time}; budget auto, slice 1 ms, round 5 ms`)
   for (const name of chosen) await experiments[name](options)
   if (repeated > 0) console.log(`The machine disturbed ${repeated} runs, which were repeated.`)
-}
-
-function wholeNumber(name, value) {
-  const number = Number(value)
-  if (Number.isSafeInteger(number) && number >= 2) return number
-  throw new RangeError(`--${name} must be a whole number >= 2, got '${value}'`)
-}
-
-function oneOf(name, value, values) {
-  if (values.includes(value)) return value
-  throw new TypeError(`--${name} must be ${values.join(' or ')}, got '${value}'`)
 }

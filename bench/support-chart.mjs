@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 
-const [width, height, left, top, bottom] = [960, 360, 56, 48, 40]
+const [width, height, left, top, bottom] = [960, 392, 56, 64, 56]
 const floor = height - bottom
-const colours = ['#c2410c', '#1d4ed8', '#15803d', '#7e22ce', '#0e7490', '#a16207']
+const colours = ['#c2410c', '#1d4ed8', '#15803d', '#7e22ce', '#0e7490', '#a16207', '#be185d', '#78716c']
 
 /** Writes a chart into the directory that `--svg` names, if there is one. @param {string} name @param {string} svg */
 export async function picture(name, svg) {
@@ -24,17 +24,10 @@ export async function picture(name, svg) {
  * @returns {string}
  */
 export function lineChart({ title, across, logarithmic = false, curves }) {
-  const all = curves.flatMap(({ points }) => points)
-  const axis = (which, from, to) => {
-    const values = all.map(point => point[which])
-    const scale = logarithmic ? Math.log10 : Number
-    const begin = logarithmic ? Math.floor(scale(Math.min(...values))) : 0
-    const end = logarithmic ? Math.max(begin + 1, Math.ceil(scale(Math.max(...values)))) : Math.max(...values)
-    const marks = logarithmic ? Array.from({ length: end - begin + 1 }, (_, i) => 10 ** (begin + i))
-      : [0, 1, 2, 3, 4].map(i => end * i / 4)
-    return { marks, at: value => from + (to - from) * (scale(value) - begin) / (end - begin) }
-  }
-  const [x, y] = [axis(0, left, width - 24), axis(1, floor, top)]
+  const [x, y] = [[left, width - 24], [floor, top]].map(([from, to], which) => {
+    const values = curves.flatMap(({ points }) => points.map(point => point[which]))
+    return axis(values, from, to, logarithmic ? 10 ** Math.floor(Math.log10(Math.min(...values))) : undefined)
+  })
   return svg(title, [
     ...y.marks.map(value => grid(value, y.at(value))),
     ...x.marks.map(value => text(x.at(value), floor + 16, mark(value), 'middle')),
@@ -46,52 +39,66 @@ export function lineChart({ title, across, logarithmic = false, curves }) {
 }
 
 /**
- * A bar chart on a logarithmic axis, as an SVG of its own.
+ * A bar chart, as an SVG of its own.
  *
  * @param {object} chart
  * @param {string} chart.title
- * @param {number} chart.least what the axis begins with; smaller values have no bar
+ * @param {number} [chart.least] what a logarithmic axis begins with; smaller values have no bar. Without it, the axis is linear
  * @param {{ label: string, bars: { name: string, value: number, deviation?: number, beside?: number }[] }[]} chart.groups
- *   each with the same bars; `beside`: an outlined bar of another's figure
+ *   each with the same bars; `beside`: an outlined bar of the published figure
  * @returns {string}
  */
 export function barChart({ title, least, groups }) {
-  const all = groups.flatMap(({ bars }) => bars.flatMap(({ value, deviation = 0, beside = 0 }) => [value + deviation, beside]))
-  const decades = Math.max(1, Math.ceil(Math.log10(Math.max(least * 10, ...all) / least)))
-  const y = value => floor - (floor - top) * Math.max(0, Math.log10(Math.max(value, least) / least)) / decades
+  const all = groups.flatMap(({ bars }) => bars)
+  const { marks, at: y } = axis(all.flatMap(({ value, deviation = 0, beside = 0 }) => [value + deviation, beside]), floor, top, least)
   const step = (width - left - 8) / groups.length
   const names = groups[0].bars.map(({ name }) => name)
   const bar = step * 0.8 / names.length
-  const parts = []
-  for (let decade = 0; decade <= decades; decade++) {
-    const value = least * 10 ** decade
-    parts.push(grid(value, y(value)))
-  }
+  const parts = marks.map(value => grid(value, y(value)))
   groups.forEach(({ label, bars }, group) => {
     const begin = left + group * step + step * 0.1
-    parts.push(text(begin + step * 0.4, floor + 18, label, 'middle'))
+    parts.push(...lines(label, step).map((line, i) => text(begin + step * 0.4, floor + 14 + 13 * i, line, 'middle')))
     bars.forEach(({ value, deviation = 0, beside }, i) => {
       const x = begin + i * bar
       parts.push(rectangle(x, y(value), bar - 1, floor, `fill="${colours[i % colours.length]}"`))
-      if (value > least && deviation > 0) {
+      if (value > (least ?? 0) && deviation > 0) {
         const middle = (x + (bar - 1) / 2).toFixed(1)
-        parts.push(`<path d="M${middle} ${y(value + deviation).toFixed(1)}V${y(value - deviation).toFixed(1)}" stroke="#888" stroke-width="2"/>`)
+        parts.push(`<path d="M${middle} ${y(value + deviation).toFixed(1)}V${y(Math.max(0, value - deviation)).toFixed(1)}" stroke="#888" stroke-width="2"/>`)
       }
       if (beside !== undefined) parts.push(rectangle(x, y(beside), bar - 1, floor, 'fill="none" stroke="currentColor" stroke-dasharray="2"'))
     })
   })
-  return svg(title, [...parts, ...legend(names)])
+  const isBeside = all.some(({ beside }) => beside !== undefined)
+  return svg(`${title}${isBeside ? ': measured (filled) and published (outlined)' : ''}`, [...parts, ...legend(names)])
 }
 
-const mark = value => String(Number(value.toPrecision(2)))
+/**
+ * @param {number[]} values what it is to show
+ * @param {number} from where on the picture it begins
+ * @param {number} to
+ * @param {number} [least] what a logarithmic axis begins with; a linear one begins with 0
+ */
+function axis(values, from, to, least) {
+  const most = Math.max(...values) || 1
+  const scale = value => least === undefined ? value / step : Math.log10(Math.max(value, least) / least)
+  const decade = 10 ** Math.floor(Math.log10(most / 5))
+  const step = decade * [2, 5, 10].find(times => times * decade >= most / 5)
+  const steps = Math.max(1, Math.ceil(scale(most)))
+  const marks = Array.from({ length: steps + 1 }, (_, i) => least === undefined ? i * step : least * 10 ** i)
+  return { marks, at: value => from + (to - from) * scale(value) / steps }
+}
+
+const mark = new Intl.NumberFormat('en', { notation: 'compact' }).format
 
 const grid = (value, y) =>
   `<path d="M${left} ${y.toFixed(1)}H${width - 8}" stroke="#8884"/>${text(left - 6, y + 4, mark(value), 'end')}`
 
 function legend(names) {
-  const step = Math.min(220, (width - left) / names.length)
-  return names.map((name, i) => `<rect x="${left + i * step}" y="28" width="10" height="10" fill="${colours[i % colours.length]}"/>${
-    text(left + i * step + 16, 37, name, 'start')}`)
+  const [step, perRow] = [224, 4]
+  return names.map((name, i) => {
+    const [x, y] = [left + i % perRow * step, 28 + 16 * Math.floor(i / perRow)]
+    return `<rect x="${x}" y="${y}" width="10" height="10" fill="${colours[i % colours.length]}"/>${text(x + 16, y + 9, name, 'start')}`
+  })
 }
 
 function svg(title, parts) {
@@ -103,6 +110,17 @@ ${text(left, 18, title, 'start')}
 ${parts.join('\n')}
 </svg>
 `
+}
+
+/** Words of a label, in lines of so many pixels. */
+function lines(label, length) {
+  const found = ['']
+  for (const word of label.split(' ')) {
+    const line = `${found.at(-1)} ${word}`.trim()
+    if (line.length * 6 > length && found.at(-1) !== '') found.push(word)
+    else found[found.length - 1] = line
+  }
+  return found
 }
 
 const text = (x, y, content, anchor) =>

@@ -1,5 +1,6 @@
 import { admit, after, IoReservation, on, worstCaseDelay } from '../../alarms.mjs'
 import { spinning } from '../../examples/task-sets/experiment.mjs'
+import { barChart, picture } from '../support-chart.mjs'
 import { quantile, seededRandom, table, target } from '../support.mjs'
 import { end, hogs, laboratory, longestUndisturbed, undisturbed } from './workloads.mjs'
 
@@ -119,6 +120,10 @@ before came; one waits, others are lost; from idle: since the one before had bee
       'queueing: p99', 'max', 'max from idle'],
     rows
   )
+  await picture('qduino-figure-9', barChart({
+    title: 'Table V, longest from listener to handler, ms; published, the worst case by equation 3',
+    groups: rows.map(([label, beside, , , paced]) => ({ label, bars: [{ name: 'paced events', value: paced, beside }] }))
+  }))
   target('observed beyond the predicted worst case and one budget, the most', excess,
     { most: 0, unit: ' ms' })
   console.log(`

@@ -1,4 +1,5 @@
 import { loop } from '../../alarms.mjs'
+import { barChart, picture } from '../support-chart.mjs'
 import { mean, table, target } from '../support.mjs'
 import { disturbanceOf, end, findPrime, laboratory, undisturbed } from './workloads.mjs'
 
@@ -76,6 +77,13 @@ background, one alone would have the whole processor.
     ['reservation', 'alone, ms', 'together, ms', 'together to alone', 'numbers tested, together to alone'],
     rows
   )
+  const bars = ['fp', 'edf', 'none'].map(way => ({ name: way, found: rows.filter(([name]) => name.startsWith(way)) }))
+  await picture('qduino-figure-10', barChart({
+    title: 'Table VI, loops together to alone',
+    groups: capacities.map((capacity, i) => ({
+      label: `${capacity}/${period}`, bars: bars.map(({ name, found }) => ({ name, value: found[i][3], beside: name === 'none' ? undefined : 1 }))
+    }))
+  }))
   target('findPrime together to alone, with reservations, the highest', Math.max(...ratios), { most: 1.02 })
   console.log()
 }

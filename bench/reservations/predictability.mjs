@@ -1,4 +1,5 @@
 import { every, loop, sleep } from '../../alarms.mjs'
+import { lineChart, picture } from '../support-chart.mjs'
 import { mean, seededRandom, table, target } from '../support.mjs'
 import {
   count, countOn, disturbanceOf, end, hogs, laboratory, undisturbed, variation
@@ -97,6 +98,11 @@ above ${unevenSpeed} %, the run is repeated, twice at most.
       progress.mean, progress.min, progress.max, progress.variation, ms.mean, ms.variation, speed.variation
     ])
   )
+  await picture('qduino-figure-8', lineChart({
+    title: 'Table IV, increments of a loop in each period (published: about the same in each, but for loops of Linux)', across: 'periods',
+    curves: results.filter(({ policy, clock: own, comeAndGo }) => policy === 'fp' && own === clock && !comeAndGo).map(({ counts, ...setup }) =>
+      ({ name: `${reservationOf(setup)}; ${setup.hogs} hogs`, points: counts.map((count, i) => [i + 1, count]) }))
+  }))
   const bounded = results.filter(({ capacity, hogs, comeAndGo, clock }) =>
     capacity !== undefined && hogs === 4 && comeAndGo === undefined && clock === 'process')
   if (bounded.length === 0) return
@@ -118,6 +124,7 @@ function summary(periods) {
   const of = values =>
     ({ mean: mean(values), min: Math.min(...values), max: Math.max(...values), variation: variation(values) })
   return {
+    counts: periods.map(({ progress }) => progress),
     progress: of(periods.map(({ progress }) => progress)),
     ms: of(periods.map(({ used }) => used)),
     speed: of(periods.filter(({ used }) => used > 1).map(({ progress, used }) => progress / used))

@@ -38,7 +38,8 @@ export const optionsHelp = `
   --min-utilization 0    leave out the sets below
   --max-utilization Infinity   leave out the sets above`
 
-const text = value => ({ type: /** @type {const} */ ('string'), default: value })
+/** An option of parseArgs. @param {string | undefined} value where it is not given */
+export const text = value => ({ type: /** @type {const} */ ('string'), default: value })
 const flag = { type: /** @type {const} */ ('boolean'), default: false }
 
 const measuring = {
@@ -59,11 +60,13 @@ const drawing = { schedule: text(undefined), span: text('150'), json: flag }
 /**
  * The options of a measurement.
  * @param {string[]} args
- * @returns {Options}
+ * @param {object} [more] options of the command's own, for parseArgs; their values are handed through
+ * @returns {Options & Record<string, any>}
  * @throws {TypeError | RangeError} naming the option and its value
  */
-export function parseOptions(args) {
-  return checked(parseArgs({ args, options: measuring }).values)
+export function parseOptions(args, more = {}) {
+  const { values } = parseArgs({ args, options: { ...measuring, ...more } })
+  return { ...checked(values), ...Object.fromEntries(Object.keys(more).map(name => [name, values[name]])) }
 }
 
 /**
@@ -73,12 +76,11 @@ export function parseOptions(args) {
  * @throws {TypeError | RangeError} naming the option and its value
  */
 export function parseDrawingOptions(args) {
-  const { values } = parseArgs({ args, options: { ...measuring, ...drawing } })
+  const options = parseOptions(args, drawing)
   return {
-    ...checked(values),
-    schedule: values.schedule === undefined ? undefined : wholeNumber('schedule', values.schedule),
-    span: positive('span', values.span, 60_000),
-    json: values.json
+    ...options,
+    schedule: options.schedule === undefined ? undefined : wholeNumber('schedule', options.schedule),
+    span: positive('span', options.span, 60_000)
   }
 }
 
@@ -109,12 +111,12 @@ function policiesOption(text) {
   return policies.filter(policy => named.includes(policy))
 }
 
-function oneOf(name, value, values) {
+export function oneOf(name, value, values) {
   if (values.includes(value)) return value
   throw new TypeError(`--${name} must be ${values.join(' or ')}, got '${value}'`)
 }
 
-function wholeNumber(name, text, least = 1) {
+export function wholeNumber(name, text, least = 1) {
   const value = text.trim() === '' ? NaN : Number(text)
   if (Number.isSafeInteger(value) && value >= least) return value
   throw new RangeError(`--${name} must be a whole number >= ${least}, got '${text}'`)
