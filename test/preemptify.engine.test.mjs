@@ -381,15 +381,15 @@ use('not where it has none: then the engine is called', () => {
 })
 
 use('and where the list is long, whatever is called back', () => {
-  const list = Array.from({ length: 2000 }, (_, i) => i)
+  const list = Array.from({ length: 6000 }, (_, i) => i)
   for (const [fn, self, ...args] of [
-    [list.map, list, x => x], [list.forEach, { ...list, length: 2000 }, () => {}], [list.sort, list.slice(), (a, b) => b - a],
-    [list.reduce, list, (a, b) => a + b], [Array.from, Array, { length: 2000 }, x => x], [Array.from, Array, list, x => x],
-    [Int8Array.prototype.map, new Int8Array(2000), x => x], [Int8Array.prototype.sort, new Int8Array(2000), (a, b) => a - b],
+    [list.map, list, x => x], [list.forEach, { ...list, length: 6000 }, () => {}], [list.sort, list.slice(), (a, b) => b - a],
+    [list.reduce, list, (a, b) => a + b], [Array.from, Array, { length: 6000 }, x => x], [Array.from, Array, list, x => x],
+    [Int8Array.prototype.map, new Int8Array(6000), x => x], [Int8Array.prototype.sort, new Int8Array(6000), (a, b) => a - b],
     [Map.prototype.forEach, new Map(list.map(i => [i, i])), () => {}], [Set.prototype.forEach, new Set(list), () => {}]
   ]) {
     const [points, result] = yields(fn, self, ...args)
-    assert.ok(points >= 2000)
+    assert.ok(points >= 6000)
     assert.equal(result, Reflect.apply(fn, self, args))
     assert.throws(() => yields(fn, fn === Array.from ? Array : undefined, undefined, ...args.slice(1)), TypeError)
   }
@@ -522,6 +522,16 @@ calls('after a long text the clock is read before anything else', async () => {
         return budget.left
       }), left, `${fn.name} of ${size}`)
     }
+  }
+})
+
+calls('a list that is left to the engine counts as so many points', async () => {
+  const list = Array(100).fill(1)
+  for (const [fn, self, ...args] of [[list.map, list, x => x], [list.reduce, list, x => x], [Array.from, Array, list, x => x]]) {
+    assert.is(await new Scheduler({ budget: 1000 }).spawn(function* () {
+      Reflect.apply(enter(fn), self, args)
+      return budget.left
+    }), 900, fn.name)
   }
 })
 
