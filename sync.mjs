@@ -3792,6 +3792,8 @@ class Line extends Transport {
       if (Array.isArray(message) && message[0] === WORK) seam.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
     }
     this.listen({ receive, gone, open() {}, closeUnreadable: () => gone('a message could not be read') })
+    // Without the locks of browsers, it would tell no more than events do, and hear each message, too.
+    if (this.endpoint.unref || !globalThis.navigator?.locks) return
     connect(this.endpoint, WORK).receive().then(undefined, error => gone('its thread has ended', error))
   }
 }
@@ -3860,7 +3862,7 @@ function labour(load, endpoint, scheduler) {
       try {
         scheduler.configure({ ...settings, policy: POLICIES[settings.policy] })
         works = await load(source)
-        for (const message of early) act(...message)
+        for (const [kind, content] of early) acts[kind](content)
       } catch (error) {
         line.say('broken', [portable(error)])
       }
@@ -3902,11 +3904,10 @@ function labour(load, endpoint, scheduler) {
       })
     }
   }
-  const act = (/** @type {string} */ kind, /** @type {any[]} */ content) => {
+  line.hear((kind, content) => {
     if (works === null && kind !== 'begin') early.push([kind, content])
     else acts[kind](content)
-  }
-  line.hear(act)
+  })
 }
 
 // ---------------------------------------------------------------------------------- 10c who has them work
