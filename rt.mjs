@@ -9702,9 +9702,14 @@ function stamping() {
 /** @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }} Where twins are kept; that of a script which came first is taken over. */
 let stamps = /* @__PURE__ */ stamping()
 
+/** What was called last of what has no twin: a loop mostly calls the same. @type {any} */
+let latestPlain
+
 /** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target */
-const stamp = (fn, generator, entry, self = null, target = null) =>
+const stamp = (fn, generator, entry, self = null, target = null) => {
+  latestPlain = undefined
   stamps.set(fn, { generator, entry, awaited: null, self, target, Blank: null })
+}
 
 /**
  * Registers the twin of a function.
@@ -9745,8 +9750,10 @@ const begin = (twin, fn) => twin.entry === true ? stepping(twin, fn) : wayInto(g
 
 /** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
 function entryOf(fn) {
+  if (fn === latestPlain) return fn
   const twin = stamps.get(fn)
-  return twin === undefined ? fn : typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
+  if (twin === undefined) return latestPlain = fn
+  return typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
 }
 
 /** The same for a call that is awaited: an async function is part of its caller then. @param {any} fn @returns {any} */
@@ -10744,6 +10751,7 @@ function link() {
     /** @type {any} */ (globalThis)[shared] = { budget, runtime }
   } else if (found.runtime.isStandIn) {
     stamps = found.runtime
+    latestPlain = undefined
     found.budget = budget
     found.runtime = runtime
   } else {
