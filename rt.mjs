@@ -9905,12 +9905,6 @@ class Steps {
   isPending = false
   /** What that waits for. @type {any} */
   call = undefined
-  /** What it delegates to, which is asked in its place, and what delegates to it. @type {Steps | null} */
-  inner = null
-  /** @type {Steps | null} */
-  outer = null
-  /** Whether that has ended, of which it is to be told next. */
-  isBack = false
   /** @type {any} */
   generator = undefined
 
@@ -9937,7 +9931,7 @@ class Steps {
 
   /** yield* @param {any} iterable @returns {any} */
   d(iterable) {
-    return this.on ? each(iterable, this, true) : iterable
+    return this.on ? each(iterable, this, this) : iterable
   }
 
   /** spread @param {any} iterable @param {boolean} [isMap] @returns {any} */
@@ -9981,76 +9975,40 @@ function stepping(twin, fn) {
   return twin.entry = enter
 }
 
-/** The innermost of those that it delegates to. @param {Steps} steps */
-function leafOf(steps) {
-  let leaf = steps
-  for (; leaf.inner !== null; leaf = leaf.inner) leaf.inner.outer = leaf
-  if (leaf.isPending) runsAlready()
-  return leaf
-}
-
 /**
- * Has a generator go on. Those that delegate to others stand on no stack: a step costs the same at any depth.
+ * Has a generator go on.
  *
  * @param {Steps} steps @param {any} method @param {any} value @returns {any} a step; `budget` where it has not ended
  */
 function stepOf(steps, method, value) {
-  let leaf = leafOf(steps)
-  if (method === returnFromNext) leaf = steps
-  for (;;) {
-    let step
-    leaf.on = true // if it throws, it has ended, or runs already
-    try {
-      step = apply(method, leaf.generator, [value])
-      leaf.on = false
-    } catch (error) {
-      if (leaf === steps) throw error
-      leaf = backFrom(leaf)
-      method = throwInNext
-      value = error
-      continue
-    }
-    if (step.value === leaf) {
-      if (leaf.inner === null) {
-        append(pending, begun(rest(steps, leaf)))
-        hold(leaf)
-        return budget
-      }
-      ;({ method, value } = leaf.call)
-      leaf.call = undefined
-      leaf.inner.outer = leaf
-      leaf = leaf.inner
-    } else if (!step.done || leaf === steps) {
-      return step
-    } else {
-      leaf = backFrom(leaf)
-      method = next
-      value = step
-    }
-  }
+  if (steps.isPending) runsAlready()
+  steps.on = true // if it throws, it has ended, or runs already
+  const step = apply(method, steps.generator, [value])
+  steps.on = false
+  return step.value === steps ? unended(steps) : step
 }
 
-/** @param {Steps} inner that has ended @returns {Steps} */
-function backFrom(inner) {
-  const outer = /** @type {Steps} */ (inner.outer)
-  outer.inner = null
-  outer.isBack = true
-  return outer
+/** A step that has not ended: what is left of it is pending. @param {Steps} steps */
+function unended(steps) {
+  if (steps.isPending) runsAlready()
+  append(pending, begun(rest(steps)))
+  hold(steps)
+  return budget
 }
 
-/** The rest of a step. @param {Steps} steps @param {Steps} leaf @returns {Generator<any, any, any>} */
-function* rest(steps, leaf) {
-  const { call } = leaf
+/** The rest of a step. @param {Steps} steps @returns {Generator<any, any, any>} */
+function* rest(steps) {
+  const { call } = steps
   let method = next
   let value
-  leaf.call = undefined
+  steps.call = undefined
   try {
     value = yield call
   } catch (error) {
     value = error
     method = throwInNext
   }
-  release(leaf)
+  release(steps)
   const step = stepOf(steps, method, value)
   return step === budget ? yield suspended() : step
 }
@@ -10080,12 +10038,18 @@ function ask(method, generator, value) {
   return steps === undefined ? apply(method, generator, [value]) : stepOf(steps, method, value)
 }
 
-/** A generator as another delegates to it. */
-class Delegate {
-  /** @param {Steps} steps @param {Steps} asker */
-  constructor(steps, asker) {
+/** A generator as a loop iterates it, whose body begins by looking for `budget`, or as another delegates to it. */
+class Each {
+  isPending = false
+  hasFailed = false
+  /** @type {any} */
+  result = undefined
+
+  /** @param {Steps} steps @param {{ on: boolean }} asker @param {Steps | null} outer what delegates to it */
+  constructor(steps, asker, outer) {
     this.steps = steps
     this.asker = asker
+    this.outer = outer
   }
 
   [Symbol.iterator]() {
@@ -10094,68 +10058,41 @@ class Delegate {
 
   /** @param {any} value */
   next(value) {
-    const { asker } = this
-    if (!asker.isBack) return this.ask(next, value)
-    asker.isBack = false
-    return value
+    return this.ask(next, value)
   }
 
   /** @param {any} error */
   throw(error) {
-    const { asker } = this
-    if (!asker.isBack) return this.ask(throwInNext, error)
-    asker.isBack = false
-    throw error
+    return this.ask(throwInNext, error)
   }
 
   /** @param {any} value */
   return(value) {
-    return this.ask(returnFromNext, value)
+    return apply(returnFromNext, this.steps.generator, [value])
   }
 
   /** @param {any} method @param {any} value */
   ask(method, value) {
-    const { asker, steps } = this
-    leafOf(steps)
-    if (asker.on && method !== returnFromNext) {
-      asker.inner = steps
-      asker.call = { method, value }
-      return { value: asker, done: false }
-    }
-    asker.inner = null
-    return apply(method, steps.generator, [value])
-  }
-}
-
-/** A generator as it is iterated by a loop, whose body begins by looking for `budget`. */
-class Each {
-  isPending = false
-  hasFailed = false
-  /** @type {any} */
-  result = undefined
-
-  /** @param {Steps} steps @param {{ on: boolean }} asker */
-  constructor(steps, asker) {
-    this.steps = steps
-    this.asker = asker
-  }
-
-  [Symbol.iterator]() {
-    return this
-  }
-
-  next() {
-    const { asker, steps, isPending, result } = this
+    const { asker, steps, outer, isPending, result } = this
     if (isPending) {
       this.isPending = false
       if (this.hasFailed) throw result
       return result
     }
-    const step = asker.on ? stepOf(steps, next, undefined) : resume(steps.generator, undefined)
+    if (!asker.on) return apply(method, steps.generator, [value])
+    let step = budget
+    if (budget.room > 0 || method !== next) {
+      const free = budget.room--
+      step = stepOf(steps, method, value)
+      budget.room = free
+    } else {
+      steps.call = returning(value)
+      unended(steps)
+    }
     if (step !== budget) return step
     this.isPending = true
     append(pending, begun(this.settle(suspended())))
-    return { value: budget, done: false }
+    return { value: outer === null ? budget : outer.q(), done: false }
   }
 
   /** @param {any} call @returns {Generator<any, any, any>} */
@@ -10167,11 +10104,6 @@ class Each {
       this.result = error
     }
   }
-
-  /** The engine closes it. @param {any} value */
-  return(value) {
-    return apply(returnFromNext, this.steps.generator, [value])
-  }
 }
 
 /** Who asks for steps, if that is no generator itself. */
@@ -10180,22 +10112,22 @@ const twinItself = { on: true }
 /**
  * What a `for`-`of` of a twin iterates, or a `yield*` of a generator.
  *
- * @param {any} iterable @param {any} [asker] @param {boolean} [isDelegated] @returns {any}
+ * @param {any} iterable @param {any} [asker] @param {Steps | null} [outer] what delegates to it @returns {any}
  */
-function each(iterable, asker = twinItself, isDelegated = false) {
+function each(iterable, asker = twinItself, outer = null) {
   if (isArray(iterable) || !isObject(iterable)) return iterable
   const method = iterable[Symbol.iterator]
-  return typeof method === 'function' ? iterated(iterable, method, asker, isDelegated) : iterable
+  return typeof method === 'function' ? iterated(iterable, method, asker, outer) : iterable
 }
 
-/** @param {any} iterable @param {any} method that makes an iterator @param {any} [asker] @param {boolean} [isDelegated] @returns {any} */
-function iterated(iterable, method, asker = twinItself, isDelegated = false) {
+/** @param {any} iterable @param {any} method that makes an iterator @param {any} [asker] @param {Steps | null} [outer] @returns {any} */
+function iterated(iterable, method, asker = twinItself, outer = null) {
   const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
   if (!steps || iterator.next !== next || iterator.return !== returnFromNext || iterator.throw !== throwInNext) {
     return { [Symbol.iterator]: () => iterator }
   }
-  return isDelegated ? new Delegate(steps, asker) : new Each(steps, asker)
+  return new Each(steps, asker, outer)
 }
 
 /** What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not closed in between. */
