@@ -6843,9 +6843,9 @@ function part(draft, node) {
 function planLoop(draft, loop, own) {
   if (optimisations.chunk(draft, loop, own)) return
   const { start, end } = loop.body
-  let point = pointIn(draft, loop.body, own)
   if (loop.await) planForAwait(draft, loop)
-  else if (loop.type === 'ForOfStatement' && draft.isOfModule && !isOfEngine(loop.right)) point = planForOf(draft, loop) + point
+  else if (loop.type === 'ForOfStatement' && draft.isOfModule && !isOfEngine(loop.right)) planForOf(draft, loop)
+  const point = pointIn(draft, loop.body, own)
   const { spell } = draft
   if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
   else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
@@ -6874,7 +6874,7 @@ function planForAwait(draft, loop) {
 /**
  * What is iterated may give `budget` where a step has not ended, and what is pending then is the rest of it.
  *
- * @param {Draft} draft @param {Node} loop @returns {string} what its body begins with
+ * @param {Draft} draft @param {Node} loop
  */
 function planForOf(draft, { start, left, right, body }) {
   const { source, our, budget } = draft
@@ -6882,13 +6882,9 @@ function planForOf(draft, { start, left, right, body }) {
   const of = seek(source, 'of', left.end)
   const from = pastSpace(source, of + 2)
   enclose(draft, from, pastParentheses(source, right.end) - 1, BODY_EDGE, `${way(draft, 'c')}(`, ')')
-  const name = left.declarations?.[0].id.name
-  const check = (/** @type {string} */ value) => `if(${value}===${budget}){yield ${way(draft, 'q')}();continue}`
-  if (name && matches(/^(?:let|const)$/, left.kind) && !body.scope?.variables[name]) return check(name)
   replace(draft, open, of, `(const ${our}x `)
-  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{${check(`${our}x`)}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
+  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
     range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
-  return ''
 }
 
 /** The labels of a statement, and where they start. @param {Draft} draft @param {Node} statement */
@@ -10205,15 +10201,13 @@ function* collecting(steps, isMap) {
       continue
     }
     if (--budget.left <= 0) yield
-    append(list, step)
-    if (isMap && !isObject(step.value)) break
+    append(list, step.value)
+    if (isMap && !isObject(step.value)) {
+      steps.return(undefined)
+      break
+    }
   }
-  let i = 0
-  return {
-    [Symbol.iterator]() { return this },
-    next: () => i < list.length ? list[i++] : resume(steps.steps.generator, undefined),
-    return: () => steps.return(undefined)
-  }
+  return new Walk(list, null, null)
 }
 
 // -------------------------------------------------------------------------------- 8e functions of the engine
