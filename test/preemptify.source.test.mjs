@@ -111,9 +111,10 @@ forms('variables of one name stay as many, and each closure keeps its own, where
     export function shadow(f) { let n = f(1); { let n = f(2); f(n) } return f(0) + n }
     export function loops(f) { const all = []; for (let i = 0; i < 3; i++) { const kept = f(i); all.push(() => kept) } return f(0) + all.map(g => g()).join() }
     export function changed(f) { let n = f(1); const add = () => n++; f(add()); add(); return f(0) + n }
+    export function keys(f) { let sum = 0; { let a = 1; { let a = 5; a++; sum += Object.values({ a, k: f(a++) }).join('') } } return sum }
     export function siblings(f) { let sum = 0; for (let i = 0; i < 2; i++) sum += f(i); for (let i = 5; i < 7; i++) sum += f(i); return sum }
     ${' '.repeat(3000)}`)
-  for (const [name, expected] of Object.entries({ shadow: 1, loops: '00,1,2', changed: 3, siblings: 12 })) {
+  for (const [name, expected] of Object.entries({ shadow: 1, loops: '00,1,2', changed: 3, keys: '066', siblings: 12 })) {
     for (const limit of [1, 2, 3, 300]) assert.is(await driveAsync(preemptify(rewritten[name])(rewritten.slow), { limit }), expected, name)
   }
 })
