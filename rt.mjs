@@ -4978,6 +4978,17 @@ function pick(list, isWanted) {
   return picked
 }
 
+/** @template T @param {T[]} list in order @param {(item: T) => boolean} isBeyond as all behind it are @returns {number} the index of the first that is */
+function firstOf(list, isBeyond) {
+  let first = 0
+  for (let end = list.length; first < end;) {
+    const middle = (first + end) >> 1
+    if (isBeyond(list[middle])) end = middle
+    else first = middle + 1
+  }
+  return first
+}
+
 /** An operator, where `a?.5:b` is a conditional, or one of what else there is. */
 const SIGN = /\?\.(?!\d)|=>|\+\+|--|\.{3}|[=!]==?|(?:\*\*|<<|>>>?|&&|\|\||\?\?|[-+*/%&|^<>])=?|[^]?/
 /** @param {RegExp[]} patterns */
@@ -6082,6 +6093,9 @@ const LISTS = {
   MetaProperty: 'words'
 }
 
+/** What arrow functions use of the function around them. @type {('usesThis' | 'usesArguments' | 'usesSuper' | 'usesNewTarget' | 'usesEval')[]} */
+const USES = ['usesThis', 'usesArguments', 'usesSuper', 'usesNewTarget', 'usesEval']
+
 /** @param {Node} node */
 const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
 
@@ -6195,11 +6209,7 @@ function names(tree) {
       const outer = parent.facts
       parent.hasEval ||= scope.hasEval
       if (outer !== facts && facts.isArrow) {
-        outer.usesThis ||= facts.usesThis
-        outer.usesArguments ||= facts.usesArguments
-        outer.usesSuper ||= facts.usesSuper
-        outer.usesNewTarget ||= facts.usesNewTarget
-        outer.usesEval ||= facts.usesEval
+        for (let i = 0; i < USES.length; i++) outer[USES[i]] ||= facts[USES[i]]
       } else if (outer !== facts && facts.usesArguments) {
         const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', scope)
         facts.usesArguments = kind === 'arguments' || kind === 'var'
@@ -6561,14 +6571,8 @@ function piecesOf(source, { edits, from, to }) {
   /** @type {(number | string | Range)[]} */
   const pieces = []
   const begin = from
-  let first = 0
-  for (let beyond = edits.length; first < beyond;) {
-    const middle = (first + beyond) >> 1
-    if (edits[middle][0] < from) first = middle + 1
-    else beyond = middle
-  }
-  for (; first < edits.length; first++) {
-    const { 0: at, 1: rank, 3: text, 4: next } = edits[first]
+  for (let i = firstOf(edits, edit => edit[0] >= begin); i < edits.length; i++) {
+    const { 0: at, 1: rank, 3: text, 4: next } = edits[i]
     if (at > to || (at === to && rank > 0)) break
     if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
     append(pieces, from, cut(source, from, at))
@@ -7331,19 +7335,8 @@ function localsOf(own, facts, free) {
 function hidesAround({ name, outer }, own, free) {
   while (outer && outer.kind !== 'name' && isWithin(outer.scope.node, own)) outer = outer.outer
   const references = outer ? outer.references : free[name] ?? []
-  const next = references[firstAfter(references, own.body.start)]
+  const next = references[firstOf(references, ({ end }) => end > own.body.start)]
   return next !== undefined && next.start < own.body.end
-}
-
-/** @param {Node[]} nodes as they stand @param {number} at @returns {number} the index of the first that ends after that */
-function firstAfter(nodes, at) {
-  let first = 0
-  for (let beyond = nodes.length; first < beyond;) {
-    const middle = (first + beyond) >> 1
-    if (nodes[middle].end <= at) first = middle + 1
-    else beyond = middle
-  }
-  return first
 }
 
 /** @param {Node[]} functions declared in one @returns {number} where one of them is used first, but by them */
@@ -7357,7 +7350,7 @@ function firstUse(functions) {
 
 /** @param {Node} node @param {Node[]} functions side by side, as they stand @returns {boolean} */
 function isInOne(node, functions) {
-  const next = functions[firstAfter(functions, node.start)]
+  const next = functions[firstOf(functions, ({ end }) => end > node.start)]
   return next !== undefined && isWithin(node, next)
 }
 
@@ -9082,19 +9075,17 @@ function planModule(tree, text) {
     }
   }
   pick(tree.special, refuseNames)
-  for (let i = 0; i < plans.length; i++) {
-    plans[i].isOnce = isOnce(plans[i])
-    if (plans[i].isOnce) plans[i].reason ||= 'code that is run once'
-  }
-  for (let i = 0; i < plans.length; i++) findCalls(plans[i])
+  pick(plans, plan => {
+    plan.isOnce = isOnce(plan)
+    if (plan.isOnce) plan.reason ||= 'code that is run once'
+  })
+  pick(plans, findCalls)
   findShort(plans)
-  for (let i = 0; i < plans.length; i++) {
-    const plan = plans[i]
-    if (!plan.isLong) continue
+  pick(plans, plan => {
+    const { node, facts, isLong } = plan
     plan.calls = pick(plan.calls, isPreempted)
-    const { node, facts } = plan
-    plan.isDirect = node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
-  }
+    plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
+  })
   chooseForms(plans)
   return plans
 }
@@ -10842,12 +10833,6 @@ function resolved(specifier, base) {
   }
 }
 
-/** A name that begins like this and is not in the text. @param {string} name @param {string} text */
-function unused(name, text) {
-  while (holds(text, name)) name += '_'
-  return name
-}
-
 /**
  * The text of a module for another address: its `import.meta` stays what it was, and so does `import()`, where the engine
  * could not follow it.
@@ -10856,7 +10841,7 @@ function unused(name, text) {
  * @param {string} [prologue] @param {string} [epilogue]
  */
 function rewriteModule(text, tree, url, isBlob, prologue = '', epilogue = '') {
-  const runtime = unused('$import', text)
+  const runtime = `${prefixFor(text)}import`
   let begin = ''
   let isUsed = false
   pick(tree.imports, ({ node: { type, start }, facts }) => {
@@ -11203,15 +11188,14 @@ function resolveExport(module, name, attributes = '') {
 
 /** The names of a module's namespace, in order, and where they lead to. @param {Loaded} module @returns {[string, Target][]} */
 function exportsOf(module) {
-  const list = [module]
   const names = emptySet()
-  const seen = emptySet()
-  for (let i = 0; i < list.length; i++) {
-    if (seen.has(list[i])) continue
-    seen.add(list[i])
-    pick(listOf(list[i].exports), name => (i === 0 || name !== 'default') && names.add(name))
-    pick(list[i].stars, need => append(list, neededBy(need)))
-  }
+  const sources = emptySet()
+  sources.add(module)
+  // It visits those that are added, too.
+  sources.forEach((/** @type {Loaded} */ source) => {
+    pick(listOf(source.exports), name => (source === module || name !== 'default') && names.add(name))
+    pick(source.stars, need => sources.add(neededBy(need)))
+  })
   /** @type {[string, Target][]} */
   const all = []
   pick(sort(listOf(names)), name => {
@@ -11244,7 +11228,7 @@ function linkCycle(component, made) {
     module.exports.forEach(demand)
     module.imports.forEach(demand)
   })
-  const our = unused('$cycle', texts)
+  const our = `${prefixFor(texts)}cycle`
   const hub = nameBlob(`import { preemptify } from ${stringify(import.meta.url)}; ` +
     `export const ${our} = preemptify.runtime.cycle(${component.length})`, component[0].url, made)
   const begin = `import { ${our} } from ${stringify(hub)}; `
@@ -11394,15 +11378,7 @@ function linesOf(text) {
 }
 
 /** @param {number[]} starts of lines @param {number} place @returns {number} */
-function lineAt(starts, place) {
-  let from = 0
-  for (let to = starts.length; to - from > 1;) {
-    const middle = (from + to) >> 1
-    if (starts[middle] > place) to = middle
-    else from = middle
-  }
-  return from
-}
+const lineAt = (starts, place) => firstOf(starts, start => start > place) - 1
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
