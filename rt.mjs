@@ -8165,15 +8165,22 @@ const rewritten = /* @__PURE__ */ emptyWeakMap()
 let compilations = 0
 
 /**
- * The variables that `scope` or `calls` names by arrow functions: what a minifier makes of them in the function, it
- * makes of them there.
+ * The variables that `scope` or `calls` names, by their keys or by arrow functions: what a minifier makes of those in the
+ * function, it makes of them there.
  *
- * @param {string} option @param {any[]} given
+ * @param {string} option @param {any} given
  * @returns {[key: string, get: () => any][]}
  */
 function variablesOf(option, given) {
   /** @type {[string, () => any][]} */
   const variables = []
+  if (!isArray(given)) {
+    pick(keysOf(given), key => {
+      if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
+      append(variables, [key, () => given[key]])
+    })
+    return variables
+  }
   for (let i = 0; i < given.length; i++) {
     const get = given[i]
     const source = typeof get === 'function' ? sourceOf(get) : ''
@@ -8345,10 +8352,6 @@ function linksOf(fn, options, methods) {
   /** @type {Links['preemptible']} */
   const preemptible = emptySet()
   pick(methods, key => preemptible.add(key))
-  /** @param {string} option @param {string} key */
-  const refuseKey = (option, key) => {
-    if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
-  }
   /** @param {any} value in scope */
   const enlistMembers = value => {
     for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
@@ -8357,34 +8360,23 @@ function linksOf(fn, options, methods) {
       })
     }
   }
-  const values = isArray(scope) ? [] : keysOf(scope)
-  for (let i = 0; i < values.length; i++) {
-    const key = values[i]
-    const value = scope[key]
-    refuseKey('scope', key)
-    if (isDelegable(value)) table.set(key, { callee: value, get: () => value })
-    enlistMembers(value)
-  }
-  const variables = isArray(scope) ? variablesOf('scope', scope) : []
-  for (let i = 0; i < variables.length; i++) {
-    const { 0: key, 1: get } = variables[i]
+  /** @type {string[]} */
+  const values = []
+  pick(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
     const value = valueOf(get)
-    live.set(key, get)
-    if (isDelegable(value)) table.set(key, { callee: undefined, get })
+    if (isArray(scope)) live.set(key, get)
+    else append(values, key)
+    if (isDelegable(value)) table.set(key, isArray(scope) ? { callee: undefined, get } : { callee: value, get: () => value })
     enlistMembers(value)
-  }
+  })
   const isByName = calls !== undefined && !isArray(calls)
-  const named = /** @type {any[]} */ (isByName ? keysOf(calls) : variablesOf('calls', calls ?? []))
-  for (let i = 0; i < named.length; i++) {
-    const key = isByName ? named[i] : named[i][0]
-    const get = isByName ? () => calls[key] : named[i][1]
-    refuseKey('calls', key)
+  pick(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
     const value = isByName ? getOwnPropertyDescriptor(calls, key)?.value : valueOf(get)
     if (value !== undefined) delegable(key, value)
     if (!isByName) live.set(key, get)
     table.set(key, { callee: isByName ? value : undefined, get: () => delegable(key, get()) })
     preemptible.add(key)
-  }
+  })
   /** @type {Links} */
   const links = {
     fn,
@@ -8957,6 +8949,8 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {CallSite[]} calls that may be preempted
  * @property {boolean} isLong whether it has a twin
  * @property {number} price of a call, where it is not long
+ * @property {Plan[]} callers where they may be short
+ * @property {number} shortCalls how many of its calls are known to be
  * @property {number} duals how many functions may be dual from here on inwards
  * @property {boolean} holdsDual whether it is, or holds, one that is always printed twice, as it can have no single text
  * @property {number[]} sizes of its text, by how many may be dual
@@ -9096,7 +9090,7 @@ const isPreempted = ({ target }) => target === null || target.isLong
 /** @param {Facts} facts @param {Plan | null} parent @returns {Plan} */
 function planOf(facts, parent) {
   const plan = facts.node.plan = {
-    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, duals: 0,
+    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '',
     isDirect: false, excess: 0, frame: null, entry: '',
     plain: [], inner: [], edits: [], draft: /** @type {any} */ (null)
@@ -9310,42 +9304,23 @@ function privateMethod({ property: { name }, parent }) {
 
 /** Finds the functions that cannot run long: whose calls are all of such. @param {Plan[]} plans */
 function findShort(plans) {
-  /** Callers of each. @type {Map<Plan, Plan[]>} */
-  const callers = emptyMap()
-  /** How many of its calls are not known to be short. @type {Map<Plan, number>} */
-  const open = emptyMap()
   /** @type {Plan[]} */
   const short = []
-  for (let i = 0; i < plans.length; i++) {
-    const plan = plans[i]
+  pick(plans, plan => {
     const { facts, calls } = plan
     plan.isLong = plan.reason === ''
-    if (!plan.isLong) {
-      append(short, plan)
-      continue
-    }
-    if (facts.loops.length || facts.awaits.length || find(calls, ({ target }) => target === null) ||
-      find(facts.yields, ({ delegate }) => delegate)) continue
-    open.set(plan, calls.length)
-    if (!calls.length) append(short, plan)
-    for (let k = 0; k < calls.length; k++) {
-      const target = /** @type {Plan} */ (calls[k].target)
-      const list = callers.get(target)
-      if (list) append(list, plan)
-      else callers.set(target, [plan])
-    }
-  }
+    const isOpen = plan.isLong && !facts.loops.length && !facts.awaits.length && !find(calls, ({ target }) => target === null) &&
+      !find(facts.yields, ({ delegate }) => delegate)
+    if (isOpen) pick(calls, ({ target }) => append(/** @type {Plan} */ (target).callers, plan))
+    if (!plan.isLong || (isOpen && !calls.length)) append(short, plan)
+  })
   while (short.length) {
     const plan = takeLast(short)
     plan.isLong = false
-    const list = callers.get(plan) ?? []
-    for (let i = 0; i < list.length; i++) {
-      const caller = list[i]
-      const left = /** @type {number} */ (open.get(caller)) - 1
+    pick(plan.callers, caller => {
       caller.price += plan.price
-      open.set(caller, left)
-      if (left === 0 && caller.price <= DEAREST) append(short, caller)
-    }
+      if (++caller.shortCalls === caller.calls.length && caller.price <= DEAREST) append(short, caller)
+    })
   }
 }
 
