@@ -9756,10 +9756,8 @@ function construct(F, args, target = F) {
   if (twin === undefined || twin.generator === null) return reflectConstruct(F, args, target)
   if (twin.target !== null) {
     const { fn, args: given } = twin.target
-    /** @type {any[]} */
-    const all = []
-    for (let i = 1; i < given.length; i++) append(all, given[i])
-    for (let i = 0; i < args.length; i++) append(all, args[i])
+    const all = joined(joined([], given), args)
+    splice(all, 0, 1)
     return construct(fn, all, target === F ? fn : target)
   }
   const object = blank(twin, F, target)
