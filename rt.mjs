@@ -9859,14 +9859,26 @@ const stepsOfGenerators = /* @__PURE__ */ stamping()
 
 /** Of a generator; the short methods are what its text calls. */
 class Steps {
+  /** Who has been asked for the step: itself, or what delegates to it. @type {Steps} */
+  root = this
   /** Whether it runs, and a twin has asked for the step. */
-  on = false
+  isOn = false
   /** Whether a step has begun that has not ended, and is not running. */
   isPending = false
   /** What that waits for. @type {any} */
   call = undefined
+  #isOurs = true
   /** @type {any} */
   generator = undefined
+
+  /** @param {any} value that a generator has yielded */
+  static is(value) {
+    return typeof value === 'object' && value !== null && #isOurs in value
+  }
+
+  get on() {
+    return this.root.isOn
+  }
 
   /** enter @param {any} fn @returns {any} */
   e(fn) {
@@ -9941,27 +9953,25 @@ function stepping(twin, fn) {
  * @param {Steps} steps @param {any} method @param {any} value @returns {any} a step; `budget` where it has not ended
  */
 function stepOf(steps, method, value) {
-  if (steps.isPending) runsAlready()
-  steps.on = true // if it throws, it has ended, or runs already
+  if (steps.root.isPending) runsAlready()
+  steps.root = steps
+  // To be told to return is atomic: resumed by `next`, what delegates would go on. If it throws, it has ended, or runs already.
+  steps.isOn = method !== returnFromNext
   const step = apply(method, steps.generator, [value])
-  steps.on = false
-  return step.value === steps ? unended(steps) : step
-}
-
-/** A step that has not ended: what is left of it is pending. @param {Steps} steps */
-function unended(steps) {
-  if (steps.isPending) runsAlready()
-  append(pending, begun(rest(steps)))
-  hold(steps)
+  steps.isOn = false
+  if (!Steps.is(step.value)) return step
+  append(pending, begun(rest(steps, step.value)))
   return budget
 }
 
-/** The rest of a step. @param {Steps} steps @returns {Generator<any, any, any>} */
-function* rest(steps) {
-  const { call } = steps
+/** The rest of a step. @param {Steps} steps @param {Steps} leaf what it delegates to, or itself @returns {Generator<any, any, any>} */
+function* rest(steps, leaf) {
+  const { call } = leaf
   let method = next
   let value
-  steps.call = undefined
+  leaf.call = undefined
+  hold(steps)
+  hold(leaf)
   try {
     value = yield call
   } catch (error) {
@@ -9969,6 +9979,7 @@ function* rest(steps) {
     method = throwInNext
   }
   release(steps)
+  release(leaf)
   const step = stepOf(steps, method, value)
   return step === budget ? yield suspended() : step
 }
@@ -9998,61 +10009,40 @@ function ask(method, generator, value) {
   return steps === undefined ? apply(method, generator, [value]) : stepOf(steps, method, value)
 }
 
-/** A generator as a loop iterates it, whose body begins by looking for `budget`, or as another delegates to it. */
+/** A generator as it is iterated by a loop, whose body begins by looking for `budget`. */
 class Each {
   isPending = false
   hasFailed = false
   /** @type {any} */
   result = undefined
 
-  /** @param {Steps} steps @param {{ on: boolean }} asker @param {Steps | null} outer what delegates to it */
-  constructor(steps, asker, outer) {
+  /** @param {Steps} steps @param {{ on: boolean }} asker */
+  constructor(steps, asker) {
     this.steps = steps
     this.asker = asker
-    this.outer = outer
   }
 
   [Symbol.iterator]() {
     return this
   }
 
-  /** @param {any} value */
-  next(value) {
-    return this.ask(next, value)
-  }
-
-  /** @param {any} error */
-  throw(error) {
-    return this.ask(throwInNext, error)
-  }
-
-  /** @param {any} value */
-  return(value) {
-    return apply(returnFromNext, this.steps.generator, [value])
-  }
-
-  /** @param {any} method @param {any} value */
-  ask(method, value) {
-    const { asker, steps, outer, isPending, result } = this
+  next() {
+    const { asker, steps, isPending, result } = this
     if (isPending) {
       this.isPending = false
       if (this.hasFailed) throw result
       return result
     }
-    if (!asker.on) return apply(method, steps.generator, [value])
-    let step = budget
-    if (budget.room > 0 || method !== next) {
-      const free = budget.room--
-      step = stepOf(steps, method, value)
-      budget.room = free
-    } else {
-      steps.call = returning(value)
-      unended(steps)
-    }
+    const step = asker.on ? stepOf(steps, next, undefined) : resume(steps.generator, undefined)
     if (step !== budget) return step
     this.isPending = true
     append(pending, begun(this.settle(suspended())))
-    return { value: outer === null ? budget : outer.q(), done: false }
+    return { value: budget, done: false }
+  }
+
+  /** The engine closes it. @param {any} value */
+  return(value) {
+    return apply(returnFromNext, this.steps.generator, [value])
   }
 
   /** @param {any} call @returns {Generator<any, any, any>} */
@@ -10084,10 +10074,10 @@ function each(iterable, asker = twinItself, outer = null) {
 function iterated(iterable, method, asker = twinItself, outer = null) {
   const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
-  if (!steps || iterator.next !== next || iterator.return !== returnFromNext || iterator.throw !== throwInNext) {
-    return { [Symbol.iterator]: () => iterator }
-  }
-  return new Each(steps, asker, outer)
+  const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext && iterator.throw === throwInNext
+  if (isOwn && outer === null) return new Each(steps, asker)
+  if (isOwn && outer) steps.root = outer.root
+  return { [Symbol.iterator]: () => iterator }
 }
 
 /** What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not closed in between. */
