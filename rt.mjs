@@ -9487,9 +9487,10 @@ function printModule(source, tree, plans, specifier, kept, begin, excess) {
     /** The function, with the name that it would have where it stands. @param {Pieces} fn */
     function named(fn) {
       if (isObjectMethod) return ['{', fn, '}', access(key())]
-      const name = parent.value === node && parent.computed ? key() : /** @type {string} */ (inferredName(node))
+      const isKey = parent.value === node && parent.computed
+      const name = isKey ? key() : /** @type {string} */ (inferredName(node))
       if (name === '') return fn
-      const label = name[0] === '[' || matches(/^[a-z_$][\w$]*$/i, name) ? name : `[${stringify(name)}]`
+      const label = isKey || matches(/^[a-z_$][\w$]*$/i, name) ? name : `[${stringify(name)}]`
       return [`{${label}:`, fn, '}', access(label)]
     }
   }

@@ -132,8 +132,8 @@ forms('every kind of function keeps its name, length and keys, its result, and h
     export const named = function own(a) { return a < 3 ? own(3) : unknown[0](a) }
     export const rest = (...all) => unknown[0](all[0])
     const object = { method(a) { return unknown[0](a) }, value: a => unknown[0](a), 'a b': function (a) { return unknown[0](a) },
-      'c-d'(a) { return unknown[0](a) }, '1a': a => unknown[0](a), __proto__(a) { return unknown[0](a) } }
-    export const { method, value, 'a b': spaced, 'c-d': dashed, '1a': digits, __proto__: proto } = object
+      'c-d'(a) { return unknown[0](a) }, '1a': a => unknown[0](a), '[b]': a => unknown[0](a), __proto__(a) { return unknown[0](a) } }
+    export const { method, value, 'a b': spaced, 'c-d': dashed, '1a': digits, '[b]': brackets, __proto__: proto } = object
     class Base { up(a) { return unknown[0](a) } static up(a) { return unknown[0](a) } }
     class Made extends Base {
       method(a) { return super.up(a) }
