@@ -1,8 +1,7 @@
-import { parseArgs } from 'node:util'
 import { eachBrowser, kinds } from './support-browsers.mjs'
-import { heading, table, target } from './support.mjs'
+import { heading, optionsOf, table, target } from './support.mjs'
 
-const { values } = parseArgs({ options: { browsers: { type: 'string', default: kinds.join() } } })
+const values = optionsOf({ browsers: kinds.join() })
 
 /** Runs in the page. @param {string} from @returns what adopt() itself takes, ms; and what is called often, us, plain and adopted */
 async function costs(from) {

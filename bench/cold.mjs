@@ -1,18 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { callIn, eachBrowser } from './support-browsers.mjs'
-import { figure, heading, median, table, target } from './support.mjs'
+import { figure, heading, median, optionsOf, table, target } from './support.mjs'
 import { loops, names } from './support-cold.mjs'
 
-const { values } = parseArgs({
-  options: {
-    pages: { type: 'string', default: '3' },
-    places: { type: 'string', default: 'node,chromium,firefox' },
-    origin: { type: 'string', default: 'isolated' },
-    functions: { type: 'string', default: names.join() }
-  }
-})
+const values = optionsOf({ pages: '3', places: 'node,chromium,firefox', origin: 'isolated', functions: names.join() })
 const pages = Number(values.pages)
 if (!(pages >= 1)) throw new RangeError(`pages must be a number >= 1, got ${values.pages}`)
 if (!['isolated', 'plain'].includes(values.origin)) {

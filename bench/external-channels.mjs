@@ -1,11 +1,10 @@
 import { createServer } from 'node:http'
-import { parseArgs } from 'node:util'
 import { Worker, isMainThread, parentPort } from 'node:worker_threads'
 import { acceptWebSocket } from '../examples/chat/web-socket.mjs'
 import { openWebSocket } from '../test/fixtures/channels/open-web-socket.mjs'
 import { barChart, lineChart, picture } from './support-chart.mjs'
 import { compare, receive } from './support-external.mjs'
-import { heading, table, target } from './support.mjs'
+import { heading, optionsOf, table, target } from './support.mjs'
 
 /** A server of WebSockets in a thread of its own: `/bare` answers every message, others have channels. */
 async function serveSockets() {
@@ -76,7 +75,7 @@ async function inBrowsers(port) {
 }
 
 if (isMainThread) {
-  const { values } = parseArgs({ options: { browsers: { type: 'boolean', default: false }, svg: { type: 'string' } } })
+  const values = optionsOf({ browsers: false })
   heading('what a channel adds to a message between threads or machines',
     'wall time; bare: the message goes there, an answer comes back; workers get large buffers transferred')
   // The kernel may keep two threads that take turns on one core, and move others apart: there each message wakes a core.

@@ -1,26 +1,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as elapse } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { eachBrowser, kinds } from './support-browsers.mjs'
-import { heading, quantile, table, target } from './support.mjs'
+import { heading, optionsOf, quantile, table, target } from './support.mjs'
 
 const usage = `node bench/page-alarms.mjs [options]
   --seconds 6                       under load; idle, a third for each period, but ten periods
   --browsers ${kinds.join()}
   --parts idle,load`
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '6' },
-    browsers: { type: 'string', default: kinds.join() },
-    parts: { type: 'string', default: 'idle,load' },
-    help: { type: 'boolean' }
-  }
-})
-if (values.help) {
-  console.log(usage)
-  process.exit()
-}
+const values = optionsOf({ seconds: '6', browsers: kinds.join(), parts: 'idle,load' }, usage)
 const seconds = Number(values.seconds)
 if (!(seconds > 0)) throw new RangeError(`seconds must be a number > 0, got ${values.seconds}`)
 const periods = [1, 2, 5, 10, 50, 100, 500] // RTJPerf, figure 11

@@ -1,23 +1,15 @@
 import { existsSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { eachBrowser, keysUntil, kinds, type } from './support-browsers.mjs'
-import { figure, heading, table, target } from './support.mjs'
+import { figure, heading, optionsOf, table, target } from './support.mjs'
 
 const usage = `node bench/page-markdown.mjs [options]
   --size 5                          MB of Markdown
   --browsers ${kinds.join()}
   --ways plain,import,worker        as it is, by preemptify.import, by examples/service-worker`
 
-const { values } = parseArgs({
-  options: {
-    size: { type: 'string', default: '5' },
-    browsers: { type: 'string', default: kinds.join() },
-    ways: { type: 'string', default: 'plain,import,worker' },
-    help: { type: 'boolean', default: false }
-  }
-})
-if (values.help || !existsSync(new URL('peers/node_modules/marked', import.meta.url))) {
-  console.log(values.help ? usage : 'it takes npm --prefix bench/peers install')
+const values = optionsOf({ size: '5', browsers: kinds.join(), ways: 'plain,import,worker' }, usage)
+if (!existsSync(new URL('peers/node_modules/marked', import.meta.url))) {
+  console.log('it takes npm --prefix bench/peers install')
   process.exit()
 }
 

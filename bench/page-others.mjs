@@ -1,8 +1,7 @@
 import { setTimeout as elapse } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { quantile } from '../examples/macro/statistics.mjs'
 import { eachBrowser, kinds, type } from './support-browsers.mjs'
-import { heading, table, target } from './support.mjs'
+import { heading, optionsOf, table, target } from './support.mjs'
 
 const usage = `node bench/page-others.mjs [options]
   --keys 100                        two thirds of them into the editor, the others into the filter
@@ -10,19 +9,7 @@ const usage = `node bench/page-others.mjs [options]
   --browsers ${kinds.join()}
   --ways idle,plain,adopted,latest  idle: nothing reacts; latest: adopted, of input that waits the newest counts`
 
-const { values } = parseArgs({
-  options: {
-    keys: { type: 'string', default: '100' },
-    pause: { type: 'string', default: '200' },
-    browsers: { type: 'string', default: kinds.join() },
-    ways: { type: 'string', default: 'idle,plain,adopted,latest' },
-    help: { type: 'boolean', default: false }
-  }
-})
-if (values.help) {
-  console.log(usage)
-  process.exit()
-}
+const values = optionsOf({ keys: '100', pause: '200', browsers: kinds.join(), ways: 'idle,plain,adopted,latest' }, usage)
 const searches = Math.round(Number(values.keys) / 3)
 const edits = Number(values.keys) - searches
 

@@ -1,9 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { paperSubtests, subtests } from '../examples/macro/experiment.mjs'
 import { lineChart, picture } from './support-chart.mjs'
 import { eachBrowser, keysUntil, kinds as everyKind, type } from './support-browsers.mjs'
-import { figure, heading, mean, median, table, target } from './support.mjs'
+import { figure, heading, mean, median, optionsOf, table, target } from './support.mjs'
 
 const usage = `node bench/page.mjs [options]
   --seconds 2.5                     of each subtest
@@ -23,24 +22,10 @@ const everyWay = ['plain', 'fp', 'edf', 'paper', 'yield', 'timeout', 'react']
 const everyLoad = Object.keys(subtests)
 const scheduled = ['fp', 'edf', 'paper']
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string' },
-    passes: { type: 'string' },
-    paper: { type: 'boolean', default: false },
-    svg: { type: 'string' },
-    browsers: { type: 'string', default: everyKind.join() },
-    pages: { type: 'string', default: 'isolated,plain' },
-    ways: { type: 'string' },
-    loads: { type: 'string' },
-    json: { type: 'string' },
-    help: { type: 'boolean', default: false }
-  }
-})
-if (values.help) {
-  console.log(usage)
-  process.exit()
-}
+const values = optionsOf({
+  seconds: undefined, passes: undefined, paper: false, browsers: everyKind.join(), pages: 'isolated,plain', ways: undefined, loads: undefined,
+  json: undefined
+}, usage)
 const { paper } = values
 Object.assign(values, {
   ...paper ? { seconds: '60', passes: '5', ways: 'plain,paper', loads: paperSubtests.join() } : { seconds: '2.5', passes: '1' },

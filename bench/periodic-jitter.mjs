@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers'
-import { parseArgs } from 'node:util'
 import { nextPeriod, periodic } from '../alarms.mjs'
 import { budget, defaultHost, Scheduler } from '../rt.mjs'
-import { heading, quantile, seededRandom, statistics, statisticsColumns, table, target } from './support.mjs'
+import { heading, optionsOf, quantile, seededRandom, statistics, statisticsColumns, table, target } from './support.mjs'
 import { processorClock } from './support-clock.mjs'
 
 // RTJPerf, periodic thread test (Corsaro and Schmidt 2003, 4.3.2, figure 11). 1000 of each, as there: --seconds 500
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '2' } } })
+const values = optionsOf({ seconds: '2' })
 const periods = [1, 5, 10, 50, 100, 500] // ms
 const duration = Number(values.seconds) * 1000 // ms of each turn
 const warmUp = 500

@@ -1,12 +1,11 @@
-import { parseArgs } from 'node:util'
-import { oneOf, text, wholeNumber } from '../examples/task-sets/command.mjs'
+import { oneOf, wholeNumber } from '../examples/task-sets/command.mjs'
 import { predictableEvents } from './reservations/delivery.mjs'
 import { isolatedLoops } from './reservations/isolation.mjs'
 import { predictableLoops } from './reservations/predictability.mjs'
 import { eventStorms } from './reservations/storm.mjs'
 import { multipleLoops } from './reservations/threads.mjs'
 import { repeated } from './reservations/workloads.mjs'
-import { heading } from './support.mjs'
+import { heading, optionsOf } from './support.mjs'
 
 // Qduino's experiments. Longer: node bench/reservations.mjs --periods 100 --runs 10 --events 400
 const experiments = {
@@ -26,16 +25,9 @@ const help = `Qduino's experiments, with and without reservations
   --clock process  wall time less what the system gave to other processes, idle waits skipped; or wall
   --svg directory  writes tables III to VII as figures 7 to 11, beside what is published`
 
-await experiment(parseArgs({
-  options: {
-    only: text(names), periods: text('16'), runs: text('2'), events: text('32'), clock: text('process'),
-    svg: text(undefined),
-    help: { type: 'boolean', short: 'h', default: false }
-  }
-}).values)
+await experiment(optionsOf({ only: names, periods: '16', runs: '2', events: '32', clock: 'process' }, help))
 
-async function experiment({ only, help: asksForHelp, ...values }) {
-  if (asksForHelp) return console.log(help)
+async function experiment({ only, ...values }) {
   const options = {
     periods: wholeNumber('periods', values.periods, 2),
     runs: wholeNumber('runs', values.runs, 2),

@@ -1,18 +1,12 @@
-import { parseArgs } from 'node:util'
 import { farm } from '../examples/farm/farm.mjs'
 import { whole } from '../examples/farm/mandelbrot.mjs'
 import { rt } from '../rt.mjs'
 import { Workers } from '../sync.mjs'
 import { lineChart, picture } from './support-chart.mjs'
-import { heading, median, table } from './support.mjs'
+import { heading, median, optionsOf, table } from './support.mjs'
 
 // Communicating Generators, figure 10: a farmer hands out lines of a Mandelbrot set.
-const { values } = parseArgs({
-  options: {
-    workers: { type: 'string', default: '1,2,4,8' }, size: { type: 'string', default: '3000x2000' },
-    passes: { type: 'string', default: '3' }, svg: { type: 'string' }
-  }
-})
+const values = optionsOf({ workers: '1,2,4,8', size: '3000x2000', passes: '3' })
 const counts = values.workers.split(',').map(Number)
 if (!counts.every(count => Number.isSafeInteger(count) && count > 0)) throw new RangeError(`--workers must be whole numbers > 0, got '${values.workers}'`)
 const [width, height] = values.size.split('x').map(Number)

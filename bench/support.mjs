@@ -1,6 +1,7 @@
 import { cpus, availableParallelism } from 'node:os'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { Bench } from 'tinybench'
 
 /**
@@ -16,6 +17,23 @@ import { Bench } from 'tinybench'
  *
  * @typedef {{ name: string, median: number, p99: number, ratio: number }} Row ns per operation
  */
+
+/**
+ * The options that a bench is called with.
+ * @param {Record<string, string | boolean | undefined>} defaults false: a flag
+ * @param {string} [usage] what `--help` prints
+ * @returns {Record<string, any>}
+ */
+export function optionsOf(defaults, usage) {
+  const options = Object.entries({ help: false, svg: undefined, ...defaults })
+    .map(([name, value]) => [name, { type: typeof value === 'boolean' ? 'boolean' : 'string', default: value }])
+  const { values } = parseArgs({ options: Object.fromEntries(options) })
+  if (values.help) {
+    console.log(usage)
+    process.exit()
+  }
+  return values
+}
 
 /**
  * CPU time of this process in ms: unlike wall time, it leaves out what other processes took.

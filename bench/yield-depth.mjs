@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers'
-import { parseArgs } from 'node:util'
 import { Scheduler } from '../rt.mjs'
-import { deviation, figure, heading, mean, measure, printRows, ratio, synchronousHost, table, target } from './support.mjs'
+import { deviation, figure, heading, mean, measure, optionsOf, printRows, ratio, synchronousHost, table, target } from './support.mjs'
 
 // Table II of RT.js (as there: --runs 10000, an hour): a counter loop, its yields at the bottom of a chain of 1, 2, 3, 10 and 50 generators.
 const iterations = 256 * 1024
 const depths = [1, 2, 3, 10, 50]
-const { runs } = parseArgs({ options: { runs: { type: 'string', default: '100' } } }).values
+const { runs } = optionsOf({ runs: '100' })
 
 // A yield through 50 generators takes 50 times as long: fewer of them do.
 const iterationsAt = depth => depth < 10 ? iterations : iterations / 8
