@@ -218,6 +218,8 @@ const sources = {
     let p = o
     return [o.m(run(1)), p.m((p = null, run(2))), o.n.m() === o.n, (0, o.m)(3)[0], (o.m)(4), o[run('m')](o['m'](5))]
   }`,
+  'one name, many functions': `const a = { f: x => run(x) }, b = { f: run }, c = { f: x => -x }, list = [a, b, a, a, c, b, { f() { return this.g }, g: 7 }]
+    function main() { const all = []; let { f } = a; for (const o of list) { all.push(o.f(1), (0, o.f)(2), list[4].f(3), f(4)); f = o.f }; return all }`,
   'spread, new, new.target': `function F(a, b) { if (new.target) this.x = [a, b]; run(1) }
     function G(a) { this.y = run(a); return run(0) ? null : { z: this.y } }
     class K { constructor(x) { this.k = x } }
