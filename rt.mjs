@@ -9415,7 +9415,8 @@ function printModule(source, tree, plans, specifier, kept, begin, excess) {
     }
     for (let i = 0; i < keepers.size; i++) {
       const name = `${our}${i}`
-      result += `var ${name}p,${name}q;function ${name}k(f){return f===${name}p?${name}q:${name}q=${our}e(${name}p=f)}`
+      const first = isScript ? `${our}p.runtime.isStandIn?f:` : '' // by which nothing has a twin
+      result += `var ${name}p,${name}q;function ${name}k(f){return f===${name}p?${name}q:${first}${name}q=${our}e(${name}p=f)}`
     }
     return used.size ? result : ''
   }

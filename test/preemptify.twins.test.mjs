@@ -561,6 +561,22 @@ scripts('run plainly without rt.mjs, and find it when it comes', async () => {
   await assertPreemptible(later, copy)
 })
 
+scripts('what they have called before it came is preempted, too', async () => {
+  let body = 'for (let i = 0; i < 2; i++) sum += o.count(n)'
+  for (let i = 0; i < 9; i++) body = `for (let i = 0; i < 1; i++) inner(); function inner() { ${body} }` // so deep that there are only twins
+  const text = `({ count(n) { let i = 0; while (i < n) i++; return i }, twice(o, n) { let sum = 0; ${body}; return sum } })`
+  const made = (0, eval)(preemptify.source(text, { type: 'script' }))
+  assert.is(made.twice(made, 3), 6)
+  assert.ok(globalThis[key].runtime.isStandIn)
+  const { Scheduler } = await fresh()
+  const host = virtualHost({ read: 0.001 })
+  const scheduler = new Scheduler({ host, budget: 1 })
+  const job = scheduler.spawn(made.twice, {}, made, 100)
+  await host.drain()
+  assert.is(await job, 200)
+  assert.ok(job.cost >= 0.2) // the clock is read at each point
+})
+
 scripts('find it when it is used next, if it is there but has not been used', async () => {
   const copy = await fresh()
   const functions = script()
