@@ -100,11 +100,6 @@ class Source {
   }
 }
 
-/** Has an error reported as that of a callback, where it must not disturb its caller. @param {Scheduler} scheduler @param {unknown} error */
-function report(scheduler, error) {
-  seam.at(scheduler, scheduler.now(), () => { throw error })
-}
-
 // ----------------------------------------------------------------------------------------------- 1 alarms
 
 /** Times `origin + index * period`: multiplied, not added up, so that hours do not drift. */
@@ -2225,7 +2220,7 @@ export class AsyncEvent {
         if (!isDirect) return this.#chain(handlers, index, release, args)
         source.release({ release }, args)
       } catch (error) {
-        report(this.#scheduler, error)
+        seam.at(this.#scheduler, this.#scheduler.now(), () => { throw error }) // it must not disturb who has fired
       }
     }
   }
@@ -2458,6 +2453,7 @@ class Call extends Waitable {
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
   }
+  // The queue that it is in is that of calls, which it leaves when it has ended.
   get isRanked() { return false }
   owners() { return [] }
   undo() {}
@@ -2976,7 +2972,7 @@ export function adopt(target = globalThis, options = {}) {
         apply(native, self, [type, entry, options])
         if (known?.isGone === false || signal?.aborted) return
         apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-        follow(signal, () => forget(at, key, listener))
+        follow(signal, () => entryOf(at, key, listener) === entry && forget(at, key, listener)) // else it was added anew since
         entry.once = !!once
         entry.restore = () => {
           apply(remove, at, [type, entry, options])

@@ -100,8 +100,13 @@ export const pageCases = {
       target.addEventListener(type, () => {
         steps(log, 'a')
         controller.abort()
+        target.removeEventListener(type, anew)
       })
       target.addEventListener(type, () => { steps(log, 'removed') }, { signal: controller.signal })
+      const anew = () => { steps(log, 'anew') }
+      target.addEventListener(type, anew, { signal: controller.signal })
+      target.removeEventListener(type, anew)
+      target.addEventListener(type, anew)
       fire()
     }
   },

@@ -2,7 +2,7 @@
 
 /**
  * @typedef {{ name: string, acts: Act[] }} Callback
- * @typedef {{ kind: string, of: number, callback: number, ms: number, once: boolean, follows: boolean }} Act `follows` a signal
+ * @typedef {{ kind: string, of: number, callback: number, ms: number, once: boolean }} Act
  */
 
 const KINDS = {
@@ -29,8 +29,7 @@ export function randomPage(random, { suspends = false } = {}) {
       of: random.integer(0, 5),
       callback: random.integer(0, count - 1),
       ms: random.pick([0, 0, 1, 5, 16, 20]),
-      once: random.chance(0.4),
-      follows: random.chance(0.3)
+      once: random.chance(0.4)
     }
   }
   const acts = (length, isMain = false) => Array.from({ length }, () => act(isMain))
@@ -67,9 +66,11 @@ export function play(window, { main, callbacks, cancelable }, log) {
 
   function perform(acts, name) {
     let microtasks = 0
-    for (const { kind, of, callback, ms, once, follows } of acts) {
+    for (const { kind, of, callback, ms, once } of acts) {
       const target = targets[of % 3]
-      const settings = { capture: callback % 2 === 1, once, passive: of > 4, signal: follows ? controller.signal : undefined }
+      // Always or never: Node also removes what was added anew without the signal.
+      const signal = callback % 3 === 1 ? controller.signal : undefined
+      const settings = { capture: callback % 2 === 1, once, passive: of > 4, signal }
       if (kind === 'note') log(`${name} goes on`)
       else if (kind === 'timer') timers.push(window.setTimeout(callable(callback), ms))
       else if (kind === 'clear') window.clearTimeout(timers[(timers.length - of + 6) % timers.length])
