@@ -9463,7 +9463,8 @@ function printModule(source, tree, plans, specifier, kept, begin, excess) {
 
     if (node.type === 'FunctionDeclaration') printDeclaration()
     else if (isInClass) printMember()
-    else replace(around, start, end, isObjectMethod ? [key() === '__proto__' ? '["__proto__"]:' : `${key()}:`, expression()] : expression())
+    else if (isObjectMethod) replace(around, start, end, [key() === '__proto__' ? '["__proto__"]:' : `${key()}:`, expression()])
+    else replace(around, start, end, parent.callee === node ? ['(', expression(), ')'] : expression()) // `new function () {}`
 
     function printDeclaration() {
       const name = node.id ? node.id.name : `${plan.twin}f`

@@ -158,6 +158,7 @@ forms('every kind of function keeps its name, length and keys, its result, and h
     export const hidden = async a => await made.later(a)
     export const twice = class { a() { return 0 } ['a'](a) { return unknown[0](a) } }.prototype.a
     export const nested = (a => { const inner = b => unknown[0](b); return inner })()
+    export const { made: fromNew } = new function () { this.made = a => unknown[0](a); unknown[0](0) }
     export var logical; logical ??= a => unknown[0](a)
     export const inBrackets = new Proxy({}, { get: () => logical })[a => unknown[0](a)]
     export const { pattern = a => unknown[0](a) } = {}
