@@ -9064,13 +9064,18 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   quick = isQuick()
   /** @type {number[]} */
   const kept = []
-  const print = (/** @type {number} */ excess) => printModule(text, tree, planModule(tree, text), runtime, kept, prologue, excess) + epilogue
-  let result = print(0)
-  // What goes is estimated.
-  for (let i = 0, most = 0, excess; i < 4 && (excess = result.length - MOST_GROWTH * text.length - (text.length < SHORT ? HEAD : 0)) > 0; i++) {
+  const room = MOST_GROWTH * text.length
+  /** @param {number} excess @param {Map<string, string> | null} keepers */
+  const print = (excess, keepers) => {
     kept.length = 0
+    return printModule(text, tree, planModule(tree, text), runtime, kept, prologue, excess, keepers) + epilogue
+  }
+  let result = print(0, emptyMap())
+  if (result.length > room) result = print(0, null)
+  // What goes is estimated.
+  for (let i = 0, most = 0, excess; i < 4 && (excess = result.length - room - (text.length < SHORT ? HEAD : 0)) > 0; i++) {
     most += excess + text.length / 50
-    result = print(most)
+    result = print(most, null)
   }
   return url === undefined ? result : result + mapLine(text, result, kept, url)
 }
@@ -9350,9 +9355,10 @@ function findShort(plans) {
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
  * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
  * @param {number} excess by how many characters it is to be shorter than with all frames
+ * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, excess) {
+function printModule(source, tree, plans, specifier, kept, begin, excess, keepers) {
   /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
   const our = prefixFor(source) + (isScript ? 'rt_' : '')
@@ -9364,7 +9370,6 @@ function printModule(source, tree, plans, specifier, kept, begin, excess) {
     return our + key
   }
   const budget = `${our}b`
-  const keepers = emptyMap()
   const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
@@ -9414,7 +9419,7 @@ function printModule(source, tree, plans, specifier, kept, begin, excess) {
       const list = cut('f,g,e,s', 0, max(0, 2 * runtime[HELPERS[key]].length - 1))
       result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
     }
-    for (let i = 0; i < keepers.size; i++) {
+    for (let i = 0; i < (keepers ? keepers.size : 0); i++) {
       const name = `${our}${i}`
       const first = isScript ? `${our}p.runtime.isStandIn?f:` : '' // by which nothing has a twin
       result += `var ${name}p,${name}q;function ${name}k(f){return f===${name}p?${name}q:${first}${name}q=${our}e(${name}p=f)}`

@@ -345,11 +345,12 @@ const nests = {
   arrows: (body, i) => `const f${i} = (list, go) => { for (const x of list) go(x, ${i}); ${body} return f${i - 1}(list, go) };`,
   methods: (body, i) => `const o${i} = { method(list, go) { ${body} for (const x of list) this.method(x, go); return go(${i}) } };`,
   'async functions': (body, i) => `async function f${i}(list, go) { await go(${i}); ${body} for (const x of list) await f${i - 1}(x, go) }`,
+  'names of what is called': (body, i) => `${body} function f${i}(o) { this.a${i}(o, '${'.'.repeat(9)}') || this.b${i}(o) }`,
   classes: (body, i) => `class C${i} { method(list, go) { for (const x of list) this.method(x, go); ${body} return new C${i - 1}().method(list) } }`
 }
 
 for (const [name, around] of Object.entries(nests)) {
-  growth(`${name} that nest`, () => {
+  growth(`${name} that nest or follow each other`, () => {
     for (const depth of [1, 2, 3, 4, 5, 10, 50, 200]) {
       let text = ''
       for (let i = 1; i <= depth; i++) text = around(text, i)
