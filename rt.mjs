@@ -9697,7 +9697,7 @@ function stamping() {
 /** @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }} Where twins are kept; that of a script which came first is taken over. */
 let stamps = /* @__PURE__ */ stamping()
 
-/** What was called last of what has no twin: a loop mostly calls the same. @type {any} */
+/** What was called last of what has no twin, for callees that no keeper finds (8c): a loop mostly calls the same. @type {any} */
 let latestPlain
 
 /** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target */
@@ -10259,7 +10259,7 @@ function elementsOf(receiver, isTyped) {
 
 /**
  * Visits of more elements may yield whatever is called back. Fewer are left to the engine, which takes a third of the time, where
- * what is called back has no twin: they count as so many points, and the clock is read after them.
+ * what is called back has no twin, and count as so many points.
  */
 const LONG_LIST = 5000
 /** After a text that is longer the clock is read: one call of the engine takes so long that the next has to wait for its round. */
