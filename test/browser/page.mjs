@@ -19,7 +19,7 @@ const tests = []
  * @param {() => unknown} run
  * @param {{ timeout?: number }} [options] ms
  */
-export function test(title, run, { timeout = 60_000 } = {}) {
+export function test(title, run, { timeout = parameters.get('SEEDS') ? 480_000 : 60_000 } = {}) {
   tests.push({ title, run, timeout })
 }
 

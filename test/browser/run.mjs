@@ -51,7 +51,7 @@ export const browsers = { chromium, firefox, webkit }
  * @returns {Promise<{ files: number, passed: number, failed: number, skipped: number, flaky: number }>}
  */
 export async function runBrowsers({
-  wanted = () => true, required = false, timeout = 300_000, pause = 5000, engines = browsers,
+  wanted = () => true, required = false, timeout = process.env.SEEDS ? 1_200_000 : 300_000, pause = 5000, engines = browsers,
   found = findBrowser, directory = here
 } = {}) {
   const files = readdirSync(directory).filter(name => /\.(?:page|drive)\.mjs$/.test(name)).sort()
@@ -146,7 +146,8 @@ async function attempts(path, server, timeout) {
     const work = async (browser, results) => {
       const modules = readdirSync(root).filter(name => name.endsWith('.mjs')).join()
       const { report, results: posted } = server.expect(timeout)
-      const parameters = new URLSearchParams({ suite: basename(path), scope, report, modules })
+      const { SEED = '', SEEDS = '' } = process.env
+      const parameters = new URLSearchParams({ suite: basename(path), scope, report, modules, SEED, SEEDS })
       // Nobody else listens if the page does not even load.
       posted.catch(() => {})
       await browser.open(`${server[origin]}/test/browser/page.html?${parameters}`)

@@ -1,6 +1,6 @@
 import { rt } from '../../rt.mjs'
 import { AdmissionError, ChannelError, Workers, connect } from '../../sync.mjs'
-import { equal, inWorker, ok, rejection, test } from './page.mjs'
+import { equal, ok, rejection, test } from './page.mjs'
 
 const works = new URL('../fixtures/workers/works.mjs', import.meta.url)
 const timeout = 50_000
@@ -65,23 +65,3 @@ test('a worker that ends itself, or whose works cannot be loaded, fails its jobs
   equal((await rejection(broken.spawn('add'))).message, 'add: its worker has gone (its works could not be loaded)')
   await broken.close()
 }, { timeout })
-
-// In a worker as in a page; once is enough.
-if (!inWorker) {
-  test('workers that are terminated at a message lose no job, and none that may start again', async () => {
-    for (const at of [1, 2, 4, 9]) {
-      let messages = 0
-      const make = () => {
-        const thread = new Worker(new URL('../fixtures/workers/thread.mjs', import.meta.url), { type: 'module' })
-        thread.addEventListener('message', () => { if (++messages === at) thread.terminate() })
-        return thread
-      }
-      const workers = new Workers(make, { size: 2 })
-      const jobs = Array.from({ length: 30 }, (_, i) => workers.spawn('count', { deadline: 1e6, restart: i % 2 * 2 }, i).catch(error => error))
-      const outcomes = await Promise.all(jobs)
-      outcomes.forEach((outcome, i) => ok(outcome === i * (i - 1) / 2 || i % 2 === 0 && outcome instanceof ChannelError, String(outcome)))
-      equal(workers.unfinished, 0)
-      await workers.close()
-    }
-  }, { timeout })
-}

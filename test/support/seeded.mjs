@@ -79,6 +79,9 @@ export function seeded(seed) {
 
 /** @typedef {ReturnType<typeof seeded>} Random */
 
+/** Of the environment; pages get it as parameters. */
+const environment = () => globalThis.process?.env ?? Object.fromEntries(new URL(location.href).searchParams)
+
 /**
  * Calls `fn` with generators of the seeds 1..count. Set SEED in the environment to run one seed alone, SEEDS
  * to run more, fewer or others: `10000`, `5001-10000`. A failure says which seed repeats it.
@@ -86,7 +89,7 @@ export function seeded(seed) {
  * @param {(random: Random) => void | Promise<void>} fn
  */
 export async function forSeeds(count, fn) {
-  const { SEED, SEEDS } = process.env
+  const { SEED, SEEDS } = environment()
   const [last, first = 1] = SEED ? [Number(SEED), Number(SEED)]
     : SEEDS ? SEEDS.split('-').map(Number).reverse() : [count]
   for (let seed = first; seed <= last; seed++) {
