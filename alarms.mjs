@@ -2741,7 +2741,8 @@ const realms = new WeakSet()
  * Kept is the platform's order among calls of equal standing: one begins when the one before has ended, and its microtasks have
  * run. A call that finds such unfinished waits, and begins outside of its event; unless the event can be cancelled: then those
  * before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `currentTarget`, `eventPhase`,
- * exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout or removeEventListener prevent what has not begun.
+ * exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or disconnect prevent what has not
+ * begun.
  *
  * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect, composedPath() is empty,
  * `event.target` in a shadow tree and `window.event` are gone, and microtasks run where it is suspended. So these run to their
@@ -2809,12 +2810,14 @@ export function adopt(target = globalThis, options = {}) {
   const pending = { timer: hardened(Map)(), frame: hardened(Map)(), idle: hardened(Map)() }
   for (const [set, clear, kind] of TIMERS) {
     const own = pending[kind]
+    const isDelayed = set === 'setTimeout' || set === 'setInterval'
     replace(holderOf(target, set), set, {
       value(native, self, args, trap) {
         const fn = args[0]
         if (!isOthers(fn)) return apply(native, self, args)
         const row = calls.row(kind, fn, trap)
-        const deadline = kind === 'idle' ? Infinity : kind === 'frame' ? SOON : Math.max(SOON, +args[1] || 0)
+        if (isDelayed) args[1] = +args[1] || 0
+        const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1]) : SOON
         const pend = (/** @type {Call} */ call) => {
           own.set(id, call)
           call.left = () => own.delete(id)
@@ -2845,6 +2848,8 @@ export function adopt(target = globalThis, options = {}) {
     observer.observe({ type: 'long-animation-frame' })
     undo.push(() => observer.disconnect())
   }
+  /** Calls that have not ended, and their observers. @type {Map<Call, any>} */
+  const observing = hardened(Map)()
   for (const name of OBSERVERS) {
     const native = target[name]
     if (typeof native !== 'function') continue
@@ -2854,7 +2859,11 @@ export function adopt(target = globalThis, options = {}) {
       if (isOthers(fn) && !calls.isReleased) {
         const row = calls.row('observer', fn, trap)
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          return calls.enter(row, fn, this, given, rules.observer ?? {})
+          const pend = (/** @type {Call} */ call) => {
+            observing.set(call, given[1])
+            call.left = () => observing.delete(call)
+          }
+          return calls.enter(row, fn, this, given, rules.observer ?? {}, { pend })
         }
       }
       return construct(native, args, made === proxy ? native : made)
@@ -2863,17 +2872,27 @@ export function adopt(target = globalThis, options = {}) {
     const proxy = new Proxy(native, { construct: trap })
     put(holderOf(target, name), name, { value: proxy })
     put(native.prototype, 'constructor', { value: proxy })
+    replace(native.prototype, 'disconnect', {
+      value(native, self, args) {
+        observing.forEach((observer, call) => observer === self && call.drop())
+        return apply(native, self, args)
+      }
+    })
   }
 
   // Listeners
 
   /** What the platform is given, by target, kind of listener, and listener: null in a property. @type {WeakMap<any, Map<string, Map<any, any>>>} */
   const registered = hardened(WeakMap)()
+  /** What the page has put in a property, by what the platform has there: the body has properties of the window. @type {WeakMap<Function, any>} */
+  const handlers = hardened(WeakMap)()
   const newMap = hardened(Map)
   const newSet = hardened(Set)
   /** Targets that still are. @type {Set<WeakRef<any>>} */
   const targets = hardened(Set)()
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
+  /** How many listeners and handlers have been registered. */
+  let order = 0
 
   /** @param {EventRule} rule @param {any} at */
   const fits = ({ target: wanted }, at) => typeof wanted === 'string' ? at.matches?.(wanted)
@@ -2891,7 +2910,7 @@ export function adopt(target = globalThis, options = {}) {
       registered.set(at, keys = newMap())
     }
     if (!keys.has(key)) keys.set(key, newMap())
-    keys.get(key).delete(listener) // it comes last
+    entry.order = keys.get(key).get(null)?.order ?? order++ // what replaces a handler takes its place
     keys.get(key).set(listener, entry)
     entry.isGone = false
   }
@@ -2950,25 +2969,33 @@ export function adopt(target = globalThis, options = {}) {
         return typeof handleEvent === 'function' ? enteringOf(handleEvent, listener) : handleEvent
       }
     }
-    return Object.assign(entry, { waiting, pend, handler, once: false, isGone: false, restore() {} })
+    if (handler !== null) handlers.set(entry, handler)
+    return Object.assign(entry, { waiting, pend, order: 0, once: false, isGone: false, restore() {} })
   }
 
   /** @param {any} options */
-  const captures = options => typeof options === 'object' || typeof options === 'function' ? !!options?.capture : !!options
+  const isDictionary = options => typeof options === 'object' && options !== null || typeof options === 'function'
+  /** @param {any} options */
+  const captures = options => isDictionary(options) ? !!options.capture : !!options
+  /** They are read once, in the platform's order: what they say may change. @param {any} options @returns {any} */
+  const readOnce = options => isDictionary(options)
+    ? { __proto__: options, capture: !!options.capture, once: options.once, passive: options.passive, signal: options.signal }
+    : { capture: !!options }
   const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
 
   for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
     const { addEventListener: add, removeEventListener: remove } = holder ?? {}
     replace(holder, 'addEventListener', {
       value(native, self, args, trap) {
-        const { 1: listener, 2: options } = args
+        const { 1: listener } = args
         if (!isListener(listener)) return apply(native, self, args)
         const at = self ?? target
         const type = `${args[0]}`
-        const key = `${captures(options)} ${type}`
+        const options = readOnce(args[2])
+        const { capture, once, signal } = options
+        const key = `${capture} ${type}`
         const known = entryOf(at, key, listener)
         const entry = known ?? entryFor(at, key, listener, null, type, trap)
-        const { once, signal } = Object(options)
         apply(native, self, [type, entry, options])
         if (known?.isGone === false || signal?.aborted) return
         apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
@@ -2983,12 +3010,14 @@ export function adopt(target = globalThis, options = {}) {
     })
     replace(holder, 'removeEventListener', {
       value(native, self, args) {
-        const { 1: listener, 2: options } = args
+        const { 1: listener } = args
         const type = args[0] = `${args[0]}`
+        const capture = captures(args[2])
+        if (args.length > 2) args[2] = capture
         const at = self ?? target
-        const key = `${captures(options)} ${type}`
+        const key = `${capture} ${type}`
         const entry = isListener(listener) ? entryOf(at, key, listener) : undefined
-        if (entry !== undefined) apply(native, self, [type, entry, options])
+        if (entry !== undefined) apply(native, self, [type, entry, capture])
         apply(native, self, args)
         forget(at, key, listener)
       }
@@ -3003,8 +3032,7 @@ export function adopt(target = globalThis, options = {}) {
       replace(holder, name, {
         get(native, self, args) {
           const value = apply(native, self, args)
-          const entry = entryOf(self ?? target, name, null)
-          return value === entry ? entry?.handler ?? value : value
+          return handlers.get(value) ?? value
         },
         set(native, self, args, trap) {
           const handler = args[0]
@@ -3014,7 +3042,11 @@ export function adopt(target = globalThis, options = {}) {
             return apply(native, self, args)
           }
           const entry = entryFor(at, name, null, handler, name.slice(2), trap)
-          entry.restore = () => { if (apply(get, at, []) === entry) apply(set, at, [handler]) }
+          entry.restore = () => {
+            if (apply(get, at, []) !== entry) return
+            if (entry.order >= early) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
+            apply(set, at, [handler])
+          }
           apply(native, self, [entry])
           entryOf(at, name, null)?.waiting.forEach((/** @type {Call} */ call) => {
             call.fn = handler // it is called in the place of the one before
@@ -3033,13 +3065,17 @@ export function adopt(target = globalThis, options = {}) {
       ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : common
     for (const name of names) if (isOthers(object[name])) object[name] = object[name]
   }
+  const early = order
 
   return {
     release() {
       if (calls.isReleased) return
       calls.release()
       for (const ref of targets) {
-        registered.get(ref.deref())?.forEach(listeners => listeners.forEach(({ isGone, restore }) => isGone || restore()))
+        /** @type {any[]} */
+        const entries = []
+        registered.get(ref.deref())?.forEach(listeners => listeners.forEach(entry => entry.isGone || entries.push(entry)))
+        for (const { restore } of entries.sort((a, b) => a.order - b.order)) restore()
       }
       for (const undone of undo.reverse()) undone()
       realms.delete(target)

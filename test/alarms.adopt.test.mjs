@@ -196,12 +196,17 @@ jobs('a handler that returns nothing goes on as a job, also where the default co
   assert.equal(log, ['0 click', 'after', '1 click'])
 })
 
-jobs('a handler that is taken back while its call waits is not called', () => {
+jobs('a handler that is taken back, or whose observer is disconnected, while its call waits is not called', () => {
   const { host, window, log, work, button } = adopted({ round: 1 })
   button.addEventListener('input', work('first', 3))
   button.oninput = work('never')
   window.fire(button, 'input')
-  host.after(1, () => { button.oninput = null })
+  const observer = new window.MutationObserver(work('never'))
+  host.after(1, () => {
+    button.oninput = null
+    observer.notify()
+  })
+  host.after(2, () => { observer.disconnect() })
   host.run()
   assert.equal(log, ['0 first', '1 first', '2 first'])
 })
@@ -294,6 +299,12 @@ jobs('release: functions, properties and listeners are what they were, what wait
   const [removed, kept] = [work('removed'), work('kept')]
   button.addEventListener('click', removed)
   button.addEventListener('click', kept, { once: true })
+  button.oninput = () => log.push('replaced')
+  button.addEventListener('input', () => log.push('first'))
+  button.oninput = null
+  button.addEventListener('input', () => log.push('second'), true)
+  button.oninput = () => log.push('third')
+  button.addEventListener('input', () => log.push('fourth'))
   made.window.setTimeout(work('a'))
   made.window.setTimeout(work('b'))
   const cleared = made.window.setTimeout(work('cleared'), 5)
@@ -303,10 +314,9 @@ jobs('release: functions, properties and listeners are what they were, what wait
   adoption.release()
   button.removeEventListener('click', removed)
   made.window.clearTimeout(cleared)
-  made.window.fire(button, 'click')
-  made.window.fire(button, 'click')
+  for (const type of ['click', 'click', 'input']) made.window.fire(button, type)
   host.run()
-  assert.equal(log, ['0 a', '1 a', 'early', '2 kept', '3 kept', 'early', '4 b', '5 b'])
+  assert.equal(log, ['0 a', '1 a', 'early', '2 kept', '3 kept', 'early', 'second', 'first', 'third', 'fourth', '4 b', '5 b'])
   assert.is(made.window.setTimeout.name, 'setTimeout')
   assert.ok(look().length === before.length && look().every((part, index) => Object.is(part, before[index])))
 })
@@ -382,7 +392,7 @@ jobs('Node has timers', async () => {
     setTimeout(name => log.push(name), 1, 'timer')
     const immediate = setImmediate(() => log.push('never'))
     clearImmediate(immediate)
-    setImmediate(() => log.push('immediate'))
+    setImmediate(({ description }) => log.push(description), Symbol('immediate'))
     const id = setInterval(() => {
       clearInterval(id)
       resolve(undefined)

@@ -89,6 +89,26 @@ export const pageCases = {
       fire()
     }
   },
+  'options are read once': {
+    log: "capture once passive signal capture delay a a' b",
+    run({ window, log, source }) {
+      const { target, type, fire } = source()
+      const once = new Set()
+      const options = Object.defineProperties({}, Object.fromEntries(['signal', 'passive', 'once', 'capture'].map(name => [name, {
+        get() {
+          log(name)
+          return name !== 'signal' && once.size < once.add(name).size || undefined
+        }
+      }])))
+      target.addEventListener(type, () => {
+        steps(log, 'a')
+        window.setTimeout(fire)
+      }, options)
+      target.removeEventListener(type, () => {}, options)
+      window.setTimeout(fire, { valueOf: () => log('delay') })
+      window.setTimeout(() => { log('b') }, 50)
+    }
+  },
   'a signal removes its listeners, those that have not been called too': {
     log: "a a'",
     run({ window, log, source }) {
@@ -306,6 +326,19 @@ export const windowCases = {
 
 /** @type {typeof pageCases} those of browsers */
 export const browserCases = {
+  'a handler of the window is that of the body, too': {
+    log: 'true true true',
+    run({ window, log }) {
+      const body = window.document?.body ?? window
+      const [first, second, before] = [() => {}, () => {}, window.onerror]
+      body.onerror = first
+      log(String(window.onerror === first))
+      window.onerror = second
+      log(String(body.onerror === second))
+      body.onerror = before
+      log(String(window.onerror === before))
+    }
+  },
   'a database is made and read by the handlers of its requests': {
     log: "upgrade upgrade' open open' put put' get get' value complete complete' error error' closed",
     run({ window, log }) {

@@ -148,6 +148,7 @@ export function virtualPage(host) {
     #fn
     #isQueued = false
     constructor(fn) { this.#fn = fn }
+    disconnect() {}
     /** Stands for a mutation. */
     notify(record) {
       if (this.#isQueued) return
