@@ -3368,7 +3368,7 @@ class Dispatcher extends Accounts {
       const a = this.#pick(only)
       if (a === null) return false
       if (this.#runBudget(a) === ASYNC || hasAudience(a)) return true
-    } while (!this.#isRoundOver())
+    } while (!(only !== null && only.state >= DONE) && !this.#isRoundOver())
     return false
   }
 
