@@ -4997,7 +4997,7 @@ const IDENTIFIER = /^(?!\d)[^\s!-#%-/:-@[\]^`{-~]+$/
 const REGULAR_EXPRESSION = /\/(?:\[(?:\\?.)*?\]|\\?.)*?\/\w*/y
 const TEMPLATE = /(?:\\?[^])*?(?:`|\$\{)/y // from a backtick or a hole to the next
 const SPACE = /(?:\s+|\/\/.*|\/\*[^]*?\*\/|<!--.*)*/y // HTML's comments, too, are those of a script (Annex B.1.1)
-const LINE_END = /\r\n|(?!.)[^]/ // what a dot is not
+const LINE_END = /\r\n?|[\n\u2028\u2029]/
 
 // ---------------------------------------------------------------------------------------------- 8a reading
 
@@ -9015,6 +9015,8 @@ const TWIN = 60
 /** The part of a call that is the same in a frame; and a function that leaves frames, but for its variables. */
 const ENTERING = 26
 const OF_FRAME = 110
+/** What keeps an entry, at least. */
+const KEEPER = 60
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
 
@@ -9064,17 +9066,21 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   quick = isQuick()
   /** @type {number[]} */
   const kept = []
-  const room = MOST_GROWTH * text.length
+  /** @type {Plan[]} */
+  let plans = []
+  const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
   /** @param {number} excess @param {Map<string, string> | null} keepers */
   const print = (excess, keepers) => {
     kept.length = 0
-    return printModule(text, tree, planModule(tree, text), runtime, kept, prologue, excess, keepers) + epilogue
+    plans = planModule(tree, text)
+    return printModule(text, tree, plans, runtime, kept, prologue, excess, keepers) + epilogue
   }
-  let result = print(0, emptyMap())
-  if (result.length > room) result = print(0, null)
-  // What goes is estimated.
-  for (let i = 0, most = 0, excess; i < 4 && (excess = result.length - room - (text.length < SHORT ? HEAD : 0)) > 0; i++) {
-    most += excess + text.length / 50
+  const keepers = emptyMap()
+  let result = print(0, keepers)
+  let held = KEEPER * keepers.size
+  // What keeps entries goes first. How much goes with frames is estimated.
+  for (let i = 0, most = 0, excess; i < 5 && (excess = result.length - room) > 0 && (held || find(plans, isSpare)); i++, held = 0) {
+    if (excess > held) most += excess - held + text.length / 50
     result = print(most, null)
   }
   return url === undefined ? result : result + mapLine(text, result, kept, url)
@@ -9566,6 +9572,9 @@ function isReturned(call, own) {
 const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
   (steadyKey(one) || steadyKey(other)) === steadyKey(other)
 
+/** Whether its twin may be a generator as well. @param {Plan} plan */
+const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
+
 /**
  * Has twins be generators until the text is short enough: first those that make closures, as these are called more often, then those
  * that grow most.
@@ -9573,7 +9582,7 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
  * @param {Plan[]} plans @param {number} excess characters
  */
 function chooseFrames(plans, excess) {
-  const framed = pick(plans, ({ draft }) => draft?.framed && !draft.framed.isTail)
+  const framed = pick(plans, isSpare)
   for (let i = 0; i < framed.length; i++) {
     const { node: { params, body }, facts: { loops }, calls, draft, frame } = framed[i]
     const { names, mostTemps } = /** @type {Framed} */ (draft.framed)
@@ -11368,7 +11377,7 @@ async function explained(error) {
 /** Where lines begin. @param {string} text */
 function linesOf(text) {
   const starts = [0]
-  const end = /\r\n|(?!.)[^]/g
+  const end = /\r\n?|[\n\u2028\u2029]/g
   while (exec(end, text)) append(starts, end.lastIndex)
   return starts
 }
