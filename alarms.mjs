@@ -2970,17 +2970,16 @@ export function adopt(target = globalThis, options = {}) {
       }
     }
     if (handler !== null) handlers.set(entry, handler)
-    return Object.assign(entry, { waiting, pend, order: 0, once: false, isGone: false, restore() {} })
+    return Object.assign(entry, { waiting, pend, order: 0, once: false, isGone: false })
   }
 
   /** @param {any} options */
-  const isDictionary = options => typeof options === 'object' && options !== null || typeof options === 'function'
-  /** @param {any} options */
-  const captures = options => isDictionary(options) ? !!options.capture : !!options
+  const captures = options => !!(Object(options) === options ? options.capture : options)
   /** They are read once, in the platform's order: what they say may change. @param {any} options @returns {any} */
-  const readOnce = options => isDictionary(options)
-    ? { __proto__: options, capture: !!options.capture, once: options.once, passive: options.passive, signal: options.signal }
-    : { capture: !!options }
+  const readOnce = options => {
+    const { capture, once, passive, signal } = Object(options) === options ? options : { capture: options }
+    return { __proto__: options, capture: !!capture, once, passive, signal }
+  }
   const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
 
   for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
