@@ -1,3 +1,5 @@
+import { budget } from '../../rt.mjs'
+
 /** @typedef {import('./mandelbrot.mjs').View} View */
 
 /**
@@ -10,10 +12,24 @@
  * @throws {import('../../sync.mjs').ChannelError} when a worker dies that its rows are not started again elsewhere of
  */
 export function* farm(workers, view, harvest) {
-  const rows = Array.from({ length: view.height }, (_, row) => workers.spawn('computeRow', {}, view, row))
+  /** @type {Map<number, import('../../rt.mjs').Job<Uint8ClampedArray>>} those that are not there */
+  const rows = new Map()
+  const harvested = []
   try {
-    yield Promise.all(rows.map((job, row) => job.then(pixels => harvest(row, pixels))))
+    for (let row = 0; row < view.height; row++) {
+      const job = workers.spawn('computeRow', {}, view, row)
+      rows.set(row, job)
+      const one = job.then(pixels => {
+        rows.delete(row) // and with it its pixels
+        harvest(row, pixels)
+      })
+      one.catch(() => {}) // said below
+      harvested.push(one)
+      // The workers are heard in between, or have nothing to do when they have done the first rows.
+      if (--budget.left <= 0) yield
+    }
+    yield Promise.all(harvested)
   } finally {
-    for (const job of rows) job.cancel()
+    for (const job of rows.values()) job.cancel()
   }
 }
