@@ -3767,7 +3767,7 @@ class Line extends Transport {
   /**
    * @param {string} kind @param {any[]} content @param {any[]} [transfer]
    * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread, which takes the core of
-   *   another one where there are few. It has been cloned: nobody changes it meanwhile, and nothing is refused
+   *   another one where there are few. Nobody changes it meanwhile, and nothing of it is refused
    */
   say(kind, content, transfer = NONE, mayWait = false) {
     if (!mayWait) {
@@ -3846,10 +3846,12 @@ function labour(load, endpoint, scheduler) {
   /** @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job] @param {boolean} [isTold] */
   function ended(id, state, outcome, job, isTold = false) {
     jobs.delete(id)
-    const mayWait = !job || job.deadline === Infinity
+    const result = state === 'done' ? outcome : portable(outcome)
+    // What others may change does not wait for them, and what cannot be cloned is refused here.
+    const mayWait = (!job || job.deadline === Infinity) && isConstant(result)
     try {
-      const [[result], transfer] = snapshot([state === 'done' ? outcome : portable(outcome)])
-      line.say('ended', [id, state, result, isTold, job?.missed, job && copied(job, COUNTS)], transfer, mayWait)
+      transferring([result], undefined, transfer =>
+        line.say('ended', [id, state, result, isTold, job?.missed, job && copied(job, COUNTS)], transfer, mayWait))
     } catch (error) {
       ended(id, 'failed', error, job, isTold)
     }
@@ -4020,9 +4022,9 @@ function makeWorker() {
  * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited, cancelled, and moved by
  * its deadline or priority like others. What it does with its cancellation is waited for. Its times, cost and misses are those
  * of the worker, known some 20 ms later while it lives. Arguments and results are cloned; buffers of 64 KiB and more, and what
- * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties. A job
- * without a deadline tells its outcome when the round of its worker is over, with all that have ended in it: one that dies before
- * that has lost them.
+ * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties. An
+ * outcome that is no object, of a job without a deadline, is told when the round of its worker is over, with all that have ended in
+ * it: one that dies before that has lost them.
  *
  * A job that declares wcet and period goes to the first worker where it and all like it will meet their deadlines, by what
  * `schedulable` says; others are not counted. That time is kept until its period is over, for the next job with the same
@@ -4387,8 +4389,12 @@ function end(site) {
   line?.endpoint.terminate?.()
 }
 
+/** @param {any} value @returns {boolean} whether it is cloned as what it is */
+const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
+
 /** @param {any[]} values @param {any[]} [given] @returns {[any[], any[]]} them as they are now, and what of that to transfer */
 function snapshot(values, given) {
+  if (given === undefined && values.every(isConstant)) return [values, NONE]
   return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
 }
 

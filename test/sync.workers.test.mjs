@@ -215,6 +215,14 @@ jobs('has what it is given as it was when it was spawned, and buffers transferre
   assert.equal([...bytes.map(({ length }) => length), copied.length], [...bytes.map(() => 0), 2 ** 16])
 })
 
+jobs('gives its result as it was when it ended', async () => {
+  const list = []
+  const { host, spawn } = crew({}, () => ({ grow: () => (list.push(0), list) }))
+  const all = [1, 2, 3].map(() => spawn('grow'))
+  await host.drain()
+  assert.equal((await Promise.all(all)).map(({ length }) => length), [1, 2, 3])
+})
+
 jobs('is refused at the call where something is wrong with it, and leaves nothing behind', () => {
   const { spawn, workers } = crew()
   assert.throws(() => spawn('execute', { dedline: 5 }), /did you mean 'deadline'/)
