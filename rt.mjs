@@ -10317,19 +10317,25 @@ function arrayFor(object, length) {
 /** What comes of it when nothing is found. @type {Record<string, any>} */
 const UNFOUND = { some: false, every: true, findIndex: -1, findLastIndex: -1 }
 
+/** @param {string} name of a method that calls back with each element @param {boolean} isTyped */
+const visiting = (name, isTyped) => ({
+  name,
+  isTyped,
+  skipsHoles: !isTyped && !startsWith(name, 'find'),
+  isBackward: holds(name, 'Last') || holds(name, 'Right'),
+  isFolding: startsWith(name, 'reduce')
+})
+
 /**
  * A method that calls back with each element.
  *
- * @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped
+ * @param {any} receiver @param {any[]} args @param {ReturnType<typeof visiting>} kind
  * @returns {Generator<any, any, any>}
  */
-function* visitEach(receiver, args, name, isTyped) {
+function* visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFolding }) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
   const { 0: callback, 1: given } = args
   const call = entryOf(callback)
-  const skipsHoles = !isTyped && !startsWith(name, 'find')
-  const isBackward = holds(name, 'Last') || holds(name, 'Right')
-  const isFolding = startsWith(name, 'reduce')
   let isEmpty = isFolding && args.length < 2
   let count = 0
   let result = isFolding ? given : UNFOUND[name]
@@ -10570,12 +10576,13 @@ function stampEngine() {
   const giveAll = (holder, names, body, at, size, detail) => {
     for (let i = 0; i < names.length; i++) {
       const name = names[i]
+      const how = body === visitEach ? visiting(name, detail) : name
       give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
         const callback = args[at]
-        if (stamps.get(callback)) return run(body(this, args, name, detail ?? own))
+        if (stamps.get(callback)) return run(body(this, args, how, detail ?? own))
         if (typeof callback === 'function') {
           const count = size(this, args)
-          if (count > LONG_LIST) return run(body(this, args, name, detail ?? own))
+          if (count > LONG_LIST) return run(body(this, args, how, detail ?? own))
           if (count > 0) budget.left -= count
         }
         return apply(own, this, args)
