@@ -9749,6 +9749,12 @@ const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} *
   return result === budget ? yield suspended() : result
 }
 
+/** The same for one call: the first call of each generator function that is made takes V8 4 us. @param {any} entry @param {any} self @param {any[]} args @returns {Generator<any, any, any>} */
+function* forwarded(entry, self, args) {
+  const result = apply(entry, self, args)
+  return result === budget ? yield suspended() : result
+}
+
 /** @param {Twin} twin @param {any} fn that it is of */
 const begin = (twin, fn) => twin.entry === true ? stepping(twin, fn) : wayInto(generatorOf(twin, fn))
 
@@ -10727,7 +10733,7 @@ const runtime = {
   walk,
   rethrow,
   away,
-  plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) => driveToEnd(apply(forwarding(entry), self, args)),
+  plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) => driveToEnd(forwarded(entry, self, args)),
   /** @param {any} fn @param {string} name */
   named: (fn, name) => define(fn, 'name', name),
   /** @param {any} fn */
