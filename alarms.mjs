@@ -827,8 +827,8 @@ class Refilled extends Server {
   }
 
   /**
-   * Where several periods have passed without any use, the page was stopped, and more important work cannot be the
-   * reason. What was missed is not made up for, at the expense of others.
+   * Where four periods have passed without any use, the page was stopped: more important work cannot be the reason, unless
+   * priorities are not by rate. What was missed is not made up for, at the expense of others.
    *
    * @param {number} time
    */

@@ -55,6 +55,9 @@ const ascending = (/** @type {number} */ a, /** @type {number} */ b) => (a < b ?
 
 // ----------------------------------------------------------------------------------------------- the servers
 
+/** Periods after which what a sporadic server has missed is not made up for. */
+const STOPPED = 4
+
 /**
  * A sporadic server is as many periodic tasks as it has replenishments: one that was due at `time` and was
  * used up is due again a period after that time, whenever the use was. A server that had no work begins anew,
@@ -118,6 +121,8 @@ function sporadic({ capacity, period, limit = Infinity }) {
     /** @param {number} ms @param {number} time */
     charge(ms, time) {
       now = time
+      // As here: who had work and capacity for so long, and did not run, is taken for stopped, and begins anew.
+      if (used === 0 && refills[0].time + STOPPED * period <= now - ms) refills[0].time = now - ms
       used += ms
       // An overrun uses up what is not due yet.
       while (used >= refills[0].amount) {
