@@ -1,4 +1,4 @@
-// What ends at any message or moment: lines, workers, threads inside locks. SEEDS=1000 runs as many of each, in some 15 minutes.
+// What ends at any message or moment: lines, workers, threads inside locks. SEEDS=1-250 and so on runs more, in some 5 minutes each.
 import { ChannelError, Mutex, Semaphore, Workers, accept, connect } from '../../sync.mjs'
 import { forSeeds } from '../support/seeded.mjs'
 import { elapse, equal, inWorker, ok, test } from './page.mjs'
