@@ -2859,10 +2859,11 @@ class Link {
   #hello([, version, , to, from, name, life, probed]) {
     if (!isNumber(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
     const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
+    if (wire !== undefined && wire.name !== name) return false
     if (version !== VERSION) {
       return isNumber(version) && version <= 255 && wire !== undefined && this.#differ(version, [wire], to === 0 ? from : null)
     }
-    if (life !== '' && !LIFE.test(life)) return false
+    if (life !== '' && (typeof life !== 'string' || !LIFE.test(life))) return false
     // An emitter may say to us what we say to it.
     if (this.#byId.has(from)) return true
     this.treatment ??= treatmentBy(probed)

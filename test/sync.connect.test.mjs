@@ -1169,12 +1169,13 @@ hostile('what was rejected is counted', () => {
   for (const frame of [
     [1, 2, to, 7, 0, 'out of order'], [1, 2, to, 1, 5, 'no such flag'], [1, 3, to, 1, true], [1, 4, to, 99],
     [1, 6, to, 1], [1, 7, to, from + 1, 0], [1, 8, to], [1, 99, to], [7, 2, to, 1, 0, 'another version'],
-    [1], [], [1, 1, 0, 4712, 'x', 'a lock of others', []]
+    [1], [], [1, 1, 0, 4712, 'x', 'a lock of others', []], [1, 1, 0, 4713, 'x', { toString: null }, []],
+    [1, 1, to, 4714, 'y', '', []]
   ]) inject(...frame)
-  assert.is(u.rejected, 12)
+  assert.is(u.rejected, 14)
   // Late ones to somebody who is no more are no fault of anybody's.
   inject(1, 3, 4711, 1, true)
-  assert.is(u.rejected, 12)
+  assert.is(u.rejected, 14)
   assert.is(x.rejected, 0)
 })
 
