@@ -7059,14 +7059,14 @@ function directOf({ our, steps }, { node, kind, target, name }) {
  *
  * @param {Draft} draft @param {Node} callee @returns {string | null} what that helper is called; null: there is none
  */
-function keeper({ our, helper, steps, keepers }, callee) {
+function keeper({ helper, steps, keepers }, callee) {
   if (steps || keepers === null) return null
   const called = callee.type === 'SequenceExpression' ? callee.expressions[callee.expressions.length - 1] : callee // `(0, a.b)(c)`
   const isLasting = isFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
   const key = isMember(called) ? keyOf(called) : isLasting ? called.name : ''
   if (key === '') return null
   helper('e')
-  if (!keepers.has(key)) keepers.set(key, `${our}${keepers.size}k`)
+  if (!keepers.has(key)) keepers.set(key, helper(`${keepers.size}k`))
   return keepers.get(key) ?? null
 }
 
@@ -9365,25 +9365,27 @@ function findShort(plans) {
  * @returns {string}
  */
 function printModule(source, tree, plans, specifier, kept, begin, excess, keepers) {
-  /** What our names begin with, and none in the source. */
   const isScript = tree.sourceType === 'script'
-  const our = prefixFor(source) + (isScript ? 'rt_' : '')
+  /** What our names begin with, and none in the source. */
+  const our = prefixFor(source)
+  /** Those of a script that are global. */
+  const global = our + (isScript ? 'rt_' : '')
   /** Which helpers it refers to. */
   const used = emptySet()
   /** @param {string} key */
   const helper = key => {
     used.add(key)
-    return our + key
+    return global + key
   }
   const budget = `${our}b`
   const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    plan.twin = `${our}${i}`
+    plan.twin = `${plan.parent?.parent ? our : global}${i}`
     if (!plan.isLong) continue
     plan.draft = {
       source, our, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, spell: terse,
-      budget, begin: isScript ? ` const ${budget} = ${our}p.budget;` : '',
+      budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
       steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
     }
     plan.frame = optimisations.frame(plan.draft, plan)
@@ -9418,17 +9420,17 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
   }
 
   function prologue() {
-    let result = isScript ? `;var ${our}p=${STAND_IN};`
+    let result = isScript ? `;var ${global}p=${STAND_IN};`
       : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(specifier)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const list = cut('f,g,e,s', 0, max(0, 2 * runtime[HELPERS[key]].length - 1))
-      result += `function ${our}${key}(${list}){return ${our}p.runtime.${HELPERS[key]}(${list})}`
+      result += `function ${global}${key}(${list}){return ${global}p.runtime.${HELPERS[key]}(${list})}`
     }
     for (let i = 0; i < (keepers ? keepers.size : 0); i++) {
-      const name = `${our}${i}`
-      const first = isScript ? `${our}p.runtime.isStandIn?f:` : '' // by which nothing has a twin
-      result += `var ${name}p,${name}q;function ${name}k(f){return f===${name}p?${name}q:${first}${name}q=${our}e(${name}p=f)}`
+      const name = `${global}${i}`
+      const first = isScript ? `${global}p.runtime.isStandIn?f:` : '' // by which nothing has a twin
+      result += `var ${name}p,${name}q;function ${name}k(f){return f===${name}p?${name}q:${first}${name}q=${global}e(${name}p=f)}`
     }
     return used.size ? result : ''
   }
@@ -9489,7 +9491,7 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
       const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
       const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
       // A declaration is no result of a script.
-      const begin = `${node.id ? '' : `;${helper('m')}(${name},"default")`};${isScript && plan.parent?.parent === null ? `var ${our}0=` : ''}`
+      const begin = `${node.id ? '' : `;${helper('m')}(${name},"default")`};${isScript && plan.parent?.parent === null ? `var ${global}0=` : ''}`
       plan.registered = [begin, registered(name, twin), ';']
       insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
     }
