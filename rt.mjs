@@ -3368,7 +3368,7 @@ class Dispatcher extends Accounts {
       const a = this.#pick(only)
       if (a === null) return false
       if (this.#runBudget(a) === ASYNC || hasAudience(a)) return true
-    } while (!(only !== null && only.state >= DONE) && !this.#isRoundOver())
+    } while (!this.#isRoundOver())
     return false
   }
 
@@ -9015,7 +9015,7 @@ const TWIN = 60
 /** The part of a call that is the same in a frame; and a function that leaves frames, but for its variables. */
 const ENTERING = 26
 const OF_FRAME = 110
-/** What keeps an entry, at least. */
+/** Characters of a helper that keeps an entry, at least. */
 const KEEPER = 60
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
@@ -9421,7 +9421,7 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
 
   function prologue() {
     let result = isScript ? `;var ${global}p=${STAND_IN};`
-      : `import{preemptify as ${our}p,budget as ${our}b}from${stringify(specifier)};`
+      : `import{preemptify as ${global}p,budget as ${budget}}from${stringify(specifier)};`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const list = cut('f,g,e,s', 0, max(0, 2 * runtime[HELPERS[key]].length - 1))
@@ -9747,11 +9747,14 @@ function generatorOf(twin, fn) {
 
 /** The twin of a function that needs no generator, since what it calls is what it returns. @param {any} entry */
 const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
-  const result = apply(entry, this, args)
-  return result === budget ? yield suspended() : result
+  return yield* forwarded(entry, this, args)
 }
 
-/** The same for one call: the first call of each generator function that is made takes V8 4 us. @param {any} entry @param {any} self @param {any[]} args @returns {Generator<any, any, any>} */
+/**
+ * One call of it, which makes no generator function: the first call of each that is made takes V8 4 us.
+ *
+ * @param {any} entry @param {any} self @param {any[]} args @returns {Generator<any, any, any>}
+ */
 function* forwarded(entry, self, args) {
   const result = apply(entry, self, args)
   return result === budget ? yield suspended() : result
@@ -10325,7 +10328,11 @@ function arrayFor(object, length) {
 /** What comes of it when nothing is found. @type {Record<string, any>} */
 const UNFOUND = { some: false, every: true, findIndex: -1, findLastIndex: -1 }
 
-/** @param {string} name of a method that calls back with each element @param {boolean} isTyped */
+/**
+ * Told once: at each call, it makes map and reduce of three elements take 1.2 to 2.2 times as long as jobs (Node 20).
+ *
+ * @param {string} name of a method that calls back with each element @param {boolean} isTyped
+ */
 const visiting = (name, isTyped) => ({
   name,
   isTyped,

@@ -63,6 +63,11 @@ oracle('of all kinds, under fixed priorities', () => {
   return forSeeds(300, random => assertOracle(random, { policy: 'fp' }))
 })
 
+oracle('sporadic: what it could not do for four of its periods, by priorities that are not by rate, is not made up for', () => {
+  // Seldom at random.
+  assertOracle(seeded(70257), { policy: 'fp', kinds: ['sporadic'] })
+})
+
 oracle('constant-bandwidth, under edf', () => {
   return forSeeds(300, random => assertOracle(random, { policy: 'edf' }))
 })
