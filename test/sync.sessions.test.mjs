@@ -26,9 +26,12 @@ function hang({ a, b }) {
 /**
  * A side that opens lines of a ms, and one that accepts them or, `isMutual`, takes the latest.
  *
- * @param {any} [options] `meet` gets what the other side has, once for each session; `posted` each line that carries a message
+ * @param {any} [options] `meet` gets what the other side has, once for each session; `posted` each line that carries a message; `times`
+ *   says how often it does
  */
-function setUp({ shape = 'WebSocket', isMutual = false, meet = () => {}, posted = () => {}, isReachable = () => true, ...given } = {}) {
+function setUp({
+  shape = 'WebSocket', isMutual = false, meet = () => {}, posted = () => {}, times = () => 1, isReachable = () => true, ...given
+} = {}) {
   const host = virtualHost()
   const scheduler = new Scheduler({ host })
   const options = { scheduler, ...given }
@@ -46,7 +49,7 @@ function setUp({ shape = 'WebSocket', isMutual = false, meet = () => {}, posted 
       const way = ['send', 'postMessage', 'emit'].find(way => end[way])
       const post = end[way]
       end[way] = (...values) => {
-        post(...values)
+        for (let left = times(); left > 0; left--) post(...values)
         posted(line)
       }
     }
@@ -179,6 +182,28 @@ sessions('a line that hangs is given up, and another one taken', () => {
 
 /** @param {PromiseLike<any>} waitable */
 const failure = waitable => waitable.then(() => null, error => error)
+
+sessions('a line that says things twice, or loses them without a word, changes nothing', () => forSeeds(40, async random => {
+  const heard = []
+  const isLossy = random.chance(0.5)
+  const { dial, run, wait, lines } = setUp({
+    times: () => random.pick(isLossy ? [0, 1, 1, 1, 1, 1, 2, 2] : [1, 2]),
+    heartbeat: 20,
+    timeout: 1e6,
+    meet: (connect, run) => run(function* () {
+      const values = connect('values')
+      for (;;) heard.push(yield values.receive())
+    })
+  })
+  const values = dial('values')
+  const job = run(function* () {
+    for (let i = 0; i < 10; i++) yield values.send(i)
+  })
+  await wait(5e5)
+  assert.is(job.state, 'done')
+  assert.equal(heard, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
+  if (!isLossy) assert.is(lines.length, 1)
+}))
 
 sessions('whoever is silent for too long has gone: what waits fails, at both ends', async () => {
   const there = []
