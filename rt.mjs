@@ -6026,6 +6026,7 @@ function read(source, type) {
  * @property {Node[]} yields
  * @property {Node[]} spreads in lists
  * @property {Node[]} returns
+ * @property {Node[]} tries
  * @property {Node[]} statements that are expressions
  * @property {Node[]} words `this`, `super`, `new.target`, `import.meta`
  * @property {Edit[]} edits of its text, whatever is made of it
@@ -6087,6 +6088,7 @@ const LISTS = {
   YieldExpression: 'yields',
   SpreadElement: 'spreads',
   ReturnStatement: 'returns',
+  TryStatement: 'tries',
   ExpressionStatement: 'statements',
   ThisExpression: 'words',
   Super: 'words',
@@ -6269,6 +6271,7 @@ function names(tree) {
       yields: [],
       spreads: [],
       returns: [],
+      tries: [],
       statements: [],
       words: [],
       edits: [],
@@ -7217,6 +7220,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @typedef {object} Framed a function whose twin leaves frames
  * @property {Draft} draft
  * @property {Node} own
+ * @property {Node[]} returns
  * @property {boolean} isTail whether it has nothing to go on from, and leaves none
  * @property {boolean} isShared whether closures share what it declares with it
  * @property {string[]} names of what it declares, but for parameters
@@ -7230,6 +7234,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @property {boolean} nests whether it has calls that may be preempted
  * @property {number} depth of the part that is being planned
  * @property {number} around how many statements around have to know when a frame is left: they try, or iterate
+ * @property {{ how: string, what: string } | null} ending what keeps how the part ends that is being planned, where a finalizer with places comes next
  * @property {boolean} isRefused whether it holds what nothing can go on from
  */
 /**
@@ -7257,12 +7262,18 @@ function frame(draft, plan) {
     pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
     pick(facts.calls, part => isCollected(part) && hold(part))
   } else pick(facts.statements, part => isCallStatement(part) && hold(part))
+  let from = 0
+  pick(facts.tries, ({ start, finalizer }) => {
+    if (!finalizer || !isHeld(finalizer)) return
+    for (let i = firstOf(facts.returns, part => part.start > max(start, from)); facts.returns[i]?.end < finalizer.start; i++) hold(facts.returns[i])
+    from = max(from, finalizer.start)
+  })
   // What it calls is what it returns; but what makes closures may have to be shorter.
   const isTail = draft.isOfModule && !isHeld(node.body) && !find(plan.children, ({ isLong }) => isLong)
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
-  const framed = { draft, own: node, ...locals, isTail, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, isRefused: false }
+  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
   draft.framed = framed
   for (let i = 0; i < framed.renamed.length; i++) {
     const variable = framed.renamed[i]
@@ -7799,6 +7810,12 @@ function declared(framed, { declarations, kind }, units) {
 
 /** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units */
 function returned(framed, node, units) {
+  const { ending } = framed
+  if (ending) {
+    const { how, what } = ending
+    const text = node ? grouped(node, value(framed, node, units)) : 'void 0'
+    return emit(units, [`${what}=`, text, `;${how}=2;break ${how};`])
+  }
   const { type, test, consequent, alternate, call } = node
   if (type === 'ConditionalExpression' && (isHeld(consequent) || isHeld(alternate))) {
     choose(framed, value(framed, test, units), units, isYes => {
@@ -7813,13 +7830,25 @@ function returned(framed, node, units) {
   }
 }
 
+/** @param {Framed} framed @param {Node} node @returns {Pieces} */
+const caseOf = (framed, { test }) => test ? ['case ', asItStands(framed, test), ':'] : 'default:'
+
 /** @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function switched(framed, { discriminant, cases }, units) {
-  // To go on from a place in it, the case is looked for once more.
-  const isSure = (/** @type {Node} */ test) => isSteady(test) || (test.type === 'UnaryExpression' && isSteady(test.argument)) ||
-    (isMember(test) && !test.computed && isSteady(test.object))
-  if (find(cases, ({ test }) => test && !isSure(test))) return refuse(framed)
-  const selector = keep(framed, value(framed, discriminant, units), units)
+  // To go on from a place in it, the case is looked for once more; else its number is kept.
+  const isSure = (/** @type {Node} */ test) => isSteady(test) || (test.type === 'UnaryExpression' && test.argument.type === 'Literal')
+  if (find(cases, ({ test }) => test && isHeld(test))) return refuse(framed)
+  const isNumbered = find(cases, ({ test }) => test && !isSure(test)) !== undefined
+  let selector = value(framed, discriminant, units)
+  if (isNumbered) {
+    const number = temporary(framed)
+    /** @type {Pieces[]} */
+    const numbering = [`${number}=-1;switch(`, selector, '){']
+    for (let i = 0; i < cases.length; i++) append(numbering, caseOf(framed, cases[i]), `${number}=${i};break;`)
+    append(numbering, '}')
+    emit(units, numbering)
+    selector = number
+  } else selector = keep(framed, selector, units)
   const first = framed.place + 1
   /** @type {{ list: Unit[], next: number }[]} */
   const branches = []
@@ -7830,9 +7859,8 @@ function switched(framed, { discriminant, cases }, units) {
   /** @type {Pieces[]} */
   const pieces = [`switch(${selector}){`]
   for (let i = 0; i < cases.length; i++) {
-    const { test } = cases[i]
     const { list, next } = branches[i]
-    append(pieces, test ? ['case ', asItStands(framed, test), ':'] : 'default:')
+    append(pieces, isNumbered ? `case ${i}:` : caseOf(framed, cases[i]))
     append(pieces, piecesOfUnits(framed, list, next > framed.place ? Infinity : next))
   }
   append(pieces, '}')
@@ -7848,22 +7876,34 @@ function looped(framed, loop, units) {
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
   if (optimisations.chunk(draft, loop, own)) return emit(units, range(draft, labels.start, end), framed.place)
-  if ((update && isHeld(update)) || (isDo && isTestHeld)) return refuse(framed)
+  // What has places before the next round stands at its begin.
+  const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
     if (init.type === 'VariableDeclaration') declared(framed, init, units)
     else emit(units, ['(', value(framed, init, units), ');'])
   }
+  const later = isLate ? keep(framed, '0', units) : ''
   const first = framed.place + 1
   /** @type {Unit[]} */
   const inner = []
-  if (isTestHeld) emit(inner, ['if(!(', value(framed, test, inner), '))break;'])
+  const tested = (/** @type {Unit[]} */ list) => emit(list, ['if(!(', value(framed, test, list), '))break;'])
+  if (isLate) {
+    choose(framed, later, inner, isYes => {
+      /** @type {Unit[]} */
+      const list = []
+      if (isYes && isDo) tested(list)
+      else if (isYes) emit(list, [value(framed, update, list), ';'])
+      return list
+    })
+  }
+  if (test && !isDo && (isLate || isTestHeld)) tested(inner)
   const point = pointWhere(framed, `--${draft.budget}.left<=0`)
   emit(inner, point, framed.place, true)
   const text = ['{', piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
   const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
-  const again = [`${place}=0`, update ? [',', asItStands(framed, update)] : '']
-  emit(units, [labels.text, isDo ? ['do', text, `while(${place}=0,`, asItStands(framed, test), ');']
-    : ['for(', begin, ';', test && !isTestHeld ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
+  const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(framed, update)] : '']
+  emit(units, [labels.text, isDo && !isLate ? ['do', text, `while(${place}=0,`, asItStands(framed, test), ');']
+    : ['for(', begin, ';', test && !isLate && !isTestHeld ? [`${place}>=${first}||(`, asItStands(framed, test), ')'] : '', ';', again, ')', text]], first)
 }
 
 /** A `for`-`of`: what it iterates gives itself where a round goes on. @param {Framed} framed @param {Node} loop @param {Unit[]} units */
@@ -7891,7 +7931,7 @@ function walked(framed, loop, units) {
 /** @param {Framed} framed @param {Node} node @param {Unit[]} units */
 function tried(framed, node, units) {
   const { finalizer } = node
-  if (finalizer && isHeld(finalizer)) return refuse(framed)
+  if (finalizer && isHeld(finalizer)) return finished(framed, node, units)
   const first = framed.place + 1
   framed.around++
   const inner = caught(framed, node)
@@ -7899,6 +7939,36 @@ function tried(framed, node, units) {
   if (!finalizer) joined(units, inner)
   else emit(units, ['try{', piecesOfUnits(framed, inner), `}finally{if(!${framed.draft.budget}.away)`, asItStands(framed, finalizer), '}'], first)
 }
+
+/**
+ * A `try` whose finalizer has places: how what comes before ended is kept until that is over. A generator instead would be made anew
+ * with each closure, and its first call takes V8 4 us.
+ *
+ * @param {Framed} framed @param {Node} node @param {Unit[]} units
+ */
+function finished(framed, node, units) {
+  const { own, returns, ending } = framed
+  const { finalizer } = node
+  // `break` and `continue` would have to be kept, too.
+  for (let around = node.parent; around !== own; around = around.parent) if (isLeft(around)) return refuse(framed)
+  const how = keep(framed, '0', units)
+  const what = temporary(framed)
+  const first = framed.place + 1
+  const isReturning = returns[firstOf(returns, ({ start }) => start > node.start)]?.end < finalizer.start
+  framed.ending = { how, what }
+  framed.around++
+  const inner = piecesOfUnits(framed, caught(framed, node))
+  framed.around--
+  framed.ending = ending
+  const error = word(framed, 'x')
+  emit(units, [`if(${word(framed, 'K')}<=${framed.place})${how}:try{`, inner, `}catch(${error}){${what}=${error};${how}=1}`], first, true)
+  unitsOf(framed, finalizer.body, units)
+  const again = ending ? `{${ending.what}=${what};${ending.how}=2;break ${ending.how}}` : `return ${what};`
+  emit(units, `if(${how}===1)throw ${what};${isReturning ? `if(${how}===2)${again}` : ''}`)
+}
+
+/** Whether `break` or `continue` may leave it. @param {Node} node */
+const isLeft = ({ type }) => LISTS[type] === 'loops' || type === 'SwitchStatement' || type === 'LabeledStatement'
 
 /** What of a `try` comes before what it does finally. @param {Framed} framed @param {Node} node @returns {Unit[]} */
 function caught(framed, { block, handler }) {

@@ -257,6 +257,25 @@ const sources = {
     function c(x = run(1), ...r) { run(x); return [arguments.length, x, r] }
     return [a(1, 2, 3), b(1), c(), c(2, 3), [1, 2].map(function () { run(0); return arguments.length })]
   }`,
+  'what comes before the next round, and finally': `function main() {
+    const out = [], cases = { get two() { return log(2) } }
+    function end(x) { for (let i = 0; i < 2; i++) log(x); if (x === 'bad') throw new Error(x); return x }
+    function late(n) { for (var i = run(0); i < run(n); i = run(i + 1)) { if (i === 1) continue; if (i === 3) break; out.push(i) } do { if (i-- === 2) continue; out.push(run(i)) } while (run(i) > 0); return i }
+    function nested(n) { a: for (let i = 0; ; i = run(i) + 1) for (let k = 0; k < 3; k = run(k) + 1) { if (k === 1) continue a; if (i > n) break a; out.push((() => n)(), i + run(k)) } return out.length }
+    function looked(x) { switch (x) { case cases.two: out.push(run('two')); case -3: return run('both'); default: out.push(run('else')); case null: out.push(run(x)) } }
+    function left(x) {
+      try { if (x === 1) return run('one'); if (x === 2) return; for (const y of [3, 4]) if (x === y) { const z = run(x); throw z } out.push(run(x)) }
+      catch (e) { if (e === 3) return run(e); throw e } finally { end(x); out.push('finally') }
+      return 'end'
+    }
+    function inner(x) { try { try { if (x === 1) return run(1); if (x === 2) throw run(2) } finally { end(x); if (x === 3) return end('over') } } finally { out.push(end(x + 5)) } }
+    const made = f => function (x) { try { f(x) } finally { this.done = end(x) } }, o = {}
+    made(run).call(o, 7)
+    for (const [f, x] of [[late, 5], [late, 2], [nested, 1], [looked, 2], [looked, -3], [looked, null], [looked, 9], ...[1, 2, 3, 4, 5].flatMap(x => [[left, x], [inner, x]]), [left, 'bad']]) {
+      try { out.push(f(x)) } catch (e) { out.push(String(e)) }
+    }
+    return [out, o]
+  }`,
   'hoisting, blocks and Annex B': `function main() {
     const out = [typeof late, early(1)]
     function early(x) { return run(x) }
@@ -329,8 +348,8 @@ const sources = {
 
 for (const [name, source] of Object.entries(sources)) {
   pieces(name, async () => {
-    const text = `const pass = [x => log(x), x => x]; function run(x) { return pass[0](x) }\n${source}\n` +
-      `/*${'.'.repeat(2000)}*/` // of a short text some twins are generators
+    const text = `const pass = [x => log(x), x => x]; function run(x) { for (let i = 0; i < 2; i++) pass[1](i); return pass[0](x) }\n${source}\n` +
+      `/*${'.'.repeat(9000)}*/` // of a short text some twins are generators
     await checkProgram({ source: text, names: ['main'], isClass: false })
   })
 }
