@@ -6615,7 +6615,8 @@ const HELPERS = {
   P: 'plain',
   W: 'walk',
   X: 'rethrow',
-  A: 'away'
+  A: 'away',
+  C: 'body'
 }
 
 /** Without spaces, but between words. @param {string} text */
@@ -9206,7 +9207,7 @@ function refusalOf(plan) {
   const { parent } = node
   if (!isFunctionNode(node)) return 'code that is run once'
   if (facts.isGenerator && (facts.isAsync || facts.usesArguments)) return `${facts.isAsync ? 'an async generator' : 'the arguments of a generator'}`
-  if (facts.isConstructor) return 'a constructor'
+  if (facts.isConstructor && !canBeSkipped(node)) return 'a constructor'
   if (facts.isAccessor) return 'an accessor'
   if (facts.usesEval) return 'a direct eval'
   for (let outer = /** @type {Facts | null} */ (facts); outer; outer = outer.parent) if (outer.hasWith) return 'a with statement'
@@ -9234,6 +9235,15 @@ function refusalOf(plan) {
   }
   return ''
 }
+
+/**
+ * Whether the engine can make an object by a constructor whose body is skipped, and whose parameters do nothing then: for each of
+ * them it is given what is no `undefined`.
+ *
+ * @param {Node} node a constructor
+ */
+const canBeSkipped = ({ params, parent }) => !parent.parent.parent.superClass && params.length <= NOTHINGS.length &&
+  !find(params, (/** @type {Node} */ { type, left, argument = left }) => matches(/Pattern$/, argument?.type ?? type))
 
 /** @param {{ node: Node, facts: Facts }} plan */
 const isPrivate = ({ facts, node: { parent } }) => facts.isMethod && parent.key.type === 'PrivateIdentifier'
@@ -9319,8 +9329,7 @@ function findCalls(plan) {
     if (call.start < node.body.start) continue // parameters are no place for a yield
     const kind = kindOf(call)
     if (kind === '') continue
-    const { callee = call.tag } = call
-    append(plan.calls, call.call = callSite(call, kind, targetOf(callee), node))
+    append(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
   }
 }
 
@@ -9330,7 +9339,7 @@ function kindOf(call) {
   if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isGlobal(tag, QUICK) ? 'tag' : ''
   if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'Import' || isAssignedTo(call)) return ''
   if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
-  if (type === 'NewExpression') return isClass(callee.variable) ? '' : 'new'
+  if (type === 'NewExpression') return isClass(callee.variable) && !constructorOf(callee) ? '' : 'new'
   const { parent } = lastAfter(call)
   if (parent.type === 'ChainExpression' && parent.parent.operator === 'delete') return ''
   if (!isMember(callee)) return 'call'
@@ -9380,8 +9389,16 @@ const isClass = variable => !!variable && isFixed(variable) &&
 /** @param {Node} id @param {RegExp} names @returns {boolean} whether it is one of the engine's */
 const isGlobal = (id, names) => id.variable === null && matches(names, id.name)
 
-/** The function of the module that is called. @param {Node} callee @returns {Plan | null} */
-function targetOf(callee) {
+/** @param {Node} id of a class @returns {Node | null} its constructor, if it extends none */
+function constructorOf({ variable }) {
+  const { superClass, body } = variable.declarations[0].parent
+  return !superClass && find(body.body, (/** @type {Node} */ { kind }) => kind === 'constructor')?.value || null
+}
+
+/** The function of the module that is called, or whose body makes an object. @param {Node} call @returns {Plan | null} */
+function targetOf(call) {
+  const { type, callee = call.tag } = call
+  if (type === 'NewExpression') return isClass(callee.variable) ? /** @type {Node} */ (constructorOf(callee)).plan : null
   const value = callee.type === 'Identifier' ? valueOfName(callee) : callee.property?.type === 'PrivateIdentifier' ? privateMethod(callee) : callee
   return value && isFunctionNode(value) ? value.plan : null
 }
@@ -9448,6 +9465,8 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
     return global + key
   }
   const budget = `${our}b`
+  /** What a constructor is given whose body is skipped. */
+  const nothing = isScript ? `${global}p.runtime.nothing` : `${global}N`
   const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
@@ -9492,6 +9511,7 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
   function prologue() {
     let result = isScript ? `;var ${global}p=${STAND_IN};`
       : `import{preemptify as ${global}p,budget as ${budget}}from${stringify(specifier)};`
+    if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
     for (const key in HELPERS) {
       if (!used.has(key)) continue
       const list = cut('f,g,e,s', 0, max(0, 2 * runtime[HELPERS[key]].length - 1))
@@ -9567,13 +9587,20 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
     }
 
     function printMember() {
+      if (facts.isConstructor) {
+        const { body: { start, body } } = node
+        const at = pastDirectives(body, start + 1)
+        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(arguments[0]===${nothing})return;`)
+        inOrder(edits)
+      }
       if (edits.length) replace(around, start, end, [asItIs])
       if (isPrivate(plan)) return insert(around, parent.end, -BODY_EDGE, parent.start, [parent.static ? 'static ' : '', text])
       const elements = parent.parent.body
-      for (let i = elements.length; elements[--i] !== parent;) if (isSameMember(elements[i], parent)) return
+      for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
       const holder = `this${parent.static ? '' : '.prototype'}`
       const made = facts.usesSuper ? [`{__proto__:${helper('z')}(${holder}),`, text, '}.m'] : text
-      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', registered(holder + access(key()), made), '}'])
+      const member = facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')'] : registered(holder + access(key()), made)
+      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, '}'])
     }
 
     function expression() {
@@ -9747,6 +9774,7 @@ function chooseForms(plans) {
  * @property {Function | null} awaited what begins a call that is awaited
  * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
  * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
+ * @property {any} [body] of a class: what the body of its constructor does to an object; a generator function stands in an array
  * @property {any} Blank makes objects of its prototype
  */
 
@@ -9781,10 +9809,16 @@ let stamps = /* @__PURE__ */ stamping()
 /** What was called last of what has no twin, for callees that no keeper finds (8c): a loop mostly calls the same. @type {any} */
 let latestPlain
 
-/** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target */
-const stamp = (fn, generator, entry, self = null, target = null) => {
+/** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target @param {any} [body] */
+const stamp = (fn, generator, entry, self = null, target = null, body) => {
   latestPlain = undefined
-  stamps.set(fn, { generator, entry, awaited: null, self, target, Blank: null })
+  stamps.set(fn, { generator, entry, awaited: body ? fn : null, self, target, Blank: null, body })
+}
+
+/** @param {any} F a class @param {any} body as of Twin */
+function body(F, body) {
+  if (!isLinked) link()
+  stamp(F, null, F, null, null, body)
 }
 
 /**
@@ -9867,24 +9901,31 @@ function blank(twin, F, target) {
   return new Own()
 }
 
+/** What nobody else has, and a constructor for each parameter where its body is to be skipped. */
+const nothing = /* @__PURE__ */ Object.freeze({ __proto__: null })
+/** As many as parameters that it may have. */
+const NOTHINGS = /* @__PURE__ */ Array.from('12345678', () => nothing)
+
 /**
- * `new F(...args)` in a twin. Classes have no twins.
+ * `new F(...args)` in a twin. Of classes that extend none, the engine makes the object, with all its fields, and the twin is the body
+ * of the constructor.
  *
  * @param {any} F @param {any[]} args @param {any} [target] new.target
  * @returns {any} the object; `budget` where something is pending
  */
 function construct(F, args, target = F) {
   const begin = entryOf(F)
-  const twin = begin === F ? undefined : stamps.get(F)
-  if (twin === undefined || twin.generator === null) return reflectConstruct(F, args, target)
+  const twin = F === latestPlain ? undefined : stamps.get(F)
+  if (twin === undefined || ((begin === F || twin.generator === null) && !twin.body)) return reflectConstruct(F, args, target)
   if (twin.target !== null) {
     const { fn, args: given } = twin.target
     const all = joined(joined([], given), args)
     splice(all, 0, 1)
     return construct(fn, all, target === F ? fn : target)
   }
-  const object = blank(twin, F, target)
-  const result = apply(begin, object, args)
+  if (isArray(twin.body)) twin.body = wayInto(twin.body[0])
+  const object = twin.body ? reflectConstruct(F, NOTHINGS, target) : blank(twin, F, target)
+  const result = apply(twin.body ?? begin, object, args)
   if (result !== budget) return isObject(result) ? result : object
   append(pending, begun(constructed(object, suspended())))
   return budget
@@ -10638,7 +10679,7 @@ function bindTwin(fn, args) {
   if (twin === undefined) return bound
   const generator = generatorOf(twin, fn)
   stamp(bound, generator && apply(engine.bind, generator, args), twin.entry === fn ? bound : apply(engine.bind, entryOf(fn), args),
-    null, { fn, args })
+    null, { fn, args }, twin.body)
   return bound
 }
 
@@ -10750,7 +10791,8 @@ const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `plain(f,self,args){budget.left=2**30-1;return apply(f,self,args)},` +
   `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
   `prototypeOf:Object.getPrototypeOf,` +
-  `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})}}}})()`
+  `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
+  `body(f,body){set(f,{generator:null,entry:f,awaited:f,self:null,target:null,Blank:null,body})}}}})()`
 
 let isLinked = false
 
@@ -10798,6 +10840,8 @@ const runtime = {
   awaited: awaitedEntryOf,
   apply,
   construct,
+  body,
+  nothing,
   run,
   suspended,
   over,
@@ -11581,10 +11625,9 @@ function reasonOf({ node: { type, params, body }, facts, reason }) {
   const isPart = type === 'PropertyDefinition' || type === 'StaticBlock'
   if (reason === 'code that is run once' && !isPart) return ''
   const isLong = (/** @type {any} */ call) => {
-    const { callee = call.tag } = call
-    const kind = kindOf(call)
-    const target = kind === 'new' ? null : targetOf(callee)
-    return kind !== '' && (target === null || target.isLong || target.reason !== '')
+    if (kindOf(call) === '') return false
+    const target = targetOf(call)
+    return target === null || target.isLong || target.reason !== ''
   }
   const calls = pick(facts.calls, isLong)
   if (reason === '') return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters' : ''

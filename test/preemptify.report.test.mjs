@@ -49,6 +49,7 @@ async function outer(list) {
 reports('nothing of what is preemptible, or cannot run long', () => {
   assert.equal(told(`
 class A { x = 1; #y; all = new Map(); get x() { return this.#y } constructor() { this.x = 1 } run() { for (;;) this.run() } }
+class B { constructor(a = 1) { for (;;) this.run(a) } }
 const f = async (a, b = 1) => { for (const x of a) await g(x) }
 function g() { return () => { while (1) f() } }
 for (;;) break
@@ -62,7 +63,7 @@ reports('of a function, a class or a method, by its own lines', () => {
     }
   }
   assert.equal(told(object.make), ['2:16 all: an accessor'])
-  assert.equal(told(class { constructor() { make(this) } }), ['1:9 constructor: a constructor'])
+  assert.equal(told(class extends Object { constructor() { super(make(this)) } }), ['1:24 constructor: a constructor'])
   assert.equal(told(() => 1), [])
   assert.equal(told(Math.max), ['1:1 max: a native, bound or proxied function'])
 })

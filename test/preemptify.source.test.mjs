@@ -198,6 +198,27 @@ forms('a call that is returned out of a try, a guard with what comes with its fu
   }
 })
 
+forms('the body of a constructor is preempted, that of a class which extends another is not', async () => {
+  const { rewritten: { main, heir, text } } = await modules(`
+    class Sum { #all = 0; constructor(n, step = 1) { for (let i = 0; i < n; i += step) this.#all += i } get all() { return this.#all } }
+    class Heir extends Sum {}
+    class Short { constructor(a) { this.a = a } }
+    export const main = (n, Class = Sum) => new Sum(n).all + new Class(n, 2).all
+    export const heir = (n, f = Number) => f(new Heir(n).all)
+    export const text = String(Short)
+  `)
+  const points = async work => {
+    let count = 0
+    await driveAsync(work, { limit: 1, onPoint: () => count++ })
+    return count
+  }
+  assert.is(main(9), 36 + 20)
+  assert.is(await driveAsync(preemptify(main)(9), { limit: 1 }), 36 + 20)
+  assert.ok(await points(preemptify(main)(9)) > 9 + 4)
+  assert.ok(await points(preemptify(heir)(9)) < 3)
+  assert.is(text, 'class Short { constructor(a) { this.a = a } }')
+})
+
 forms('recursion of a job is bounded by memory', async () => {
   const { rewritten: { down } } = await modules('export function down(n) { return n === 0 ? 0 : 1 + down(n - 1) }')
   for (const limit of [7, 2 ** 30]) assert.is(await driveAsync(preemptify(down)(50_000), { limit }), 50_000)
@@ -305,6 +326,26 @@ const sources = {
       static { this.q = run(9) } [run('comp')](x) { return run(x) } async am(x) { return run(x) } *g() { yield run(1) } static async *ag() { yield run(2) } }
     class B extends A { m(x) { return [super.m(x), super['m2'](), super.p] } constructor() { const f = () => super(); f(); this.h = () => this.m(run(1)) } }
     function main() { const b = new B(); return [b.m(3), A.m(1), b['x y'](2), b.field(), b.h(), A.q, b.comp(4), [...b.g()], b.m2()] }`,
+  'bodies of constructors': `const order = [], note = x => (order.push(x), run(x))
+    class Point { static made = 0; #x = note('field'); self = this; [note('k')] = Point.made++
+      constructor(x, y = note('default'), ...rest) { note('body'); for (const z of rest) this.#add(note(z)); this.y = y; this.far = () => this.#x + x; this.up = super.toString === Object.prototype.toString; this.count = arguments.length }
+      #add(z) { for (let i = 0; i < z; i++) this.#x += run('.') } get x() { return this.#x } }
+    class Other { constructor() { run(0); return note(Other.gives) } static ['constructor']() {} }
+    class Nested { inner = Nested.next-- > 0 ? new Nested(1) : null; static next = 2; constructor(a) { 'use strict'; this.a = a + run(1) } }
+    class Keyed { constructor() { this.k = run(2) } ['constructor'](x) { return run(x) } }
+    class Taken { constructor({ a }, [b]) { this.sum = run(a) + b } }
+    class Failing { x = run(Failing.bad()); static bad() { throw new Error(run('bad')) } constructor() { note('never') } }
+    class Far extends Point { z = note('far'); constructor(a) { super(a, 1, 2); note('after') } }
+    const Anonymous = class { constructor(f) { function f() {} this.f = run(typeof f) } }
+    function main() {
+      order.length = 0, Nested.next = 2, Point.made = 1
+      const p = new Point(1, undefined, 2, 3), far = new Far(4), out = [p.x, p.y, p.far(), p.self === p, p.up, p.count, Object.keys(p), far.x, far.count, far instanceof Far]
+      for (const gives of [undefined, 5, null, { other: 1 }]) { Other.gives = gives; out.push(new Other() instanceof Other) }
+      const Bound = Point.bind(null, 9), made = new Bound(2), again = Reflect.construct(Point, [7, 8], Array)
+      for (const bad of [() => new Failing(), () => Point(), () => Point.call({}), () => Bound(), () => new (run(1), Point)(Symbol()).y, () => new Taken()]) try { out.push(bad()) } catch (e) { out.push(e.constructor.name) }
+      return [out, made.y, made.far(), Array.isArray(again), Object.getPrototypeOf(again) === Array.prototype, new Nested(3).inner.inner.a, new Keyed().k, new Keyed().constructor(4),
+        new Taken({ a: 1 }, [2]).sum, new Anonymous(1).f, Point.length, Point.name, Object.getOwnPropertyNames(Point), Object.getOwnPropertyNames(Point.prototype), Other.gives.other, order]
+    }`,
   'labels, and semicolons left out': `function main() {
     let out = []
     a: for (let i = 0; i < 3; i++) { b: for (const j of [1, 2]) { if (j === 2) continue a; if (i === 2) break a; out.push(run(i)) } }

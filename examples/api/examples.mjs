@@ -122,9 +122,9 @@ export const examples = {
   },
 
   'preemptify.report'(log) {
-    const text = 'class Sum { constructor(list) { for (const value of list) this.sum += value } }'
+    const text = 'class Text { get length() { let n = 0; for (const line of this.lines) n += line.length; return n } }'
     for (const { line, reason } of preemptify.report(text)) log(`line ${line}: ${reason}`)
-    // → line 1: a constructor
+    // → line 1: an accessor
   },
 
   async schedulable(log) {
