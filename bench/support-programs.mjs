@@ -67,11 +67,11 @@ export async function comparePrograms(title, list) {
       failures.push(`- ${name}: ${findings.failure.split('\n')[0]}`)
       continue
     }
-    const { cost, native, plain, job, cold, stretch, whole, coldStretch } = findings
+    const { cost, native, plain, job, cold, stretch, usual, whole, coldStretch } = findings
     const speed = cost.read / cost.time / 1000
     const growth = cost.written / cost.read
     found.push({ name, url, plain, job, cold, stretch, speed, growth, read: cost.read })
-    rows.push([name, native, job, plain, cold.job, cold.plain, stretch, whole, coldStretch, cost.read / 1000, speed, growth])
+    rows.push([name, native, job, plain, cold.job, cold.plain, stretch, usual, whole, coldStretch, cost.read / 1000, speed, growth])
   }
   table(
     [
@@ -82,6 +82,7 @@ export async function comparePrograms(title, list) {
       'cold job, x',
       'cold plain, x',
       'stretch, ms',
+      'median',
       'with GC',
       'cold, ms',
       'kB',
@@ -111,12 +112,11 @@ export async function comparePrograms(title, list) {
 
 async function nameStretches(list) {
   if (list.length === 0) return
-  console.log('Stretches of more than 5 ms, by a CPU profile: its ms in the innermost frames.\n')
+  console.log('Stretches of more than 5 ms that two of three more runs have, by CPU profiles, ms:\n')
   for (const { name, url, stretch } of list) {
     const { stretches = [], failure } = await find(url, 'why')
     console.log(`- ${name}, ${figure(stretch)} ms${failure ? `: ${failure}` : ''}`)
-    for (const { ms, frames } of stretches.filter(({ ms }) => ms > 5))
-      console.log(`  - ${figure(ms)} ms: ${frames.join('; ')}`)
+    for (const { ms, name: what } of stretches) console.log(`  - ${figure(ms)}: ${what}`)
   }
   console.log('')
 }
