@@ -3739,10 +3739,16 @@ const TIMES = new Set(['release', 'absoluteDeadline', 'started', 'finished', 'ti
 
 /** @param {any} error @param {number} [depth] of causes @returns {any[]} what can be cloned of it */
 function portable(error, depth = 4) {
-  if (!(error instanceof Error)) return [error]
+  if (!(error instanceof Error)) {
+    try {
+      return [structuredClone(error)]
+    } catch (refusal) {
+      return portable(refusal)
+    }
+  }
   const { name, message, stack, cause } = error
-  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => Object(value) !== value)
-  const kind = error instanceof DOMException ? 'DOMException' : name
+  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isConstant(value))
+  const kind = error instanceof DOMException ? 'DOMException' : String(name)
   return [message, kind, own, cause === undefined || depth === 0 ? null : portable(cause, depth - 1)]
 }
 
@@ -3864,7 +3870,9 @@ function labour(load, endpoint, scheduler) {
       ahead = origin - performance.timeOrigin
       try {
         scheduler.configure({ ...settings, policy: POLICIES[settings.policy] })
-        works = await load(source)
+        const loaded = await load(source)
+        if (Object(loaded) !== loaded) throw check.wrongType('works', 'an object', loaded)
+        works = loaded
         for (const [kind, content] of early) acts[kind](content)
       } catch (error) {
         line.say('broken', [portable(error)])

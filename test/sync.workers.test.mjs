@@ -100,6 +100,20 @@ jobs('fails where there is no such work, or its result cannot be cloned', async 
   assert.is(symbol.name, 'DataCloneError')
 })
 
+jobs('fails by its own error, although what that has cannot be cloned', async () => {
+  const errors = [
+    Object.assign(new RangeError('symbol'), { code: Symbol('s') }), new RangeError('cause', { cause: () => {} }),
+    Object.assign(new Error('no name'), { name: undefined }), () => {}
+  ]
+  const { host, spawn } = crew({}, () => ({ fail: index => { throw errors[index] } }))
+  const got = errors.map((_, index) => failure(spawn('fail', {}, index)))
+  await host.drain()
+  const [symbol, cause, unnamed, thrown] = await Promise.all(got)
+  assert.equal([symbol.message, symbol.stack, symbol.code], ['symbol', errors[0].stack, undefined])
+  assert.equal([cause.message, cause.cause.name], ['cause', 'DataCloneError'])
+  assert.equal([unnamed.message, thrown.name], ['no name', 'DataCloneError'])
+})
+
 jobs('that nobody has asked for is reported when it fails', async () => {
   const { host, spawn } = crew({}, () => ({ fail() { throw new Error('unseen') } }))
   spawn('fail')
