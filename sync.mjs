@@ -4229,6 +4229,8 @@ export class Workers {
     const isBehind = first !== null && this.#options.policy.compare(first.job, job) <= 0
     const site = promised?.site ?? (isBehind ? null : this.#siteFor(job))
     if (restarts > 0 || site === null) [remote.args, remote.transfer] = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
+    // For the next worker there is to be one, too.
+    if (restarts > 0) remote.transfer = remote.transfer?.filter(one => kindOf(one) !== 'ArrayBuffer')
     if (site !== null) this.#send(remote, site)
     else this.#held.push(remote)
   }
@@ -4261,15 +4263,15 @@ export class Workers {
 
   /** @param {Remote} remote @param {Site} site @param {boolean} [wasHeld] */
   #send(remote, site, wasHeld = false) {
-    if (site.line === null) this.#start(site)
-    const { id, name, given, args, job } = remote
-    if (site.line === null) throw new ChannelError(`${name}: its worker has gone as soon as it began`)
+    const { id, name, given, args, transfer, job } = remote
     remote.site = site
     site.jobs.set(id, remote)
-    const options = { ...given, release: job.release }
-    transferring(args, remote.transfer, transfer => site.line?.say('start', [id, name, options, args], transfer, wasHeld))
+    if (site.line === null && !this.#start(site)) return // it is lost as others are
     if (remote.restarts === 0) remote.args = NONE
-    site.line?.endpoint.ref?.()
+    const { line } = site
+    line?.endpoint.ref?.()
+    const options = { ...given, release: job.release }
+    transferring(args, transfer, chosen => line?.say('start', [id, name, options, args], chosen, wasHeld))
   }
 
   #sendHeld() {
@@ -4290,7 +4292,7 @@ export class Workers {
     }
   }
 
-  /** @param {Site} site */
+  /** @param {Site} site @returns {boolean} whether its worker has not gone meanwhile */
   #start(site) {
     const { make, source } = this.#options
     const line = site.line = new Line(make())
@@ -4306,6 +4308,7 @@ export class Workers {
     endpoint.unref?.()
     line.say('begin', [{ ...source, origin: performance.timeOrigin }])
     if (this.#observers.size > 0) line.say('observe', [true])
+    return site.line === line
   }
 
   /** What a worker says. @type {Record<string, (site: Site, content: any[]) => void>} */

@@ -2,8 +2,9 @@ import { spawnSync } from 'node:child_process'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { edf, fp, rm } from '../rt.mjs'
+import { Scheduler, edf, fp, rm } from '../rt.mjs'
 import { AdmissionError, ChannelError, Workers, connect } from '../sync.mjs'
+import { endpoints } from './fixtures/channels/fakes.mjs'
 import { crewOf } from './support/crew.mjs'
 import { forSeeds, seeded, utilizations } from './support/seeded.mjs'
 import { execute } from './support/virtual-host.mjs'
@@ -227,6 +228,33 @@ jobs('has what it is given as it was when it was spawned, and buffers transferre
   await host.drain()
   assert.equal(await Promise.all(all), [...bytes.map(() => 3 + 2 ** 16), 1003 + 2 ** 16])
   assert.equal([...bytes.map(({ length }) => length), copied.length], [...bytes.map(() => 0), 2 ** 16])
+})
+
+jobs('is refused at the call when its buffer has gone to another, or twice; what is left behind is nothing', async () => {
+  const { host, spawn, workers } = crew({}, () => ({ size: ({ length }) => length }))
+  for (const options of [{}, { restart: 1 }]) {
+    const bytes = new Uint8Array(2 ** 16)
+    assert.throws(() => spawn('size', { ...options, transfer: [bytes.buffer, bytes.buffer] }, bytes), ({ name }) => name === 'DataCloneError')
+    const first = spawn('size', { ...options, transfer: [bytes.buffer] }, bytes)
+    assert.throws(() => spawn('size', options, bytes), ({ name }) => name === 'DataCloneError')
+    assert.is(workers.unfinished, 1)
+    await host.drain()
+    assert.is(await first, 2 ** 16)
+  }
+})
+
+jobs('that has ended is not begun again when its deadline is set, nor cancelled', async () => {
+  const { host, spawn, workers, log } = crew()
+  const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 10, i))
+  all[19].cancel('before it was sent') // all others are before it
+  failure(all[19])
+  await host.drain()
+  for (const job of all) {
+    job.deadline = 5
+    assert.not(job.cancel('late'))
+  }
+  await host.drain()
+  assert.equal([log.length, workers.unfinished, all[0].state, all[19].state], [19, 0, 'done', 'cancelled'])
 })
 
 jobs('gives its result as it was when it ended', async () => {
@@ -454,6 +482,20 @@ ends('what does not end although close() has cancelled it ends a second later wi
   assert.is((await failure(job)).name, 'AbortError')
 })
 
+ends('close() ends a worker that has never answered, and with it its jobs', async () => {
+  const { host, scheduler } = world()
+  let ended = 0
+  const deaf = () => ({ postMessage() {}, addEventListener() {}, removeEventListener() {}, terminate() { ended++ } })
+  const workers = new Workers(deaf, { size: 2, restart: true })
+  const got = Array.from({ length: 30 }, () => failure(workers.spawn('execute', { scheduler })))
+  await host.drain({ until: 10 })
+  const closed = workers.close({ cancel: true })
+  await host.drain({ until: 1100 })
+  await closed
+  assert.ok((await Promise.all(got)).every(({ name }) => name === 'AbortError'))
+  assert.is(ended, 2)
+})
+
 ends('a worker that dies fails its jobs, which says why; the next one begins with another', async () => {
   const { host, spawn, sites } = crew()
   const job = spawn('execute', {}, 50, 'a')
@@ -475,6 +517,58 @@ ends('works that cannot be loaded fail all jobs, although they may be started ag
   const error = await Promise.all([failure(spawn('execute')), host.drain()]).then(([error]) => error)
   assert.is(error.message, 'execute: its worker has gone (its works could not be loaded)')
   assert.instance(error.cause, SyntaxError)
+})
+
+ends('works that are none, or fail by what cannot be cloned, fail all jobs', async () => {
+  for (const [works, expected] of [[null, /works must be an object, got null/], [undefined, /works must be an object, got undefined/],
+    [{ then: (done, failed) => failed(() => {}) }, /could not be cloned/]]) {
+    const { host, scheduler } = world()
+    const { a, b } = endpoints('postMessage, addEventListener', { clock: host })
+    Workers.serve(works, { endpoint: b, scheduler: new Scheduler({ host }) })
+    const workers = new Workers(() => a, { size: 1, restart: true })
+    const got = failure(workers.spawn('execute', { scheduler }))
+    await host.drain()
+    const error = await got
+    assert.is(error.message, 'execute: its worker has gone (its works could not be loaded)')
+    assert.match(error.cause.message, expected)
+  }
+})
+
+ends('a worker that is gone within the call that it begins by, or a job, is one of those that restart counts', async () => {
+  for (const kind of ['begin', 'start']) {
+    for (const [restart, deaths, isDone] of [[2, 2, true], [2, 3, false], [0, 1, false]]) {
+      let left = 0
+      const { host, spawn, workers, sites } = crew({
+        restart, heard: ([, [said]], site) => { if (said === kind && left-- > 0) site.kill(true) }
+      })
+      sites[0].kill(true)
+      left = deaths
+      const all = Array.from({ length: 20 }, (_, i) => spawn('execute', {}, 5, i))
+      for (const job of all) job.catch(() => {})
+      const [first] = await Promise.all([all[0].catch(error => error), host.drain()])
+      if (isDone) assert.equal(await Promise.all(all), all.map((_, i) => i))
+      else assert.instance(first, ChannelError)
+      assert.is(workers.unfinished, 0)
+    }
+  }
+})
+
+ends('a job that starts again has its buffers again', async () => {
+  const { host, spawn, sites } = crew({ restart: 2 }, ({ host }) => ({
+    * size(...all) {
+      yield* execute(host, 20)
+      return all.map(({ byteLength }) => byteLength)
+    }
+  }))
+  const [bytes, other] = [new Uint8Array(2 ** 16), new Uint8Array(9)]
+  const job = spawn('size', { transfer: [other.buffer] }, bytes, other)
+  assert.equal([bytes.length, other.length], [2 ** 16, 0])
+  for (let i = 0; i < 2; i++) {
+    await host.drain({ until: host.time + 10 })
+    sites.at(-1).kill()
+  }
+  await host.drain()
+  assert.equal(await job, [2 ** 16, 9])
 })
 
 ends('a job is started again as often as restart says', async () => {
@@ -501,7 +595,7 @@ ends('a job is started again as often as restart says', async () => {
  */
 async function runKilled(random, restart, isKilled) {
   let messages = 0
-  const heard = (message, site) => { if (isKilled(++messages)) site?.kill() }
+  const heard = (message, site) => { if (isKilled(++messages)) site?.kill((messages + random.seed) % 2 === 0) }
   const { host, scheduler, spawn, workers, log } = crew({ size: random.integer(1, 2), heard, restart, delay: random.pick([0.1, 1, 3]) })
   const all = Array.from({ length: random.integer(3, 12) }, (_, i) => {
     const options = random.chance(0.3) ? { deadline: random.integer(1, 200) } : random.chance(0.3) ? { wcet: 1, period: 1000 } : {}

@@ -7,18 +7,19 @@ import { endpoints } from '../fixtures/channels/fakes.mjs'
  *
  * @param {any} world @param {Record<string, any>} works
  * @param {any} [options] of Workers; `delay`: ms that a message takes; `heard`: called with every message, before it arrives
- * @returns {{ workers: Workers, sites: { scheduler: Scheduler, kill(): void, log: any[] }[] }}
+ * @returns {{ workers: Workers, sites: { scheduler: Scheduler, kill(isToldAtOnce?: boolean): void, log: any[] }[] }}
  */
 export function crewOf({ host }, works, { delay = 1, heard = () => {}, ...options } = {}) {
   const sites = []
   const make = () => {
     const scheduler = new Scheduler({ host, budget: 1 })
     const { a, b, log } = endpoints('postMessage, addEventListener', { clock: host, delay })
-    const kill = () => {
+    const kill = (isToldAtOnce = false) => {
       if (a.isDead) return
       a.isDead = b.isDead = true
       scheduler.pause()
-      host.after(0, () => a.happen('close'))
+      if (isToldAtOnce) a.happen('close')
+      else host.after(0, () => a.happen('close'))
     }
     for (const end of [a, b]) {
       const { postMessage } = end
@@ -27,7 +28,7 @@ export function crewOf({ host }, works, { delay = 1, heard = () => {}, ...option
         heard(message, site)
       }
     }
-    a.terminate = kill
+    a.terminate = () => kill()
     const site = { scheduler, kill, log }
     sites.push(site)
     Workers.serve(works, { endpoint: b, scheduler })
