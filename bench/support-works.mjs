@@ -62,6 +62,9 @@ if (workerData?.is === 'bare') {
     } while (!step.done)
     parentPort.postMessage(step.value)
   })
+} else if (workerData?.is === 'both') {
+  Workers.serve({ add, computeRow })
+  workerData.port.on('message', message => workerData.port.postMessage(message))
 } else if (workerData?.is === 'undisturbed') {
   const { running: now } = processorClock()
   Workers.serve(watched(now), { scheduler: new Scheduler({ host: { ...rt.host, now } }) })
