@@ -33,7 +33,7 @@ async function outcome(run, args, effects = []) {
 
 const corpora = suite('without an optimisation')
 
-corpora('there are these', () => assert.equal(all, ['chunk', 'frame', 'keeper']))
+corpora('there are these', () => assert.equal(all, ['chunk', 'frame', 'keeper', 'handed']))
 
 for (const [name, names] of Object.entries(left)) {
   const { preemptify, budget } = without(names)

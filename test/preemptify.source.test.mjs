@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { preemptify } from '../rt.mjs'
 import { budgets } from './fixtures/preemptify/both-ways.mjs'
 import { evaluateLogged, functionsOf, outcomeOf, randomProgram } from './fixtures/preemptify/random-source.mjs'
-import { driveAsync } from './support/drive.mjs'
+import { drive, driveAsync } from './support/drive.mjs'
 import { internals } from './support/phases.mjs'
 import { forSeeds } from './support/seeded.mjs'
 
@@ -103,6 +103,42 @@ forms('what is computed before a call keeps its value and its order, wherever th
   await driveAsync(preemptify(rewritten.missing)(), { limit: 1 }).then(assert.unreachable, error => assert.instance(error, TypeError))
   assert.is(rewritten.logged(), 0)
   assert.is(await driveAsync(preemptify(rewritten.bumped)((a, b) => a * 100 + b), { limit: 1 }), 4)
+})
+
+forms('what cannot run long is given to the method of an array where that stands, and nothing else can tell', async () => {
+  const text = `
+    const log = []
+    const owner = { list: [3, 1, 2], map(f) { log.push(f.name, f.length, arguments.length, this === owner); return [f(7)] },
+      all() { return this.map(x => x + 1).concat(this.list.filter((x) => x > 1)) } }
+    class Slow extends Array { map(f) { let sum = 0; for (let i = 0; i < 9; i++) sum += f(i); return [sum] } get twice() { return super.map(x => 2 * x) } }
+    const unknown = x => { for (let i = 0; i < 2; i++) log.push(x); return x }
+    export const short = list => list.map(x => x + 1)
+    export function main() {
+      log.length = 0
+      const a = [1, 2, , 4], made = [], { list } = owner
+      made.push(a.map(x => -x), (a).map((x => 2 * x)).filter((x) => x > 2,), false || a.some(x => x > 3), a.every(x => x) && a.find(x => x === 4))
+      made.push(unknown(a) . map /* of */ ( function () { return this === undefined } ), list.map(function own(x) { return own.name + x }))
+      made.push(owner.all(), Slow.of(1, 2).map(x => x), [...Slow.of(1, 2).twice], a?.map(x => x), a.findIndex(x => x === 2), [...list.filter(x => x > 1)])
+      list.forEach(x => log.push(x))
+      unknown(list.map(x => x).filter(x => x !== unknown.none).length)
+      try { unknown(undefined).map(x => x) } catch (error) { made.push(error.name) }
+      try { a.map(x => x.y.z) } catch (error) { made.push(error.name) }
+      return [made, log.splice(0)]
+    }${' '.repeat(3000)}`
+  assert.match(preemptify.source(text), /list\.map\(\$f\)/)
+  const { original, rewritten } = await modules(text)
+  const expected = original.main()
+  for (const limit of [1, 2, 3, 300]) assert.equal(await asJob(limit)(rewritten.main), expected, `budget ${limit}`)
+  assert.equal(rewritten.main(), expected)
+  const { short } = preemptify.runtime
+  for (const list of [new (class extends Array {})(), new Array(5001), new Uint8Array(2), { length: 1 }]) assert.is(short(list), false)
+})
+
+forms('an array that is given to the engine whole counts as so many points', async () => {
+  const { rewritten } = await modules("export const main = n => { for (const list = new Array(100).fill(1); n > 0; n--) list.map(x => x) }")
+  let points = 0
+  drive(preemptify(rewritten.main)(50), { limit: 1000, onPoint: () => points++ })
+  assert.ok(points >= 5, `${points} points`)
 })
 
 forms('variables of one name stay as many, and each closure keeps its own, wherever the job goes on', async () => {
