@@ -51,8 +51,9 @@ async function measure(browser, server, way) {
  * What the thread of a page takes by itself: other processes may keep it from running.
  *
  * @param {any[]} events of Chromium's trace
- * @returns {{ tasks: number[], interactions: number[] } | null} ms of the processor, ascending: of its tasks, and of those between
- *   interactions and the next paint
+ * @returns {{ tasks: number[], interactions: number[], longest: { name: string, time: number, parts: [string, number][] }[] } | null} ms of the
+ *   processor, ascending: of its tasks, and of those between interactions and the next paint; and what the longest task and the longest
+ *   interval between frames consist of, ms
  */
 function processorTimes(events) {
   const told = events.filter(({ name, ph, args }) => name === 'EventTiming' && ph === 'b' && args.data?.interactionId > 0)
@@ -68,7 +69,37 @@ function processorTimes(events) {
     longest.set(interactionId, Math.max(within, longest.get(interactionId) ?? 0))
   }
   const ascending = values => [...values].sort((a, b) => a - b)
-  return { tasks: ascending(tasks.map(({ tdur }) => tdur / 1000)), interactions: ascending(longest.values()) }
+  const own = ownTimes(events.filter(event => event.ph === 'X' && event.pid === pid && event.tid === tid))
+  const task = tasks.reduce((most, task) => task.tdur > most.tdur ? task : most)
+  const frames = ascending(events.filter(event => event.name === 'FireAnimationFrame' && event.pid === pid && event.tid === tid).map(({ ts }) => ts))
+  const late = frames.slice(1).reduce((most, ts, i) => ts - frames[i] > frames[most + 1] - frames[most] ? i : most, 0)
+  return {
+    tasks: ascending(tasks.map(({ tdur }) => tdur / 1000)),
+    interactions: ascending(longest.values()),
+    longest: [
+      { name: 'longest task', time: task.dur / 1000, parts: partsOf(own, task.ts, task.ts + task.dur) },
+      { name: 'longest interval between frames', time: (frames[late + 1] - frames[late]) / 1000, parts: partsOf(own, frames[late], frames[late + 1]) }
+    ]
+  }
+}
+
+/** @param {any[]} events of one thread, in others or beside them @returns {{ name: string, ts: number, time: number }[]} what each takes itself, us */
+function ownTimes(events) {
+  const around = []
+  return events.sort((a, b) => a.ts - b.ts || b.dur - a.dur).map(({ name, ts, dur, args }) => {
+    while (around.length > 0 && ts >= around.at(-1).end) around.pop()
+    const event = { name: args.data?.functionName ? `${name} ${args.data.functionName}` : name, ts, time: dur, end: ts + dur }
+    if (around.length > 0) around.at(-1).time -= dur
+    around.push(event)
+    return event
+  })
+}
+
+/** What takes longest between two times. */
+function partsOf(own, from, to) {
+  const times = new Map()
+  for (const { name, ts, time } of own) if (ts >= from && ts < to) times.set(name, (times.get(name) ?? 0) + time / 1000)
+  return [...times].filter(([, time]) => time >= 0.5).sort(([, a], [, b]) => b - a).slice(0, 6)
 }
 
 /** What the calls that plain JavaScript makes take of the time that they take there. */
@@ -112,6 +143,8 @@ await eachBrowser(values.browsers.split(','), async (browser, server) => {
     table(['page', 'interaction to next paint, p98', 'longest task', 'tasks > 50 ms'], found.map(({ way, processor: { tasks, interactions } }) => [
       way, whole(quantile(interactions, 0.98)), whole(tasks.at(-1)), String(tasks.filter(ms => ms > 50).length)
     ]))
+    table(['page', 'what was longest', 'ms', 'of it'], found.flatMap(({ way, processor: { longest } }) => longest.map(({ name, time, parts }) =>
+      [way, name, whole(time), parts.map(([name, time]) => `${name} ${time.toFixed(1)}`).join(', ')])))
   }
   if (plain === undefined || adopted === undefined) return
   table(['ms a call', ...plain.calls.map(({ name }) => name)],
