@@ -10513,24 +10513,53 @@ const visiting = (name, isTyped) => ({
   isFolding: startsWith(name, 'reduce')
 })
 
+// What visits many is a plain function, which is called again to go on: engines compile generators less well. 100 000 objects filtered and
+// sorted take 2.1 to 2.5 times as long as plainly in Firefox 153, in generators 2.7 to 3.9; in Chromium 156 1.4 to 1.5, and 1.6 to 1.8.
+
+/** How a part of a visit ends. */
+const ENDED = 0
+const AT_POINT = 1
+const AT_CALL = 2
+
 /**
- * A method that calls back with each element.
+ * Begins a visit on the engine's stack, as `run` does with a generator.
  *
- * @param {any} receiver @param {any[]} args @param {ReturnType<typeof visiting>} kind
- * @returns {Generator<any, any, any>}
+ * @param {any} visit its `step` tells how a part of it has ended, and is given the `answer` of what it has called
+ * @returns {any} its `result`; `budget` where something is pending
  */
-function* visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFolding }) {
+function visited(visit) {
+  if (budget.room <= 0 || budget.left <= 1) {
+    append(pending, goOn(visit, ENDED))
+    return budget
+  }
+  const free = budget.room--
+  const how = visit.step(visit)
+  budget.room = free
+  if (how === ENDED) return visit.result
+  append(pending, begun(goOn(visit, how)))
+  return budget
+}
+
+/** @param {any} visit @param {number} how its last part has ended; ENDED: there was none @returns {Generator<any, any, any>} */
+function* goOn(visit, how) {
+  do {
+    if (how === AT_CALL) visit.answer = yield suspended()
+    else if (how === AT_POINT) yield
+    how = visit.step(visit)
+  } while (how !== ENDED)
+  return visit.result
+}
+
+/** A method that calls back with each element. @param {any} receiver @param {any[]} args @param {ReturnType<typeof visiting>} kind */
+function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFolding }) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
   const { 0: callback, 1: given } = args
-  const call = entryOf(callback)
-  let isEmpty = isFolding && args.length < 2
-  let count = 0
   let result = isFolding ? given : UNFOUND[name]
   let write = set
   let like
   if (!isTyped) {
     if (name === 'map') ({ 0: result, 1: write } = arrayFor(object, length))
-    else if (name === 'filter' || name === 'flatMap') ({ 0: result, 1: write } = arrayFor(object, 0))
+    else if (name === 'filter') ({ 0: result, 1: write } = arrayFor(object, 0))
   } else if (name === 'map') {
     result = apply(engine.slice, object, NO_ARGUMENTS) // TypedArraySpeciesCreate; what is copied is written over
   } else if (name === 'filter') {
@@ -10538,100 +10567,182 @@ function* visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isF
     write = add
     like = apply(engine.toReversed, object, NO_ARGUMENTS)
   }
-  for (let i = 0; i < length; i++) {
-    if (--budget.left <= 0) yield
-    const index = isBackward ? length - 1 - i : i
-    if (skipsHoles && !(index in object)) continue
-    const value = object[index]
-    if (isEmpty) {
-      isEmpty = false
-      result = value
-      continue
-    }
-    let answer = isFolding ? call(result, value, index, object)
-      : given === undefined ? call(value, index, object) : apply(call, given, [value, index, object])
-    if (answer === budget) answer = yield suspended()
-    if (isFolding) {
-      result = answer
-    } else if (name === 'map') {
-      write(result, index, answer)
-    } else if (name === 'filter') {
-      if (answer) write(result, count++, value)
-    } else if (name === 'flatMap') {
-      const isNested = isArray(answer)
-      const inside = isNested ? lengthOf(answer) : 1
-      for (let j = 0; j < inside; j++) {
-        if (--budget.left <= 0) yield
-        if (!isNested || j in answer) write(result, count++, isNested ? answer[j] : answer)
-      }
-    } else if (name === 'every') {
-      if (!answer) return false
-    } else if (name !== 'forEach' && answer) {
-      return name === 'some' || (endsWith(name, 'Index') ? index : value)
-    }
-  }
-  if (isEmpty) throw new TypeError('Reduce of empty array with no initial value')
-  if (like === undefined) return result
-  // TypedArraySpeciesCreate for so many, by the engine's own: it is given something else of the same class.
-  defineProperty(like, 'constructor', { get: () => object.constructor })
-  const typed = apply(engine.filter, like, [(/** @type {any} */ _, /** @type {number} */ index) => index < count])
-  for (let i = 0; i < count; i++) {
-    if (--budget.left <= 0) yield
-    typed[i] = result[i]
-  }
-  return typed
+  return visited({
+    step: visitOn, name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
+    isEmpty: isFolding && args.length < 2, passed: 0, count: 0, found: undefined, isCalled: false, value: undefined, answer: undefined
+  })
 }
 
-/** @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped @returns {Generator<any, any, any>} */
-function* sortBy(receiver, { 0: compare }, name, isTyped) {
-  const { 0: object, 1: length } = elementsOf(receiver, isTyped)
-  const call = entryOf(compare)
-  const isCopy = name === 'toSorted'
-  if (!isCopy && length < 2) return object // as engines do; the specification has one element written
-  const target = !isCopy ? object
-    : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
-  const write = isCopy && !isTyped ? add : set
-  /** @type {any[]} */
-  const from = []
-  /** @type {any[]} Of what is merged, the left half. */
-  const half = []
-  let kept = 0
-  for (let i = 0; i < length; i++) {
-    if (--budget.left <= 0) yield
-    if (!isTyped && !isCopy && !(i in object)) continue
-    const value = object[i]
-    kept++
-    if (value !== undefined) append(from, value)
-  }
-  const size = from.length
-  // What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of them 185 (Node 20).
-  for (let end = 1; end <= size; end++) {
-    for (let width = 1; width < size && (end === size || end % (2 * width) === 0); width *= 2) {
-      let to = end - 1 - (end - 1) % (2 * width)
-      let right = to + width
-      const inHalf = right < end ? width : 0
-      for (let i = 0; i < inHalf; i++) {
-        if (--budget.left <= 0) yield
-        half[i] = from[to + i]
-      }
-      for (let left = 0; left < inHalf; to++) {
-        if (--budget.left <= 0) yield
-        let isRight = right < end
-        if (isRight) {
-          let answer = call(half[left], from[right])
-          if (answer === budget) answer = yield suspended()
-          isRight = +answer > 0
+/** @param {any} visit */
+function visitOn(visit) {
+  const { name, skipsHoles, isBackward, isFolding, object, length, call, given, write } = visit
+  while (visit.passed < length) {
+    const index = isBackward ? length - 1 - visit.passed : visit.passed
+    if (visit.isCalled || !skipsHoles || index in object) {
+      let { value, answer } = visit
+      if (visit.isCalled) {
+        visit.isCalled = false
+      } else {
+        value = object[index]
+        answer = visit.isEmpty ? value : isFolding ? call(visit.result, value, index, object)
+          : given === undefined ? call(value, index, object) : apply(call, given, [value, index, object])
+        if (answer === budget && !visit.isEmpty) {
+          visit.value = value
+          visit.isCalled = true
+          return AT_CALL
         }
-        from[to] = isRight ? from[right++] : half[left++]
+      }
+      if (isFolding) {
+        visit.isEmpty = false
+        visit.result = answer
+      } else if (name === 'map') {
+        write(visit.result, index, answer)
+      } else if (name === 'filter') {
+        if (answer) write(visit.result, visit.count++, value)
+      } else if (name !== 'forEach' && !answer === (name === 'every')) {
+        visit.result = name === 'some' || (name !== 'every' && (endsWith(name, 'Index') ? index : value))
+        return ENDED
       }
     }
+    visit.passed++
+    if (--budget.left <= 0) return AT_POINT
   }
+  if (visit.isEmpty) throw new TypeError('Reduce of empty array with no initial value')
+  const { like, count, result } = visit
+  if (like === undefined) return ENDED
+  // TypedArraySpeciesCreate for so many, by the engine's own: it is given something else of the same class.
+  defineProperty(like, 'constructor', { get: () => object.constructor })
+  visit.found = result
+  visit.result = apply(engine.filter, like, [(/** @type {any} */ _, /** @type {number} */ index) => index < count])
+  visit.passed = 0
+  visit.step = copyOn
+  return copyOn(visit)
+}
+
+/** What a filter has found, into its typed array. @param {any} visit */
+function copyOn(visit) {
+  const { found, result, count } = visit
+  while (visit.passed < count) {
+    result[visit.passed] = found[visit.passed]
+    visit.passed++
+    if (--budget.left <= 0) return AT_POINT
+  }
+  return ENDED
+}
+
+/** The `flatMap` of arrays. @param {any} receiver @param {any[]} args @returns {Generator<any, any, any>} */
+function* visitFlat(receiver, { 0: callback, 1: self }) {
+  const { 0: object, 1: length } = elementsOf(receiver, false)
+  const call = entryOf(callback)
+  const { 0: result, 1: write } = arrayFor(object, 0)
+  let count = 0
   for (let i = 0; i < length; i++) {
     if (--budget.left <= 0) yield
-    if (i < kept) write(target, i, from[i]) // undefined comes last
-    else delete target[i]
+    if (!(i in object)) continue
+    let answer = apply(call, self, [object[i], i, object])
+    if (answer === budget) answer = yield suspended()
+    const isNested = isArray(answer)
+    const inside = isNested ? lengthOf(answer) : 1
+    for (let j = 0; j < inside; j++) {
+      if (--budget.left <= 0) yield
+      if (!isNested || j in answer) write(result, count++, isNested ? answer[j] : answer)
+    }
   }
-  return target
+  return result
+}
+
+/** @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped */
+function sortBy(receiver, { 0: compare }, name, isTyped) {
+  const { 0: object, 1: length } = elementsOf(receiver, isTyped)
+  const isCopy = name === 'toSorted'
+  if (!isCopy && length < 2) return object // as engines do; the specification has one element written
+  const result = !isCopy ? object
+    : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
+  return visited({
+    step: takeOn, object, length, call: entryOf(compare), result, write: isCopy && !isTyped ? add : set, skipsHoles: !isTyped && !isCopy,
+    from: [], half: [], passed: 0, kept: 0, end: 1, width: 1, inHalf: 0, copied: 0, left: 0, right: 0, to: 0, isCalled: false, answer: undefined
+  })
+}
+
+/** Takes what is to be sorted. @param {any} visit */
+function takeOn(visit) {
+  const { object, length, skipsHoles, from } = visit
+  while (visit.passed < length) {
+    const index = visit.passed++
+    if (!skipsHoles || index in object) {
+      const value = object[index]
+      visit.kept++
+      if (value !== undefined) append(from, value)
+    }
+    if (--budget.left <= 0) return AT_POINT
+  }
+  visit.passed = 0
+  visit.step = mergeOn
+  return mergeOn(visit)
+}
+
+/**
+ * What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of them 185 (Node 20).
+ *
+ * @param {any} visit `width`: of the halves that are merged next, up to `end`; the left one of those that are merged now is `half`
+ */
+function mergeOn(visit) {
+  const { from, half, call } = visit
+  const size = from.length
+  let { left, right, to } = visit
+  for (let how; ;) {
+    const { inHalf, end } = visit
+    while (visit.copied < inHalf) {
+      half[visit.copied] = from[to + visit.copied]
+      visit.copied++
+      if (--budget.left <= 0) return AT_POINT
+    }
+    for (how = ENDED; left < inHalf && how === ENDED;) {
+      let isRight = right < end
+      if (isRight) {
+        let { answer } = visit
+        if (visit.isCalled) visit.isCalled = false
+        else if ((answer = call(half[left], from[right])) === budget) {
+          visit.isCalled = true
+          how = AT_CALL
+          break
+        }
+        isRight = +answer > 0
+      }
+      from[to++] = isRight ? from[right++] : half[left++]
+      if (--budget.left <= 0) how = AT_POINT
+    }
+    if (how === ENDED) {
+      for (; visit.width >= size || (visit.end < size && visit.end % (2 * visit.width) > 0); visit.width = 1) {
+        if (++visit.end <= size) continue
+        visit.step = writeOn
+        return writeOn(visit)
+      }
+      const last = visit.end - 1
+      to = last - last % (2 * visit.width)
+      right = to + visit.width
+      left = 0
+      visit.copied = 0
+      visit.inHalf = right < visit.end ? visit.width : 0
+      visit.width *= 2
+    }
+    visit.left = left
+    visit.right = right
+    visit.to = to
+    if (how !== ENDED) return how
+  }
+}
+
+/** Writes what is sorted. @param {any} visit */
+function writeOn(visit) {
+  const { result, length, kept, from, write } = visit
+  while (visit.passed < length) {
+    const index = visit.passed++
+    if (index < kept) write(result, index, from[index]) // undefined comes last
+    else delete result[index]
+    if (--budget.left <= 0) return AT_POINT
+  }
+  return ENDED
 }
 
 /** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
@@ -10761,15 +10872,16 @@ function stampEngine() {
    * @param {(receiver: any, args: any[]) => any} size @param {any} [detail]
    */
   const giveAll = (holder, names, body, at, size, detail) => {
+    const begin = body === visitEach || body === sortBy ? (/** @type {any} */ result) => result : run
     for (let i = 0; i < names.length; i++) {
       const name = names[i]
       const how = body === visitEach ? visiting(name, detail) : name
       give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
         const callback = args[at]
-        if (stamps.get(callback)) return run(body(this, args, how, detail ?? own))
+        if (stamps.get(callback)) return begin(body(this, args, how, detail ?? own))
         if (typeof callback === 'function') {
           const count = size(this, args)
-          if (count > LONG_LIST) return run(body(this, args, how, detail ?? own))
+          if (count > LONG_LIST) return begin(body(this, args, how, detail ?? own))
           if (count > 0) budget.left -= count
         }
         return apply(own, this, args)
@@ -10785,7 +10897,7 @@ function stampEngine() {
     giveAll(holder, ['sort', 'toSorted'], sortBy, 0, list => 8 * /** @type {number} */ (length(list)), i > 0)
     giveAll(prototype, ['forEach'], visitEntries, 0, (/** @type {any} */ list) => apply(size, list, NO_ARGUMENTS), collections[i])
   }
-  giveAll(Array.prototype, ['flatMap'], visitEach, 0, sizeOf, false)
+  giveAll(Array.prototype, ['flatMap'], visitFlat, 0, sizeOf)
   give(Array, 'from', own => /** @this {any} @param {any[]} args */ function (...args) {
     const { 0: items, 1: callback } = args
     const hasTwin = stamps.get(callback)
