@@ -7250,7 +7250,8 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
 //   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
 //
 // While a frame is left (`budget.away`), nothing around ends: an iterator is not closed, and gives itself where its round goes on; a finalizer
-// is passed over, and has no places. What is waited for there and fails is thrown where it was called.
+// is passed over, if it has no places; one that has comes after its `try`, which keeps how it ended. What is waited for there and fails is
+// thrown where it was called.
 //
 // In the text K is the place, r the result, F the frame, D the room that is left, T1 and so on what is kept, V1 and so on what has another
 // name, o encloses all of it, and I is the rest. What calls only what it returns needs no frame.
