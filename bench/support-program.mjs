@@ -226,7 +226,7 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
       const stack = []
       for (let node = id; node !== undefined; node = parents.get(node)) stack.unshift(node)
       return stack
-    })
+    }).filter(stack => stack.some(id => all.get(id).callFrame.url)) // but for those of the collector
     const most = 0.75 * stacks.length
     const held = new Map()
     const own = new Map()
@@ -238,10 +238,12 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
     const node = all.get(id)
     // Samples of the program itself are few where the thread was not running.
     if (stacks.length < 10 || !node?.callFrame.url) return 'nothing that a profile shows'
-    const { functionName, url } = node.callFrame
-    if (/^#?\$\w*$/.test(functionName) && own.get(id) > most) {
-      return `a call of the engine: ${title(node)}`
-    }
-    return /\/rt\.mjs$/.test(url) ? `many points: ${title(node)}` : `one piece: ${title(node)}`
+    const isTwin = /^#?\$\w*$/.test(node.callFrame.functionName)
+    if (isTwin && own.get(id) > most) return `a call of the engine: ${title(node)}`
+    const path = stacks.find(stack => stack.includes(id)).map(id => all.get(id))
+    const driven = path.findLastIndex(({ callFrame }) => callFrame.functionName === 'driveToEnd')
+    const caller = path.slice(0, Math.max(driven, 0)).findLast(({ callFrame: { functionName, url } }) => url && !/\/rt\.mjs$/.test(url) && !functionName.startsWith('$'))
+    if (caller) return `called outside of a job, or by what stays one piece: ${title(caller)}`
+    return isTwin || /\/rt\.mjs$/.test(node.callFrame.url) ? `many points: ${title(node)}` : `one piece: ${title(node)}`
   }
 }

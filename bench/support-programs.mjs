@@ -115,7 +115,8 @@ async function nameStretches(list) {
   console.log('Stretches of more than 5 ms that two of three more runs have, by CPU profiles, ms:\n')
   for (const { name, url, stretch } of list) {
     const { stretches = [], failure } = await find(url, 'why')
-    console.log(`- ${name}, ${figure(stretch)} ms${failure ? `: ${failure}` : ''}`)
+    const what = failure ?? (stretches.length > 0 ? '' : 'none that repeats')
+    console.log(`- ${name}, ${figure(stretch)} ms${what && `: ${what}`}`)
     for (const { ms, name: what } of stretches) console.log(`  - ${figure(ms)}: ${what}`)
   }
   console.log('')
