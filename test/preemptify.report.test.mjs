@@ -46,6 +46,12 @@ async function outer(list) {
 }`), ['3:3 inner: nested too deep'])
 })
 
+reports('a constructor whose body is huge: preempted, it would take many times as long', () => {
+  const made = steps => `class A { constructor(list) { for (const x of list) { ${'this.add(x); '.repeat(steps)} } } }`
+  assert.equal(told(made(9)), [])
+  assert.equal(told(made(500)), ['1:11 constructor: a constructor'])
+})
+
 reports('nothing of what is preemptible, or cannot run long', () => {
   assert.equal(told(`
 class A { x = 1; #y; all = new Map(); get x() { return this.#y } constructor() { this.x = 1 } run() { for (;;) this.run() } }
