@@ -4079,7 +4079,12 @@ export class Workers {
     this.#options = { policy, isAdmitting: admit !== false, restart, limit, source, make: isMade ? url : makeWorker }
     this.#held = new Heap((a, b) => policy.compare(a.job, b.job) || a.id - b.id)
     this.#sites = Array.from({ length: size }, () => new Site(policy, Number(admit)))
-    for (const site of this.#sites) this.#start(site)
+    try {
+      for (const site of this.#sites) this.#start(site)
+    } catch (error) {
+      for (const site of this.#sites) end(site)
+      throw error
+    }
   }
 
   /**

@@ -512,6 +512,20 @@ ends('a worker that dies fails its jobs, which says why; the next one begins wit
   assert.equal([await next, sites.length], ['c', 2])
 })
 
+ends('where one of the first workers cannot be made, those made before it are ended', () => {
+  const ended = []
+  const made = []
+  const make = () => {
+    if (made.length === 2) throw new RangeError('no more workers')
+    const { a } = endpoints('postMessage, addEventListener', {})
+    a.terminate = () => ended.push(a)
+    made.push(a)
+    return a
+  }
+  assert.throws(() => new Workers(make, { size: 3 }), /no more workers/)
+  assert.equal(ended.length, 2)
+})
+
 ends('works that cannot be loaded fail all jobs, although they may be started again', async () => {
   const { host, spawn } = crew({ restart: true }, () => ({ then: (done, failed) => failed(new SyntaxError('not a module')) }))
   const error = await Promise.all([failure(spawn('execute')), host.drain()]).then(([error]) => error)
