@@ -46,10 +46,11 @@ async function outer(list) {
 }`), ['3:3 inner: nested too deep'])
 })
 
-reports('a constructor whose body is huge: preempted, it would take many times as long', () => {
-  const made = steps => `class A { constructor(list) { for (const x of list) { ${'this.add(x); '.repeat(steps)} } } }`
-  assert.equal(told(made(9)), [])
-  assert.equal(told(made(500)), ['1:11 constructor: a constructor'])
+reports('constructors that only call others, or are huge: preempted, programs would take many times as long', () => {
+  const made = body => `class A { constructor(list) { ${body} } add(x) { for (;;) this.list.push(x) } }`
+  const loop = steps => made(`for (const x of list) { ${'this.add(x); '.repeat(steps)} }`)
+  for (const preempted of [loop(9), made('this.add(list)'), made('add(list)') + 'function add(x) { for (;;) x.add() }']) assert.equal(told(preempted), [])
+  for (const atomic of [loop(500), made('this.list = list.map(x => [x])')]) assert.equal(told(atomic), ['1:11 constructor: a constructor'])
 })
 
 reports('nothing of what is preemptible, or cannot run long', () => {
