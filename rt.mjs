@@ -9651,8 +9651,9 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
       if (facts.isConstructor) {
         const { body: { start, body } } = node
         const at = pastDirectives(body, start + 1)
-        const { 0: first, 0: { left: id = first } = {} } = node.params
-        const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1
+        const { 0: first } = node.params
+        const id = first?.left ?? first
+        const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1 // else it may be a function in the body
         insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${isPlain ? id.name : 'arguments[0]'}===${nothing})return;`)
         inOrder(edits)
       }
