@@ -7855,7 +7855,7 @@ function declared(framed, { declarations, kind }, units) {
 /** @param {Framed} framed @param {Node} node what is returned @param {Unit[]} units */
 function returned(framed, node, units) {
   const { ending } = framed
-  if (ending) {
+  if (ending) { // the finalizer comes first
     const { how, what } = ending
     const text = node ? grouped(node, value(framed, node, units)) : 'void 0'
     return emit(units, [`${what}=`, text, `;${how}=2;break ${how};`])
@@ -9988,6 +9988,7 @@ function construct(F, args, target = F) {
     return construct(fn, all, target === F ? fn : target)
   }
   if (isArray(twin.body)) twin.body = wayInto(twin.body[0])
+  // Not spread: a page may have replaced what iterates.
   const object = !twin.body ? blank(twin, F, target) : target !== F ? reflectConstruct(F, NOTHINGS, target)
     : new F(nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
   const result = apply(twin.body ?? begin, object, args)

@@ -135,7 +135,7 @@ forms('what cannot run long is given to the method of an array where that stands
 })
 
 forms('an array that is given to the engine whole counts as so many points', async () => {
-  const { rewritten } = await modules("export const main = n => { for (const list = new Array(100).fill(1); n > 0; n--) list.map(x => x) }")
+  const { rewritten } = await modules(`export const main = n => { for (const list = new Array(100).fill(1); n > 0; n--) list.map(x => x) }${' '.repeat(3000)}`)
   let points = 0
   drive(preemptify(rewritten.main)(50), { limit: 1000, onPoint: () => points++ })
   assert.ok(points >= 5, `${points} points`)
@@ -326,9 +326,11 @@ const sources = {
       return 'end'
     }
     function inner(x) { try { try { if (x === 1) return run(1); if (x === 2) throw run(2) } finally { end(x); if (x === 3) return end('over') } } finally { out.push(end(x + 5)) } }
+    function jumps(x) { a: for (const y of [1, 2, 3]) { try { if (y === x) continue; if (x === 7) break a; out.push(run(y)) } finally { end(y) } out.push('behind') } return x }
+    function none(x) { switch (x) { case cases.two: out.push(run('two')); case -3: out.push(run('three')) } return run('none') }
     const made = f => function (x) { try { f(x) } finally { this.done = end(x) } }, o = {}
     made(run).call(o, 7)
-    for (const [f, x] of [[late, 5], [late, 2], [nested, 1], [looked, 2], [looked, -3], [looked, null], [looked, 9], ...[1, 2, 3, 4, 5].flatMap(x => [[left, x], [inner, x]]), [left, 'bad']]) {
+    for (const [f, x] of [[late, 5], [late, 2], [nested, 1], [looked, 2], [looked, -3], [looked, null], [looked, 9], [none, 2], [none, 9], [jumps, 2], [jumps, 7], ...[1, 2, 3, 4, 5].flatMap(x => [[left, x], [inner, x]]), [left, 'bad']]) {
       try { out.push(f(x)) } catch (e) { out.push(String(e)) }
     }
     return [out, o]
