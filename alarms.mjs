@@ -941,19 +941,8 @@ class Deferrable extends Refilled {
   /** The starts of its periods. */
   cycle = new Cycle(this.began, this.period)
 
-  /** The period that was looked up last, and at most budgets still is: looked up anew, a budget costs 190 ns instead of 150. */
-  #start = 0
-  #end = 0
-
   /** @param {number} time @returns {number} the first start after it */
-  startAfter(time) {
-    if (time < this.#start || time >= this.#end) {
-      const index = this.cycle.indexAt(time)
-      this.#start = this.cycle.timeOf(index)
-      this.#end = this.cycle.timeOf(index + 1)
-    }
-    return this.#end
-  }
+  startAfter(time) { return this.cycle.timeOf(this.cycle.indexAt(time) + 1) }
 
   /** @param {number} began @param {number} used */
   returnOf(began, used) { return this.startAfter(Math.max(began, used)) }
@@ -970,7 +959,6 @@ class Deferrable extends Refilled {
   /** @param {Claim} claim @param {number} time */
   resize(claim, time) {
     this.cycle = new Cycle(this.cycle.timeOf(this.cycle.indexAt(time)), claim.period)
-    this.#end = this.#start
     super.resize(claim, time)
   }
 }
