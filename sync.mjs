@@ -1178,8 +1178,8 @@ class Group extends Waitable {
     this.members = members
     this.decides = decides
     this.unfinished = members.length
-    /** Those that its members have for who made it, where some are left out. @type {number[] | null} */
-    this.places = null
+    /** Where its members have their places for who made it. @type {(Waitable | null)[]} */
+    this.listed = members
   }
   get name() {
     return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
@@ -1219,13 +1219,8 @@ class Group extends Waitable {
   /** @param {Waitable} member */
   conclude(member) {
     this.leaveAll(member)
-    if (member.isFulfilled) this.wake({ index: this.indexOf(member), value: member.outcome })
+    if (member.isFulfilled) this.wake({ index: this.listed.indexOf(member), value: member.outcome })
     else this.fail(member.outcome)
-  }
-  /** @param {Waitable} member */
-  indexOf(member) {
-    const index = this.members.indexOf(member)
-    return this.places === null ? index : this.places[index]
   }
   /** @param {Waitable | null} decision but for it */
   leaveAll(decision) {
@@ -1240,10 +1235,10 @@ const none = () => false
 
 /** A group of which one is chosen. It tries its branches in order, then enters all. */
 class Choice extends Group {
-  /** @param {Waitable[]} branches @param {number[]} places of their guards @param {boolean} isFair */
-  constructor(branches, places, isFair) {
-    super('choice', branches, any)
-    this.places = places
+  /** @param {(Waitable | null)[]} branches by the places of their guards; null for one that does not count @param {boolean} isFair */
+  constructor(branches, isFair) {
+    super('choice', /** @type {Waitable[]} */ (branches.filter((branch, place) => branch !== null && branches.indexOf(branch) === place)), any)
+    this.listed = branches
     this.isFair = isFair
   }
   get mayBlock() { return this.members.every(branch => branch.mayBlock) }
@@ -1266,11 +1261,8 @@ class Choice extends Group {
 
   /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
   #order(memory) {
-    const order = this.members.map(branch =>
-      ({ branch, place: this.indexOf(branch), turn: memory.get(this.#subjectOf(branch)) ?? 0 }))
-    order.sort((a, b) => a.turn - b.turn || a.place - b.place)
-    this.members = order.map(({ branch }) => branch)
-    this.places = order.map(({ place }) => place)
+    const turnOf = (/** @type {Waitable} */ branch) => memory.get(this.#subjectOf(branch)) ?? 0
+    this.members.sort((a, b) => turnOf(a) - turnOf(b) || this.listed.indexOf(a) - this.listed.indexOf(b))
   }
 
   /** @returns {boolean} whether a branch could act at once */
@@ -1307,7 +1299,7 @@ class Choice extends Group {
   }
   /** What fair choices take turns by: sides of channels, or else places. @param {Waitable} branch @returns {object} */
   #subjectOf(branch) {
-    return branch instanceof End ? sideOf(branch) : PLACES[this.indexOf(branch)] ??= {}
+    return branch instanceof End ? sideOf(branch) : PLACES[this.listed.indexOf(branch)] ??= {}
   }
 }
 
@@ -1415,19 +1407,9 @@ export function choice(guards, options = {}) {
   array('guards', guards)
   const { fair = false } = check.options(options, CHOICE)
   const made = guards.map((guard, place) => branchOf(guard, place, options))
-  /** @type {Waitable[]} */
-  const branches = []
-  /** @type {number[]} */
-  const places = []
-  for (let place = 0; place < guards.length; place++) {
-    const { when, wait } = guards[place]
-    const branch = when === false ? null : made[place] ?? Waitable.of(wait)
-    if (branch === null || made[place] === null && branches.includes(branch)) continue
-    branches.push(branch)
-    places.push(place)
-  }
-  if (places.length === 0) throw new TypeError('guards must have one that is enabled, got none')
-  const chosen = new Choice(branches, places, fair)
+  const branches = guards.map(({ when, wait }, place) => when === false ? null : made[place] ?? Waitable.of(wait))
+  const chosen = new Choice(branches, fair)
+  if (chosen.members.length === 0) throw new TypeError('guards must have one that is enabled, got none')
   if (guards.every(({ when, action }) => when === false || action === undefined)) return /** @type {any} */ (chosen)
   return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, guards.map(({ action }) => action)), options))
 }
@@ -1590,7 +1572,7 @@ function keepShapes() {
   const exchange = new Exchange(0, 'block', 'channel')
   const call = new Call('call', () => finish(undefined))
   kept.push(exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
-    new Choice([], [], false), new Time(0, false, {}), new Turn({ name: '' }, '', () => {}))
+    new Choice([], false), new Time(0, false, {}), new Turn({ name: '' }, '', () => {}))
 }
 
 // --------------------------------------------------------------------------------------- 7 values as bytes
