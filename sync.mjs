@@ -3695,7 +3695,7 @@ function firstFit(sites, task, time) {
  *
  *   begin    where the works are, settings
  *   start    number, name, options, arguments of a job
- *   cancel   number, [reason]
+ *   cancel   number, reason
  *   change   number, 'deadline' or 'priority', value
  *   observe  whether to
  *
@@ -3881,9 +3881,9 @@ function labour(load, endpoint, scheduler) {
       }
       reportSoon()
     },
-    cancel([id, ...reason]) {
+    cancel([id, reason]) {
       const entry = jobs.get(id)
-      if (entry?.job.cancel(...reason)) entry.isTold = true
+      if (entry?.job.cancel(restored(reason))) entry.isTold = true
     },
     change([id, key, value]) {
       const entry = jobs.get(id)
@@ -4364,11 +4364,7 @@ export class Workers {
       const { site, id } = remote
       remote.isCancelled = true
       if (site === null) return this.#finish(remote, 'cancelled', reason)
-      try {
-        site.line?.say('cancel', [id, reason])
-      } catch {
-        site.line?.say('cancel', [id])
-      }
+      site.line?.say('cancel', [id, portable(reason)])
     },
     change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
       remote.given[key] = value
