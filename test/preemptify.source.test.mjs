@@ -1,5 +1,5 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
-import { runInThisContext } from 'node:vm'
+import { runInNewContext, runInThisContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { preemptify } from '../rt.mjs'
@@ -422,6 +422,20 @@ const sources = {
     function w(o) { with (o) { return m(1) + (() => m(2))() } }
     return [e(5), v, w({ m(x) { return run(x) + this.y }, y: 1 })]
   }`,
+  'methods that have another call, or cannot be called': `const never = () => 'never'
+    const methods = [undefined, function () { 'use strict'; return [typeof this.m, run(arguments.length)] }, x => x, class { static call() { return never() } },
+      Object.assign(x => run(x), { call: never }), Object.assign(x => x, { call: never }), Object.setPrototypeOf(x => x, null),
+      new Proxy(x => x, {}), Math.abs, undefined, null, 5]
+    function* each(o) { yield o.m(run(6)) }
+    function main() {
+      const found = []
+      for (const m of methods) for (let i = 0; i < 2; i++) {
+        const o = { m }
+        try { found.push(o.m(run(i)), o?.m(1, 2), o.m?.(...[3, run(4)]), o.m(), [...each(o)]) } catch (error) { found.push(error.name) }
+        try { [5].map(x => o.m(run(7)) || o.m(x), run(8)) } catch (error) { found.push(error.name) }
+      }
+      return found
+    }`,
   'sloppy words': `function main() { return words(run(1)) } function words() { var yield = 1, await = 2, let = 3, async = 4; const of = x => run(x) + yield; async: for (let; of(1) < 0;); return [of(1), yield + await + let + async] }`
 }
 
@@ -432,6 +446,14 @@ for (const [name, source] of Object.entries(sources)) {
     await checkProgram({ source: text, names: ['main'], isClass: false })
   })
 }
+
+pieces('where nobody has imported rt.mjs, a script is what it was', () => {
+  for (const [name, source] of Object.entries(sources)) {
+    const text = `const log = x => (logged.push(x), x), logged = [], pass = [log, x => x]
+      function run(x) { for (let i = 0; i < 2; i++) pass[1](i); return pass[0](x) }\n${source}\n[main(), logged]`
+    assert.equal(inspect(runInNewContext(preemptify.source(text, { type: 'script' })), { depth: 9 }), inspect(runInNewContext(text), { depth: 9 }), name)
+  }
+})
 
 pieces.run()
 
