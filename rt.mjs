@@ -7081,8 +7081,8 @@ function keeper({ helper, steps, keepers }, callee, isMethod) {
 }
 
 /**
- * What stands before and after the method of a member call. That it is asked to `call`, and not given to Reflect.apply, halves the time of a
- * job in Firefox that mostly calls methods, an editor's for one (4.1 to 4.9, now 2.3 to 2.4 times that of plain code).
+ * What stands before and after the method of a member call. With Reflect.apply instead of its `call`, a Markdown editor takes 3.9 instead of
+ * 2.1 times as long as plain code (Firefox 153), a SHA-256 of classes 413 instead of 320 ms (Node 20).
  *
  * @param {Draft} draft @param {Node} callee @param {boolean} isAwaited @returns {[string, string]}
  */
