@@ -2410,15 +2410,9 @@ const ALWAYS_TRANSFERRED = new Set(['MessagePort', 'OffscreenCanvas', 'ImageBitm
 
 /** @param {any[]} values @returns {any[]} what to transfer: them, or what they have as elements or properties */
 function transferablesIn(values) {
-  const found = []
-  for (const value of values) {
-    const own = transferableIn(value)
-    const kind = own === null ? kindOf(value) : ''
-    const parts = kind === 'Object' || kind === 'Array' ? Object.values(value) : NONE
-    if (own !== null) found.push(own)
-    for (const part of parts) found.push(transferableIn(part))
-  }
-  return [...new Set(found)].filter(one => one !== null)
+  const isOpen = (/** @type {any} */ value) => ['Object', 'Array'].includes(kindOf(value)) && transferableIn(value) === null
+  const parts = values.filter(isOpen).flatMap(Object.values)
+  return [...new Set([...values, ...parts].map(transferableIn))].filter(one => one !== null)
 }
 
 /** @param {any} value @returns {any} */
