@@ -38,7 +38,8 @@ export class OwnershipError extends Error {
   name = 'OwnershipError'
 }
 
-const isCount = (/** @type {number} */ value) => Number.isSafeInteger(value) && value >= 0
+/** @param {unknown} value @returns {value is number} */
+const isCount = value => Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0
 const permitCount = check.number('an integer >= 0', isCount)
 const partyCount = check.number('an integer >= 1', value => isCount(value) && value > 0)
 const bufferSize = check.number('an integer >= 0 or Infinity', value => value === Infinity || isCount(value))
@@ -1592,7 +1593,7 @@ const arrayOf = (length, entries) =>
   Object.assign([], { length }, Object.fromEntries(entries.filter(([key]) => isPlace(key, length))))
 
 /** @param {string} key @param {number} length */
-const isPlace = (key, length) => isNumber(Number(key)) && Number(key) < length
+const isPlace = (key, length) => isCount(Number(key)) && Number(key) < length
 
 /**
  * Kinds of values, by what is packed of them, and what makes them of that again.
@@ -1631,8 +1632,6 @@ const decoder = new TextDecoder()
 const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
 /** @param {any} value */
 const isBytes = value => ArrayBuffer.isView(value) || kindOf(value) === 'ArrayBuffer'
-/** @param {unknown} value @returns {value is number} */
-const isNumber = value => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
 
 /** @param {ArrayBufferView | ArrayBuffer} source @returns {Uint8Array} the same memory */
 const bytesOf = source => ArrayBuffer.isView(source)
@@ -1728,7 +1727,7 @@ function* part(length, most) {
 
 /** @param {unknown} length which somebody announces */
 function checkLength(length) {
-  if (isNumber(length) && length <= 2 ** 31) return length
+  if (isCount(length) && length <= 2 ** 31) return length
   throw new SyntaxError('not the length of what follows')
 }
 
@@ -2808,7 +2807,7 @@ class Link {
   handle(frame) {
     const [, version, kind, to, from] = frame
     if (kind === UNREADABLE) return this.#differ(version, this.wires, 0)
-    if (!isNumber(to)) return false
+    if (!isCount(to)) return false
     if (kind === HELLO) return this.#hello(frame)
     if (version !== VERSION) return false
     const wire = to === 0 && kind === CLOSE ? this.wires.find(({ peer }) => peer === from) : this.#byId.get(to)
@@ -2833,11 +2832,11 @@ class Link {
 
   /** @param {any[]} frame @returns {boolean} */
   #hello([, version, , to, from, name, life, probed]) {
-    if (!isNumber(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
+    if (!isCount(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
     const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
     if (wire !== undefined && wire.name !== name) return false
     if (version !== VERSION) {
-      return isNumber(version) && version <= 255 && wire !== undefined && this.#differ(version, [wire], to === 0 ? from : null)
+      return isCount(version) && version <= 255 && wire !== undefined && this.#differ(version, [wire], to === 0 ? from : null)
     }
     if (life !== '' && (typeof life !== 'string' || !LIFE.test(life))) return false
     // An emitter may say to us what we say to it.
@@ -3085,7 +3084,7 @@ class Session extends Link {
     const [, version, kind, received, ...rest] = frame
     if (version !== VERSION) this.fail(`of version ${version} of the protocol, this is version ${VERSION}`)
     else if (!(kind >= JOIN)) this.#release()
-    else if (!isNumber(received)) this.gone()
+    else if (!isCount(received)) this.gone()
     else if (kind === JOIN) this.#join(received, rest)
     else if (this.#isJoined && this.#acknowledge(received)) {
       this.#closeIfDone()
@@ -3098,7 +3097,7 @@ class Session extends Link {
 
   /** @param {number} received @param {any[]} rest @returns {void} */
   #join(received, [from, to, isAnswer, probed]) {
-    if (!isNumber(from) || from === 0 || !isNumber(to)) return this.gone()
+    if (!isCount(from) || from === 0 || !isCount(to)) return this.gone()
     const known = this.joined === undefined ? undefined : accepted.get(from)
     if (known !== undefined && known !== this) {
       known.use(this.#part())
@@ -3146,7 +3145,7 @@ class Session extends Link {
 
   /** @param {any[]} rest @returns {boolean} */
   #next([number, , bytes]) {
-    if (isNumber(number) && number <= this.#received) return true
+    if (isCount(number) && number <= this.#received) return true
     if (number !== this.#received + 1 || !isBytes(bytes)) {
       this.gone()
       return false
@@ -3173,9 +3172,7 @@ function shut({ endpoint }) {
   }
 }
 
-const interval = check.number('a finite number > 0', value => value > 0 && value < Infinity)
-const positive = check.number('a number > 0', value => value > 0)
-const SESSION = { timeout: positive, heartbeat: interval, retry: interval, scheduler: check.scheduler }
+const SESSION = { timeout: check.positive, heartbeat: check.interval, retry: check.interval, scheduler: check.scheduler }
 
 /** @param {any} endpoint or a function that opens it @param {SessionOptions} options @throws {TypeError | RangeError} */
 function linkOver(endpoint, options) {
@@ -3297,7 +3294,7 @@ class Wire extends Exchange {
         return this.#flight !== null && number === this.#sent && typeof flag === 'boolean' &&
           this.#done(this.#flight, flag, content)
       case WITHDRAW:
-        if (this.#held === null || number !== this.#received) return isNumber(number) && number <= this.#received
+        if (this.#held === null || number !== this.#received) return isCount(number) && number <= this.#received
         this.#held = null
         this.#finish()
         return true
