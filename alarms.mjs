@@ -1410,7 +1410,7 @@ const isByPriority = ({ compare }) => compare === fp.compare
 
 /** @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>} */
 const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 'constant-bandwidth': ConstantBandwidth }
-const KINDS = /** @type {Kind[]} */ (Object.keys(SERVERS))
+const KINDS = /** @type {const} */ (['sporadic', 'deferrable', 'polling', 'constant-bandwidth'])
 
 /** Which kinds a policy can have, the default first; a user's own can have all. @param {Policy} policy */
 const kindsUnder = policy =>

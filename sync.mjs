@@ -12,7 +12,7 @@ import { DeadlineError, DeadlockError, Job, Task, budget, edf, fp, rm, schedulab
 
 export { DeadlockError }
 
-const { AdmissionError, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, percent, preemptible } = seam
+const { AdmissionError, Elsewhere, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, percent, preemptible } = seam
 
 /** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Scheduler, Taking, TaskOptions, TaskParameters,
  *   TraceRecord, Work } from './rt.mjs' */
@@ -1626,7 +1626,7 @@ const VIEW = /^(?:(?:Big)?(?:Ui|I)nt\d+(?:Clamped)?Array|Float\d+Array|DataView)
 /** @type {any[]} */
 const NONE = []
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
+const decoder = /* @__PURE__ */ new TextDecoder()
 
 /** The name of what a value is built of, also of those from another realm. @param {unknown} value */
 const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
@@ -2365,7 +2365,7 @@ const UNREADABLE = Symbol('unreadable')
 
 const PREFIX = Uint8Array.from([...encoder.encode(PROTOCOL), VERSION, 0])
 /** How its first bytes, and so the frame, begin in base64. */
-const TEXT_PREFIX = btoa(PROTOCOL)
+const TEXT_PREFIX = /* @__PURE__ */ btoa(PROTOCOL)
 /** Up to this a frame is one message: RTCDataChannels of all browsers take it, and to copy it costs 8 us, as a message does (Node 20). */
 const SHORT = 2 ** 16
 
@@ -2557,7 +2557,7 @@ class Transport {
 let life
 
 /** No other lock is to be touched, whatever the other side says. */
-const LIFE = new RegExp(`^${PROTOCOL.replace('.', '[.]')} \\d{1,16}$`)
+const LIFE = /^rt[.]mjs \d{1,16}$/
 
 /** @returns {Promise<string>} */
 const lifeOfThread = () => life ??= new Promise(resolve => {
@@ -3906,7 +3906,7 @@ const MOST = 64
 const GRACE = 1000
 
 /** A job in a worker. */
-class Remote extends seam.Elsewhere {
+class Remote extends Elsewhere {
   /** @type {Site | null} */
   site = null
   /** @type {Slot | null} */
@@ -3960,10 +3960,13 @@ const threadEnd = () => typeof globalThis.postMessage === 'function' ? globalThi
 const countOfCores = () => globalThis.navigator?.hardwareConcurrency ??
   /** @type {any} */ (globalThis).process.getBuiltinModule('node:os').availableParallelism()
 
+/** Whether a worker may begin with this module: bundlers leave out what it begins by. */
+let mayBegin = false
+
 /** @returns {any} */
 function makeWorker() {
   const address = new URL(ENTRY, import.meta.url)
-  if (!address.pathname.endsWith('/sync.mjs')) {
+  if (!mayBegin || !address.pathname.endsWith('/sync.mjs')) {
     throw new TypeError('in a bundle, url must be a function that makes a worker, which calls Workers.serve()')
   }
   if (globalThis.Worker) return new Worker(address, { type: 'module' })
@@ -4384,8 +4387,10 @@ function snapshot(values, given) {
   return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
 }
 
-/** Does nothing but where a worker begins with it. @param {string} address of this module */
-function beginAsWorker(address) {
+/** Does nothing but where a worker begins with this module. Bundlers leave it out, and with it all that only workers need. */
+function beginAsWorker() {
+  const address = import.meta.url
+  mayBegin = true
   if (!address.endsWith(ENTRY)) return
   const { bring } = seam
   labour(async ({ url, preemptify }) => {
@@ -4393,4 +4398,4 @@ function beginAsWorker(address) {
     return load(url)
   }, threadEnd(), here())
 }
-/* @__PURE__ */ beginAsWorker(import.meta.url)
+/* @__PURE__ */ beginAsWorker()
