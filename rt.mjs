@@ -110,8 +110,13 @@ function makeHost(platform) {
     post: lazily(() => platform.setImmediate ? immediatePost(platform)
       : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)),
     after: lazily(() => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden)),
-    // Browsers differ in whether an event's time counts from the epoch or from the page's time origin.
-    eventTime: ({ timeStamp }) => timeStamp > 1e12 ? timeStamp - performance.timeOrigin : timeStamp,
+    // Browsers differ in whether an event's time counts from the epoch or from the time origin of its page, or frame.
+    eventTime(event) {
+      const { timeStamp, target } = /** @type {any} */ (event)
+      const { timeOrigin } = performance
+      const { timeOrigin: its = timeOrigin } = ((target?.ownerDocument ?? target)?.defaultView ?? target)?.performance ?? {}
+      return timeStamp - (timeStamp > 1e12 ? timeOrigin : timeOrigin - its)
+    },
     nested(listener) {
       const place = { stack: '' }
       const { captureStackTrace } = /** @type {any} */ (Error)

@@ -1019,6 +1019,10 @@ node('the host of a thread is one, and its clock is that of performance', () => 
   assert.ok(before <= now && now <= performance.now())
   assert.equal([host.frame, host.inputPending, host.hidden()], [undefined, undefined, false])
   assert.is(host.eventTime({ timeStamp: performance.timeOrigin + 5 }), 5)
+  const window = { performance: { timeOrigin: performance.timeOrigin + 2000 } } // of a frame that was made later
+  const document = { defaultView: window, ownerDocument: null }
+  for (const target of [window, document, { ownerDocument: document }]) assert.is(host.eventTime({ timeStamp: 5, target }), 2005)
+  for (const target of [null, {}, { ownerDocument: { defaultView: null } }]) assert.is(host.eventTime({ timeStamp: 5, target }), 5)
 })
 
 node.run()
