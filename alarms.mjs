@@ -2331,8 +2331,8 @@ const HANDLED = [
 ]
 /** Events whose listeners run to their ends: what they may do, they may do there only, or the page ends. */
 const WHOLE = [
-  'beforeunload', 'unload', 'pagehide', 'submit', 'reset', 'formdata', 'copy', 'cut', 'paste', 'dragstart', 'drop', 'fetch', 'install',
-  'activate', 'push', 'notificationclick', 'navigate', 'audioprocess', 'success', 'upgradeneeded', 'error'
+  'beforeunload', 'unload', 'pagehide', 'visibilitychange', 'freeze', 'beforeprint', 'submit', 'reset', 'formdata', 'copy', 'cut', 'paste',
+  'dragstart', 'drop', 'navigate', 'audioprocess', 'success', 'upgradeneeded', 'error'
 ]
 /** Input, beside UIEvents. */
 const INPUT = ['input', 'change', 'submit', 'scroll', 'select', 'selectionchange', 'toggle']
@@ -2501,16 +2501,17 @@ class Calls {
    */
   row(kind, fn, caller) {
     const isFunction = typeof fn === 'function'
-    const text = isFunction ? this.#apply(this.#source, fn, []) : `${fn.constructor?.name}`
-    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, (isFunction ? fn.name : text) || 'anonymous', () => placeOf(caller))
+    const text = isFunction ? this.#apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
+    const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
+    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, () => placeOf(caller))
   }
 
-  /** @param {string} key @param {string} kind @param {string} name @param {() => string} where @returns {AdoptionRow} */
+  /** @param {string} key @param {string} kind @param {() => string} name @param {() => string} where @returns {AdoptionRow} */
   #rowOf(key, kind, name, where) {
     let row = this.#rows.get(key)
     if (row !== undefined) return row
-    if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', 'others', () => '')
-    row = { kind, name, where: where(), calls: 0, time: 0, longest: 0, stalls: 0, misses: 0 }
+    if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
+    row = { kind, name: name(), where: where(), calls: 0, time: 0, longest: 0, stalls: 0, misses: 0 }
     this.#rows.set(key, row)
     return row
   }
@@ -2519,7 +2520,7 @@ class Calls {
   tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
     if (sourceURL === import.meta.url) return
     const where = `${sourceURL}:${sourceCharPosition}`
-    const row = this.#rowOf(`script ${where}`, 'script', sourceFunctionName || invoker, () => where)
+    const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
     this.#add(row, duration)
     row.stalls++
   }
@@ -2553,7 +2554,7 @@ class Calls {
     let waits = this.#isBehind(queue, call)
     if (waits && event !== null) {
       if (scheduler.host.nested?.(listener ?? fn)) return this.#apply(fn, self, args)
-      if (event.cancelable || isWhole) {
+      if (event.cancelable || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
         this.#makeWay(queue, call, pend)
         if (call.isDropped) return
         waits = false
@@ -2704,6 +2705,12 @@ function holderOf(object, name) {
   return object
 }
 
+/** Without calling what a page may have put there. @param {any} fn @returns {string} */
+function nameOf(fn) {
+  const name = fn && Object.getOwnPropertyDescriptor(fn, 'name')?.value
+  return typeof name === 'string' ? name : ''
+}
+
 /** Where the caller of a function was called. @param {Function} fn @returns {string} file:line; '' where the engine does not tell */
 function placeOf(fn) {
   const at = new Error()
@@ -2721,7 +2728,9 @@ const realms = new WeakSet()
  * Makes jobs of the callbacks of a page, a worker or of Node: of timers, animation frames, idle callbacks, event listeners and
  * `on...` properties, observers and messages, whoever registers them, from now on; and of the `on...` properties that are there
  * already, of the global object, the document and, for common events, its elements. (No platform lists its listeners.) Not taken are
- * the `on...` properties of devices, payments, speech recognition, sound in scripts, and other rare things; their listeners are.
+ * the `on...` properties of devices, payments, speech recognition, sound in scripts, and other rare things; their listeners are; nor
+ * attributes like `onclick="..."` that come later, reactions of custom elements and promises, `queueMicrotask`, and other realms: an
+ * iframe's window is adopted by a call of its own.
  *
  * A callback with a twin (see `preemptify.source`) begins inside its event, and goes on as a job where its first budget ends, or a
  * slice if that is automatic. One without runs to its end, is charged, and named when it stalls.
@@ -2732,11 +2741,14 @@ const realms = new WeakSet()
  * exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or disconnect prevent what has not
  * begun.
  *
- * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect, composedPath() is empty,
- * `event.target` in a shadow tree and `window.event` are gone, and microtasks run where it is suspended. So these run to their
- * ends: what a script waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, or
- * have something only then, as dragged data or a database; handlers in `on...` properties of events that can be cancelled, if they may return
- * something; async functions, as far as their first await. Text given to setTimeout is the platform's.
+ * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect (but the former has where a listener
+ * is passive that goes on in a later one of the same event, which is not), composedPath() is empty, `event.target` in a shadow tree and
+ * `window.event` are gone, the event does not reach listeners that it adds, what it reads of its target may have changed, and
+ * microtasks run where it is suspended. So listeners of readystatechange begin in their event, and these run to their ends: what a
+ * script waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, after which a page
+ * may be frozen, or that have something only then, as dragged data, `waitUntil` or a database; handlers in `on...` properties of
+ * events that can be cancelled, if they may return something; async functions, as far as their first await. Text given to setTimeout
+ * is the platform's.
  *
  * @param {any} [target] a global object, default globalThis
  * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?: AdoptionRule, message?: AdoptionRule,
@@ -2805,7 +2817,7 @@ export function adopt(target = globalThis, options = {}) {
         if (!isOthers(fn)) return apply(native, self, args)
         const row = calls.row(kind, fn, trap)
         if (isDelayed) args[1] = +args[1] || 0
-        const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1]) : SOON
+        const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
         const pend = (/** @type {Call} */ call) => {
           own.set(id, call)
           call.left = () => own.delete(id)
@@ -2940,7 +2952,7 @@ export function adopt(target = globalThis, options = {}) {
       const entering = /** @this {any} @param {any[]} args */ function (...args) {
         if (args.length > 1) return apply(fn, this, args) // onerror of a window
         const [event] = args
-        const isWhole = mustEnd || handler !== null && event.cancelable && (answers ??= seam.answers(handler))
+        const isWhole = mustEnd || event.waitUntil !== undefined || handler !== null && event.cancelable && (answers ??= seam.answers(handler))
         entry.isGone ||= entry.once
         try {
           return calls.enter(row, fn, object ?? this, args, ruleOf(event), { event, listener: entering, isWhole, pend })
@@ -2953,12 +2965,13 @@ export function adopt(target = globalThis, options = {}) {
     /** @type {any} Where the method is none, the platform says so. */
     const entry = handler !== null || typeof listener === 'function' ? enteringOf(handler ?? listener) : {
       get handleEvent() {
+        entry.isGone ||= entry.once
         const { handleEvent } = listener
         return typeof handleEvent === 'function' ? enteringOf(handleEvent, listener) : handleEvent
       }
     }
     if (handler !== null) handlers.set(entry, handler)
-    return Object.assign(entry, { waiting, pend, order: 0, once: false, isGone: false })
+    return Object.assign(entry, { waiting, pend, order: 0, once: false, signal: undefined, isGone: false })
   }
 
   /** @param {any} options */
@@ -2981,6 +2994,8 @@ export function adopt(target = globalThis, options = {}) {
         const options = readOnce(args[2])
         const { capture, once, signal } = options
         const key = `${capture} ${type}`
+        // Those that hear of an abort before us may add anew what the platform has removed.
+        if (entryOf(at, key, listener)?.signal?.aborted) forget(at, key, listener)
         const known = entryOf(at, key, listener)
         const entry = known ?? entryFor(at, key, listener, null, type, trap)
         apply(native, self, [type, entry, options])
@@ -2988,6 +3003,7 @@ export function adopt(target = globalThis, options = {}) {
         apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
         follow(signal, () => entryOf(at, key, listener) === entry && forget(at, key, listener)) // else it was added anew since
         entry.once = !!once
+        entry.signal = signal
         entry.restore = () => {
           apply(remove, at, [type, entry, options])
           apply(add, at, [type, listener, options])

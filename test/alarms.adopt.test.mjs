@@ -123,6 +123,7 @@ jobs('deadlines are 16 ms for input and frames, its delay for a timer, none for 
     port1.onmessage = note('message')
     window.setTimeout(note('timer 5'), 5)
     window.setTimeout(note('timer 50'), 50)
+    window.setTimeout(note('timer 32 bits'), 2 ** 32 + 40)
     window.requestAnimationFrame(note('frame'))
     for (const type of ['input', 'other']) window.fire(button, type)
     port2.postMessage(1)
@@ -130,11 +131,11 @@ jobs('deadlines are 16 ms for input and frames, its delay for a timer, none for 
     adoption.release()
     return found
   }
-  assert.equal(deadlines(), { input: 16, other: Infinity, message: Infinity, 'timer 5': 16, 'timer 50': 50, frame: 16 })
+  assert.equal(deadlines(), { input: 16, other: Infinity, message: Infinity, 'timer 5': 16, 'timer 50': 50, 'timer 32 bits': 40, frame: 16 })
   assert.equal(deadlines({
     timer: { deadline: 7 }, frame: { priority: 1 }, message: { deadline: 3 },
     event: [{ type: ['x', 'other'], target: 'button', deadline: 9 }, { type: 'other', deadline: 1 }, { target: at => at.localName === 'body' }]
-  }), { input: 16, other: 9, message: 3, 'timer 5': 7, 'timer 50': 7, frame: 16 })
+  }), { input: 16, other: 9, message: 3, 'timer 5': 7, 'timer 50': 7, 'timer 32 bits': 7, frame: 16 })
 })
 
 jobs('one after the other, as the platform calls them; what waits counts as work', async () => {
@@ -185,6 +186,34 @@ jobs('what must answer runs to its end: submit, and handlers that may return som
   button.addEventListener('click', event => log.push(String(event.defaultPrevented)))
   host.run()
   assert.equal(log, ['0 input', '1 input', 'error', '2 submit', '3 submit', '4 submit', 'after', '5 click', '6 click', 'true'])
+})
+
+jobs('what a page may do there only runs to its end: before it is hidden, frozen or printed, and where an event can be extended', () => {
+  const { host, window, log, work, button } = adopted()
+  for (const type of ['visibilitychange', 'freeze', 'beforeprint', 'install']) {
+    button.addEventListener(type, work(type, 2))
+    if (type === 'install') window.Event.prototype.waitUntil = () => {}
+    window.fire(button, type)
+    host.post(() => log.push('after'))
+    host.run()
+    assert.equal(log.splice(0).map(line => line.replace(/^\d+ /, '')), [type, type, 'after'])
+  }
+})
+
+jobs('what looks at a state that goes on begins in its event', () => {
+  const { host, window, log, work, button } = adopted({ round: 1 })
+  const request = window.element('request', null)
+  button.addEventListener('input', work('input', 9))
+  request.addEventListener('readystatechange', () => log.push(`state ${request.readyState}`))
+  window.fire(button, 'input')
+  for (const state of [3, 4]) {
+    host.post(() => { request.readyState = state })
+    window.fire(request, 'readystatechange')
+  }
+  host.post(() => { request.readyState = 0 })
+  host.run()
+  assert.equal(log.filter(line => line.startsWith('state')), ['state 3', 'state 4'])
+  assert.is(log.at(-1), '8 input')
 })
 
 jobs('a handler that returns nothing goes on as a job, also where the default could be prevented', () => {
@@ -319,6 +348,21 @@ jobs('release: functions, properties and listeners are what they were, what wait
   assert.equal(log, ['0 a', '1 a', 'early', '2 kept', '3 kept', 'early', 'second', 'first', 'third', 'fourth', '4 b', '5 b'])
   assert.is(made.window.setTimeout.name, 'setTimeout')
   assert.ok(look().length === before.length && look().every((part, index) => Object.is(part, before[index])))
+})
+
+jobs('listeners are not asked for what a page may have put there', () => {
+  const { host, window, log, button } = adopted()
+  const get = () => { throw new Error('asked') }
+  const [named, unnamed] = [() => log.push('named'), () => log.push('unnamed')]
+  Object.defineProperty(named, 'name', { get })
+  Object.defineProperty(unnamed, 'name', { value: Symbol('name') })
+  const object = Object.defineProperty({ handleEvent: () => log.push('object') }, 'constructor', { get })
+  const bare = Object.assign(Object.create(null), { handleEvent: () => log.push('bare') })
+  for (const listener of [named, unnamed, object, bare]) button.addEventListener('click', listener)
+  window.setTimeout(unnamed)
+  window.fire(button, 'click')
+  host.run()
+  assert.equal(log.toSorted(), ['bare', 'named', 'object', 'unnamed', 'unnamed'])
 })
 
 jobs('it does not show', () => {

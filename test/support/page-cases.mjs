@@ -89,6 +89,28 @@ export const pageCases = {
       fire()
     }
   },
+  'once is once, also where its method is asked for in vain': {
+    log: "a a' end",
+    errors: 'not yet',
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      let heard = 0
+      const handler = {
+        get handleEvent() {
+          if (heard === 0) throw new Error('not yet')
+          return () => { steps(log, 'a') }
+        }
+      }
+      target.addEventListener(type, handler, { once: true })
+      target.addEventListener(type, () => {
+        if (++heard === 4) return log('end')
+        if (heard === 1) target.addEventListener(type, handler)
+        if (heard === 3) target.removeEventListener(type, handler)
+        fire()
+      })
+      fire()
+    }
+  },
   'options are read once': {
     log: "capture once passive signal capture delay a a' b b",
     run({ window, log, source }) {
@@ -327,6 +349,24 @@ export const windowCases = {
 
 /** @type {typeof pageCases} those of browsers */
 export const browserCases = {
+  'who hears of an abort may add anew what it has removed': {
+    log: "a a' b b' end",
+    run({ window, log, source }) {
+      const { target, type, fire } = source()
+      const controller = new window.AbortController()
+      const a = () => { steps(log, 'a') }
+      controller.signal.addEventListener('abort', () => { target.addEventListener(type, a) })
+      target.addEventListener(type, a, { signal: controller.signal })
+      controller.abort()
+      target.addEventListener(type, () => {
+        steps(log, 'b')
+        target.removeEventListener(type, a)
+        target.addEventListener(type, () => { log('end') }, { once: true })
+        fire()
+      }, { once: true })
+      fire()
+    }
+  },
   'a handler of the window is that of the body, too': {
     log: 'true true true',
     run({ window, log }) {
