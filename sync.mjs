@@ -2407,11 +2407,24 @@ const LARGE = 2 ** 16
 const ALWAYS_TRANSFERRED = new Set(['MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream',
   'WritableStream', 'TransformStream', 'RTCDataChannel', 'MediaStreamTrack'])
 
-/** @param {any[]} values @returns {any[]} what to transfer: them, or what they have as elements or properties */
+/**
+ * With lists of all parts it took 1.6 instead of 0.25 us of a message.
+ *
+ * @param {any[]} values @returns {any[]} what to transfer: them, or what they have as elements or properties
+ */
 function transferablesIn(values) {
-  const isOpen = (/** @type {any} */ value) => ['Object', 'Array'].includes(kindOf(value)) && transferableIn(value) === null
-  const parts = values.filter(isOpen).flatMap(Object.values)
-  return [...new Set([...values, ...parts].map(transferableIn))].filter(one => one !== null)
+  const found = []
+  for (const value of values) {
+    const own = transferableIn(value)
+    const kind = own === null ? kindOf(value) : ''
+    const parts = kind === 'Object' || kind === 'Array' ? Object.values(value) : NONE
+    if (own !== null) found.push(own)
+    for (const part of parts) {
+      const one = transferableIn(part)
+      if (one !== null) found.push(one)
+    }
+  }
+  return found.length > 1 ? [...new Set(found)] : found
 }
 
 /** @param {any} value @returns {any} */
@@ -4250,7 +4263,7 @@ export class Workers {
     if (site.line === null && !this.#start(site)) return // it is lost as others are
     if (remote.restarts === 0) remote.args = NONE
     const { line } = site
-    line?.endpoint.ref?.()
+    if (site.jobs.size === 1) line?.endpoint.ref?.()
     const options = { ...given, release: job.release }
     transferring(args, transfer, chosen => line?.say('start', [id, name, options, args], chosen, wasHeld))
   }
@@ -4379,11 +4392,27 @@ function end(site) {
 }
 
 /** A clone takes 20 to 30 us in Node. @param {any} value @returns {boolean} whether it is cloned as what it is */
-const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
+const isConstant = value => value === null || typeof value !== 'object' && typeof value !== 'function' && typeof value !== 'symbol'
+
+const TANGLED = Symbol('tangled')
+/**
+ * A tenth as dear as `structuredClone`, 0.2 instead of 2 to 3.5 us: with it a job costs the thread that spawns 19 instead of 22 us of CPU time.
+ *
+ * @param {any} value @returns {any} of a constant, or an object of nothing else, a clone; else TANGLED
+ */
+function copied(value) {
+  if (isConstant(value)) return value
+  if (Object.getPrototypeOf(value) !== Object.prototype) return TANGLED
+  const copy = { ...value }
+  return Object.values(copy).every(isConstant) ? copy : TANGLED
+}
 
 /** @param {any[]} values @param {any[]} [given] @returns {[any[], any[]]} them as they are now, and what of that to transfer */
 function snapshot(values, given) {
-  if (given === undefined && values.every(isConstant)) return [values, NONE]
+  if (given === undefined) {
+    const copies = values.map((value, i) => isConstant(value) || values.indexOf(value) === i ? copied(value) : TANGLED)
+    if (!copies.includes(TANGLED)) return [copies, NONE]
+  }
   return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
 }
 

@@ -230,6 +230,28 @@ jobs('has what it is given as it was when it was spawned, and buffers transferre
   assert.equal([...bytes.map(({ length }) => length), copied.length], [...bytes.map(() => 0), 2 ** 16])
 })
 
+jobs('has objects as clones of what they were, whether it is held or not', async () => {
+  class Own { is = 'own' }
+  const { host, spawn } = crew({}, () => ({
+    look: (flat, own, nested, same, dated) => [flat, own.constructor.name, nested, flat === same, dated.at instanceof Date]
+  }))
+  const all = Array.from({ length: 12 }, (_, i) => {
+    const given = { i, text: 'flat', get: undefined, [Symbol('s')]: 1, get read() { return i } }
+    const nested = { list: [i] }
+    const job = spawn('look', {}, given, new Own(), nested, given, { at: new Date(i) })
+    const flat = spawn('look', {}, given, {}, 1, given, {})
+    given.i = given.text = nested.list[0] = 'changed'
+    return [job, flat]
+  })
+  assert.throws(() => spawn('look', {}, { no() {} }), ({ name }) => name === 'DataCloneError')
+  await host.drain()
+  for (const [i, [job, flat]] of all.entries()) {
+    const copy = { i, text: 'flat', get: undefined, read: i }
+    assert.equal(await job, [copy, 'Object', { list: [i] }, true, true])
+    assert.equal(await flat, [copy, 'Object', 1, true, false])
+  }
+})
+
 jobs('is refused at the call when its buffer has gone to another, or twice; what is left behind is nothing', async () => {
   const { host, spawn, workers } = crew({}, () => ({ size: ({ length }) => length }))
   for (const options of [{}, { restart: 1 }]) {
