@@ -2407,6 +2407,9 @@ const LARGE = 2 ** 16
 const ALWAYS_TRANSFERRED = new Set(['MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream',
   'WritableStream', 'TransformStream', 'RTCDataChannel', 'MediaStreamTrack'])
 
+/** What may be transferred, and cloned as well. */
+const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
+
 /**
  * With lists of all parts it took 1.6 instead of 0.25 us of a message.
  *
@@ -3925,6 +3928,8 @@ class Remote extends Elsewhere {
   /** @type {Slot | null} */
   promised = null
   isCancelled = false
+  /** Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that. */
+  unique = ''
 
   /**
    * @param {any} far of Elsewhere @param {Scheduler} scheduler @param {number} id @param {string} name of the work
@@ -4029,8 +4034,8 @@ function makeWorker() {
  * parameters first, which is not released before. Everything else goes to the worker that will be free for it first, by
  * what works have cost so far, and waits here while all have enough to do.
  *
- * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again; the next job begins with another
- * worker. Idle workers do not keep Node alive.
+ * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again, which those are not that were given
+ * what cannot be cloned; the next job begins with another worker. Idle workers do not keep Node alive.
  *
  * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type: `Workers<typeof works>`, of its namespace
  */
@@ -4218,13 +4223,15 @@ export class Workers {
 
   /** @param {Remote} remote */
   #place(remote) {
-    const { promised, job, restarts, args, transfer } = remote
+    const { promised, job, args, transfer } = remote
+    const unique = remote.restarts > 0 ? (transfer ?? transferablesIn(args)).find(one => !CLONED.includes(kindOf(one))) : undefined
+    if (unique !== undefined) Object.assign(remote, { unique: platformKindOf(unique), restarts: 0 })
+    const { restarts } = remote
     const { first } = this.#held
     const isBehind = first !== null && this.#options.policy.compare(first.job, job) <= 0
     const site = promised?.site ?? (isBehind ? null : this.#siteFor(job))
     if (restarts > 0 || site === null) [remote.args, remote.transfer] = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
-    // For the next worker there is to be one, too.
-    if (restarts > 0) remote.transfer = remote.transfer?.filter(one => kindOf(one) !== 'ArrayBuffer')
+    if (restarts > 0) remote.transfer = NONE // for the next worker there is to be one, too
     if (site !== null) this.#send(remote, site)
     else this.#held.push(remote)
   }
@@ -4348,10 +4355,11 @@ export class Workers {
     site.jobs = new Map()
     end(site)
     for (const remote of jobs.values()) {
-      const { promised, scheduler, isCancelled, name } = remote
+      const { promised, scheduler, isCancelled, name, unique } = remote
       remote.site = null
       if (isBroken || isCancelled || remote.restarts-- === 0) {
-        this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})`, error))
+        const rest = unique && `, and with it the ${unique} that was transferred: it is not started again`
+        this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})${rest}`, error))
         continue
       }
       this.#attempt(remote, () => {

@@ -757,6 +757,22 @@ for (const how of ['exit', 'throw']) {
   }))
 }
 
+threads('a job with what cannot be copied is not started again, and says so', () => withThreads(async workers => {
+  for (const isListed of [false, true]) {
+    const { port1, port2 } = new MessageChannel()
+    const done = workers.spawn('progress', isListed ? { transfer: [port2] } : {}, port2, 3)
+    assert.is(await connect(port1, 'progress').receive(), 1)
+    port1.close()
+    await failure(done)
+    const ports = new MessageChannel()
+    const ends = workers.spawn('end', isListed ? { transfer: [ports.port2] } : {}, 'exit', { of: ports.port2 })
+    const error = await failure(ends)
+    assert.instance(error, ChannelError)
+    assert.match(error.message, /^end: its worker has gone \(.*exit code 3\), and with it the MessagePort that was transferred: it is not started again$/)
+    ports.port1.close()
+  }
+}, { restart: true }))
+
 threads('terminated at a message, no job is lost, and none of those that start again', async () => {
   for (const [at, restart] of [1, 2, 3, 5, 8, 13].flatMap(at => [[at, 0], [at, 2]])) {
     let messages = 0
