@@ -3721,7 +3721,7 @@ const REPORT = 20
 
 const POLICIES = /** @type {Record<string, Policy>} */ ({ edf, fp, rm })
 /** Errors that stay what they are. @type {Record<string, any>} */
-const THROWN = { ...ERRORS, AdmissionError, ChannelError, DeadlineError, DeadlockError, OwnershipError }
+const THROWN = { ...ERRORS, AggregateError, AdmissionError, ChannelError, DeadlineError, DeadlockError, OwnershipError }
 const COUNTS = ['started', 'finished', 'cost', 'preemptions']
 const SHOWN = ['id', 'name', 'release', 'absoluteDeadline', 'deadline', 'priority', 'period', 'missed', ...COUNTS]
 const TIMES = new Set(['release', 'absoluteDeadline', 'started', 'finished', 'time', 'start', 'due'])
@@ -3735,18 +3735,20 @@ function portable(error, depth = 4) {
       return portable(refusal)
     }
   }
-  const { name, message, stack, cause } = error
+  const { name, message, stack, cause, errors } = /** @type {any} */ (error)
   const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isConstant(value))
   const kind = error instanceof DOMException ? 'DOMException' : String(name)
-  return [message, kind, own, cause === undefined || depth === 0 ? null : portable(cause, depth - 1)]
+  const inner = (/** @type {any} */ one) => portable(one, depth - 1)
+  return [message, kind, own, cause === undefined || depth === 0 ? null : inner(cause), Array.isArray(errors) && depth > 0 ? errors.map(inner) : null]
 }
 
 /** @param {any[]} sent by `portable` @returns {any} */
-function restored([message, kind, own, cause]) {
+function restored([message, kind, own, cause, errors]) {
   if (kind === undefined) return message
   const error = /** @type {any} */ (kind === 'DOMException' ? new DOMException(message, Object.fromEntries(own).name) : new Error(message))
   if (Object.hasOwn(THROWN, kind)) Object.setPrototypeOf(error, THROWN[kind].prototype)
   if (cause !== null) own.push(['cause', restored(cause)])
+  if (errors !== null) own.push(['errors', errors.map(restored)])
   for (const [key, value] of own) {
     if (error[key] !== value) Object.defineProperty(error, key, { value, writable: true, configurable: true })
   }

@@ -77,18 +77,21 @@ jobs('fails by the error of its work: its type, its stack, its cause and what el
   class Own extends Error { name = 'Own' }
   const errors = [
     Object.assign(new RangeError('no', { cause: new TypeError('why') }), { code: 7 }),
-    new ChannelError('gone'), new Own('own'), new DOMException('stopped', 'AbortError'), 'a text', undefined
+    new ChannelError('gone'), new Own('own'), new DOMException('stopped', 'AbortError'),
+    new AggregateError([new RangeError('one'), 2], 'all'), 'a text', undefined
   ]
   const { host, spawn } = crew({}, () => ({ fail: index => { throw errors[index] } }))
   const got = errors.map((_, index) => failure(spawn('fail', {}, index)))
   await host.drain()
-  const [range, gone, own, stopped, ...rest] = await Promise.all(got)
+  const [range, gone, own, stopped, all, ...rest] = await Promise.all(got)
   assert.instance(range, RangeError)
   assert.instance(range.cause, TypeError)
   assert.equal([range.message, range.code, range.stack, range.cause.message], ['no', 7, errors[0].stack, 'why'])
   assert.instance(gone, ChannelError)
   assert.equal([own.name, own.message, own.stack], ['Own', 'own', errors[2].stack])
   assert.ok(stopped instanceof DOMException && stopped.name === 'AbortError')
+  assert.ok(all instanceof AggregateError && all.errors[0] instanceof RangeError)
+  assert.equal([all.message, all.errors[0].message, all.errors[1]], ['all', 'one', 2])
   assert.equal(rest, ['a text', undefined])
 })
 
