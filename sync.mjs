@@ -4056,6 +4056,7 @@ export class Workers {
   /** @type {Queue} */
   #waiters = new Queue()
   #spawned = 0
+  #isTelling = false
   #isClosed = false
 
   /**
@@ -4126,7 +4127,7 @@ export class Workers {
   get unfinished() { return this.#all.size }
 
   /**
-   * Waits until another job may be spawned.
+   * Waits until another job may be spawned, which is to be done at once: nothing is kept for who has waited.
    *
    * @returns {Awaitable<void>}
    */
@@ -4348,7 +4349,19 @@ export class Workers {
     if (site?.jobs.delete(id) && site.jobs.size === 0) site.line?.endpoint.unref?.()
     promised?.site.leave(promised, scheduler.now())
     remote.end(state, outcome, isTold)
+    this.#tellOfRoom(scheduler)
+  }
+
+  /** Who is told need not spawn: if there is room a while later, the next one is, too. @param {Scheduler} scheduler */
+  #tellOfRoom(scheduler) {
+    if (this.#all.size >= this.#options.limit) return
     this.#waiters.shift()?.wake()
+    if (this.#waiters.first === null || this.#isTelling) return
+    this.#isTelling = true
+    scheduler.host.after(REPORT, () => {
+      this.#isTelling = false
+      this.#tellOfRoom(scheduler)
+    })
   }
 
   /** A worker has gone. @param {Site} site @param {string} why @param {unknown} [error] @param {boolean} [isBroken] for others, too */

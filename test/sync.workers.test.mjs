@@ -468,6 +468,20 @@ loads('beyond its limit spawn refuses, and ready() is over when there is room', 
   assert.is(log.length, 7)
 })
 
+loads('who has waited for room need not use it: the next one is told, too', async () => {
+  const { host, scheduler, spawn, workers, log } = crew({ limit: 1 })
+  const items = [0, 1, 2]
+  const producers = Array.from({ length: 4 }, () => scheduler.spawn(function* () {
+    for (;;) {
+      yield workers.ready()
+      if (items.length === 0) return 'done'
+      spawn('execute', {}, 5, items.shift())
+    }
+  }))
+  await host.drain()
+  assert.equal([log.length, producers.map(({ state }) => state)], [3, Array(4).fill('done')])
+})
+
 // --- ends
 
 const ends = suite('Workers: ends')
