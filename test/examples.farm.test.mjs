@@ -49,6 +49,14 @@ for (const count of [1, 2, 5]) {
   })
 }
 
+farming('a picture has more rows than workers take jobs at once', async () => {
+  const { host, rows, spawn } = setUp(2, { limit: 3 })
+  const job = spawn()
+  await host.drain()
+  await job
+  assert.equal(rows, expected)
+})
+
 farming('cancelled in the midst it stops, and the workers are there for another', async () => {
   const { host, rows, spawn, workers } = setUp(2)
   const job = spawn(count => {

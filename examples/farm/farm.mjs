@@ -17,6 +17,7 @@ export function* farm(workers, view, harvest) {
   const harvested = []
   try {
     for (let row = 0; row < view.height; row++) {
+      yield workers.ready() // they take no more jobs than so many at once
       const job = workers.spawn('computeRow', {}, view, row)
       rows.set(row, job)
       const one = job.then(pixels => {
