@@ -8,13 +8,13 @@
  * @module sync
  */
 
-import { DeadlineError, DeadlockError, Job, Task, budget, edf, fp, rm, schedulable, seam } from './rt.mjs'
+import { DeadlineError, DeadlockError, Job, Scheduler, Task, budget, edf, fp, rm, schedulable, seam } from './rt.mjs'
 
 export { DeadlockError }
 
 const { AdmissionError, Elsewhere, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, percent, preemptible } = seam
 
-/** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Scheduler, Taking, TaskOptions, TaskParameters,
+/** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Taking, TaskOptions, TaskParameters,
  *   TraceRecord, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof seam.Queue>} Queue */
@@ -3636,7 +3636,7 @@ class Site {
   /** @type {Line | null} */
   line = null
   /** @type {any} */
-  stats = {}
+  stats = new Scheduler().stats()
 
   /** @param {Policy} policy @param {number} share that may be promised */
   constructor(policy, share) {
@@ -3726,6 +3726,16 @@ const COUNTS = ['started', 'finished', 'cost', 'preemptions']
 const SHOWN = ['id', 'name', 'release', 'absoluteDeadline', 'deadline', 'priority', 'period', 'missed', ...COUNTS]
 const TIMES = new Set(['release', 'absoluteDeadline', 'started', 'finished', 'time', 'start', 'due'])
 
+/** @param {any} value @returns {boolean} */
+function isClonable(value) {
+  try {
+    structuredClone(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** @param {any} error @param {number} [depth] of causes @returns {any[]} what can be cloned of it */
 function portable(error, depth = 4) {
   if (!(error instanceof Error)) {
@@ -3736,7 +3746,7 @@ function portable(error, depth = 4) {
     }
   }
   const { name, message, stack, cause, errors } = /** @type {any} */ (error)
-  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isConstant(value))
+  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isConstant(value) || isClonable(value))
   const kind = error instanceof DOMException ? 'DOMException' : String(name)
   const inner = (/** @type {any} */ one) => portable(one, depth - 1)
   return [message, kind, own, cause === undefined || depth === 0 ? null : inner(cause), Array.isArray(errors) && depth > 0 ? errors.map(inner) : null]
@@ -4199,6 +4209,8 @@ export class Workers {
   static partition(tasks, options = {}) {
     const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
     const sites = Array.from({ length: size }, () => new Site(policy, Number(admit)))
+    array('tasks', tasks)
+    tasks.forEach((task, index) => check.demand(`tasks[${index}]`, task, policy))
     return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
       const slot = firstFit(sites, { ...task, deadline, priority }, 0)
       slot.site.take(slot, 0)

@@ -76,7 +76,7 @@ jobs('shows what state it is in, and what it has cost so far', async () => {
 jobs('fails by the error of its work: its type, its stack, its cause and what else it has', async () => {
   class Own extends Error { name = 'Own' }
   const errors = [
-    Object.assign(new RangeError('no', { cause: new TypeError('why') }), { code: 7 }),
+    Object.assign(new RangeError('no', { cause: new TypeError('why') }), { code: 7, list: [{ at: 1 }], no() {} }),
     new ChannelError('gone'), new Own('own'), new DOMException('stopped', 'AbortError'),
     new AggregateError([new RangeError('one'), 2], 'all'), 'a text', undefined
   ]
@@ -87,6 +87,7 @@ jobs('fails by the error of its work: its type, its stack, its cause and what el
   assert.instance(range, RangeError)
   assert.instance(range.cause, TypeError)
   assert.equal([range.message, range.code, range.stack, range.cause.message], ['no', 7, errors[0].stack, 'why'])
+  assert.equal([range.list, range.no], [[{ at: 1 }], undefined])
   assert.instance(gone, ChannelError)
   assert.equal([own.name, own.message, own.stack], ['Own', 'own', errors[2].stack])
   assert.ok(stopped instanceof DOMException && stopped.name === 'AbortError')
@@ -393,6 +394,9 @@ places('partition() says the same beforehand', () => {
   assert.equal(Workers.partition(tasks, { size: 3 }), [0, 1, 0, 1, 2])
   assert.throws(() => Workers.partition(tasks, { size: 2 }), refused)
   assert.throws(() => Workers.partition(tasks, { size: 1.5 }), /size must be an integer/)
+  assert.throws(() => Workers.partition(5), /^tasks must be an array, got 5/)
+  assert.throws(() => Workers.partition([tasks[0], null]), /^tasks\[1\] must be an object, got null/)
+  assert.throws(() => Workers.partition([{ wcet: 1, period: 0 }]), /^tasks\[0\]\.period must be a finite number > 0, got 0/)
 })
 
 places('every set that is admitted meets all deadlines, under both policies', () => forSeeds(60, random => {
@@ -698,6 +702,8 @@ const records = suite('Workers: records')
 records('come from all workers, each with its own, on one time base; statistics too', async () => {
   const { host, spawn, workers } = crew({ size: 2 })
   const got = []
+  const { workers: began, ...none } = workers.stats()
+  assert.equal([none.jobs, none.busy, began.map(({ jobs }) => jobs)], [0, 0, [0, 0]])
   const stop = workers.observe(({ type, time, job, worker }) => {
     if (type !== 'round') got.push(`${worker} ${time} ${type} ${job.name}`)
   })

@@ -60,6 +60,9 @@ for (const [by, make] of Object.entries(preemptified)) {
 test('a worker that ends itself, or whose works cannot be loaded, fails its jobs', async () => {
   const workers = new Workers(works, { size: 1 })
   ok(await rejection(workers.spawn('end', {}, 'close')) instanceof ChannelError)
+  const { port2 } = new MessageChannel()
+  const { message } = await rejection(workers.spawn('end', { restart: true }, 'close', { of: port2 }))
+  ok(message.endsWith('and with it the MessagePort that was transferred: it is not started again'), message)
   await workers.close()
   const broken = new Workers(new URL('nothing.mjs', works), { size: 1, restart: true })
   equal((await rejection(broken.spawn('add'))).message, 'add: its worker has gone (its works could not be loaded)')
