@@ -4059,6 +4059,7 @@ class Elsewhere extends HeapNode {
   end(state, outcome, isTold = false) {
     const a = this.#activation
     if (a === null || a.state >= DONE) return
+    this.#activation = null // a Map that it was in may keep it for long, and so the outcome
     const isCancelled = a.extras.reason !== NOT_CANCELLED
     if (isCancelled) a.extras.delivered = isTold
     a.dispatcher.holds--

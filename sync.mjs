@@ -3853,7 +3853,10 @@ function labour(load, endpoint, scheduler) {
 
   /** @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job] @param {boolean} [isTold] */
   function ended(id, state, outcome, job, isTold = false) {
+    const entry = /** @type {any} */ (jobs.get(id))
     jobs.delete(id)
+    // A Map keeps what it had, in old tables, until all is collected: of 4000 jobs of 1 ms 3 instead of 11 MB become old.
+    if (entry) entry.job = null
     const result = state === 'done' ? outcome : portable(outcome)
     // What others may change does not wait for them, and what cannot be cloned is refused here.
     const mayWait = (!job || job.deadline === Infinity) && isConstant(result)

@@ -12,16 +12,16 @@ import { budget } from '../../rt.mjs'
  * @throws {import('../../sync.mjs').ChannelError} when a worker dies that its rows are not started again elsewhere of
  */
 export function* farm(workers, view, harvest) {
-  /** @type {Map<number, import('../../rt.mjs').Job<Uint8ClampedArray>>} those that are not there */
-  const rows = new Map()
+  /** @type {(import('../../rt.mjs').Job<Uint8ClampedArray> | null)[]} those that are not there */
+  const rows = []
   const harvested = []
   try {
     for (let row = 0; row < view.height; row++) {
       yield workers.ready() // they take no more jobs than so many at once
       const job = workers.spawn('computeRow', {}, view, row)
-      rows.set(row, job)
+      rows[row] = job
       const one = job.then(pixels => {
-        rows.delete(row) // and with it its pixels
+        rows[row] = null // and with it its pixels
         harvest(row, pixels)
       })
       one.catch(() => {}) // said below
@@ -31,6 +31,6 @@ export function* farm(workers, view, harvest) {
     }
     yield Promise.all(harvested)
   } finally {
-    for (const job of rows.values()) job.cancel()
+    for (const job of rows) job?.cancel()
   }
 }
