@@ -4376,7 +4376,7 @@ export class Workers {
     scheduler.host.after(REPORT, () => {
       this.#isTelling = false
       this.#tellOfRoom(scheduler)
-    })
+    }, { ref: true })
   }
 
   /** A worker has gone. @param {Site} site @param {string} why @param {unknown} [error] @param {boolean} [isBroken] for others, too */
