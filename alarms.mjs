@@ -2369,6 +2369,7 @@ const SOON = 16
  * @property {number} time ms
  * @property {number} longest ms that a call took
  * @property {number} stalls how often it kept the thread for longer than a slice
+ * @property {number} longestStall ms
  * @property {number} misses
  */
 
@@ -2487,9 +2488,9 @@ class Calls {
     this.#unwatch = seam.stalling(scheduler, (job, ms) => {
       const row = this.#callOf(job)?.row
       if (row === undefined) return
-      row.stalls++
-      if (warn === null || row.stalls > 1) return
-      warn(`${row.kind} ${row.name}, registered at ${row.where}, kept the thread for ${Math.round(ms * 10) / 10} ms`)
+      const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
+      addStall(row, ms)
+      if (isWorse) warn?.(`${row.kind} ${row.name}, registered at ${row.where}, kept the thread for ${Math.round(ms * 10) / 10} ms`)
     })
   }
 
@@ -2511,18 +2512,18 @@ class Calls {
     let row = this.#rows.get(key)
     if (row !== undefined) return row
     if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
-    row = { kind, name: name(), where: where(), calls: 0, time: 0, longest: 0, stalls: 0, misses: 0 }
+    row = { kind, name: name(), where: where(), calls: 0, time: 0, longest: 0, stalls: 0, longestStall: 0, misses: 0 }
     this.#rows.set(key, row)
     return row
   }
 
   /** A script that made a frame long, and was no callback of ours. @param {any} script PerformanceScriptTiming */
   tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
-    if (sourceURL === import.meta.url) return
+    if (sourceURL === import.meta.url || sourceURL === seam.url) return
     const where = `${sourceURL}:${sourceCharPosition}`
     const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
     this.#add(row, duration)
-    row.stalls++
+    addStall(row, duration)
   }
 
   /** Calls that wait are made; further ones are the platform's. */
@@ -2705,6 +2706,12 @@ function holderOf(object, name) {
   return object
 }
 
+/** @param {AdoptionRow} row @param {number} ms */
+function addStall(row, ms) {
+  row.stalls++
+  row.longestStall = Math.max(row.longestStall, ms)
+}
+
 /** Without calling what a page may have put there. @param {any} fn @returns {string} */
 function nameOf(fn) {
   const name = fn && Object.getOwnPropertyDescriptor(fn, 'name')?.value
@@ -2755,7 +2762,7 @@ const realms = new WeakSet()
  *   event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?: boolean }} [options] `rules`: of those for events, the first
  *   that matches counts, by `type` and by `target` (a selector, a target, or a function that is told the target). Deadlines are by
  *   default 16 ms for input and frames, its delay for a timer but not less than that, and else none. `warn`: whether the console
- *   is told of each callback that has kept the thread for longer than a slice, once; default true
+ *   is told of each callback that keeps the thread for longer than a slice, and again where that reaches 10, 100, ... ms; default true
  * @returns {{ release(): void, report(): AdoptionRow[] }} `release` undoes it: all is as it was, and calls that wait are made;
  *   `report` tells of all callbacks, the costliest first
  * @throws {TypeError | RangeError} naming the parameter; TypeError where the target is adopted already

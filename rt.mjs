@@ -4105,7 +4105,7 @@ class Fifo {
  * priority queue, and `Fifo`, a plain one; `Elsewhere`, work that runs elsewhere; `AdmissionError`, and `percent` for its
  * messages; `frameInterval()`, which tells by the gaps between frames how long to the next; `preemptible(fn)`, what a job runs of
  * a function: its twin, if it has one; `answers(fn)`, whether it may return a value, or it is not known; `bring(address)`, the
- * module that is there; `ours`, callbacks of these modules, which a page calls as they are.
+ * module that is there; `ours`, callbacks of these modules, which a page calls as they are; `url`, by which browsers name rounds.
  *
  * Of reservations and resources:
  * - `protocol` the property by which `reservation` and `uses` reach their objects (see JobHook, ReservationHook)
@@ -4236,6 +4236,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   },
 
   ours,
+  url: import.meta.url,
   isBusy: () => rounds > 0,
 
   /** @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] */

@@ -304,11 +304,41 @@ jobs('the report and a warning name what kept the thread, and where it was regis
   host.run()
   const [first, ...others] = adoption.report()
   assert.match(first.where, /alarms\.adopt\.test\.mjs:\d+$/)
-  assert.equal({ ...first, where: '' }, { kind: 'input', name: 'slow', where: '', calls: 3, time: 21, longest: 7, stalls: 3, misses: 0 })
+  assert.equal({ ...first, where: '' }, { kind: 'input', name: 'slow', where: '', calls: 3, time: 21, longest: 7, stalls: 3, longestStall: 7, misses: 0 })
   assert.equal(others.map(({ kind, name, calls }) => [kind, name, calls]), [['timer', 'anonymous', 2000]])
   assert.equal(warned, [`input slow, registered at ${first.where}, kept the thread for 7 ms`])
   for (let n = 0; n < 3000; n++) target.addEventListener(`type ${n}`, slow)
   assert.is(adoption.report().length, 1001)
+})
+
+jobs('a warning comes again where a stall first reaches 10, 100, ... ms', () => {
+  const { host, window, scheduler } = pageOf({ budget: 'auto' })
+  const warned = []
+  window.console = { warn: text => warned.push(/[\d.]+ ms/.exec(text)[0]) }
+  const adoption = adopt(window, { scheduler })
+  const target = window.element('input', null)
+  target.addEventListener('input', ({ detail }) => { host.advance(detail) })
+  for (const detail of [7, 0, 9, 12, 2, 99, 130]) window.fire(target, 'input', { detail })
+  host.run()
+  assert.equal(warned, ['7 ms', '12 ms', '130 ms'])
+  assert.equal(adoption.report().map(({ stalls, longestStall }) => [stalls, longestStall]), [[6, 130]])
+})
+
+jobs('the report names scripts that made a frame long, but not ours, whose jobs are told of', () => {
+  const { window, scheduler } = pageOf()
+  let tell = list => list
+  window.PerformanceObserver = class {
+    static supportedEntryTypes = ['long-animation-frame']
+    constructor(fn) { tell = fn }
+    observe() {}
+    disconnect() {}
+  }
+  const adoption = adopt(window, { scheduler, warn: false })
+  const scripts = ['page.mjs', ...['rt', 'alarms'].map(name => new URL(`../${name}.mjs`, import.meta.url).href)]
+    .map(sourceURL => ({ sourceURL, sourceFunctionName: 'slow', sourceCharPosition: 5, invoker: '', duration: 80 }))
+  tell({ getEntries: () => [{ scripts }] })
+  const row = { kind: 'script', name: 'slow', where: 'page.mjs:5', calls: 1, time: 80, longest: 80, stalls: 1, longestStall: 80, misses: 0 }
+  assert.equal(adoption.report(), [row])
 })
 
 jobs('release: functions, properties and listeners are what they were, what waits is called, what is registered is reached', () => {
