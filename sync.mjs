@@ -949,10 +949,6 @@ class Exchange {
 const sideOf = ({ isSender, exchange }) => isSender ? exchange.senders : exchange.receivers
 
 const CHANNEL = { ...NAMED, overflow: check.among('block', 'drop', 'slide') }
-/** @type {(channel: Channel) => Exchange} */
-let exchangeOf
-/** @type {(value: unknown) => value is Channel} */
-let isChannel
 
 /**
  * Carries messages between jobs, any number at each end (Communicating Generators 2.3; Hoare 1978). Without a
@@ -974,11 +970,6 @@ let isChannel
 export class Channel {
   /** @type {Exchange} */
   #exchange
-
-  static {
-    exchangeOf = channel => channel.#exchange
-    isChannel = value => typeof value === 'object' && value !== null && #exchange in value
-  }
 
   /**
    * @param {number} [size] how many messages it keeps for receivers to come, an integer >= 0 or Infinity;
@@ -1377,8 +1368,9 @@ const isGiven = (/** @type {unknown} */ value) => value !== undefined
 
 /** @param {string} name @param {any} channel @param {boolean} isSender @param {any} [value] to send */
 function endOf(name, channel, isSender, value) {
-  if (!isChannel(channel)) throw check.wrongType(name, 'a Channel', channel)
-  return endAt(exchangeOf(channel), isSender, value)
+  if (!(channel instanceof Channel)) throw check.wrongType(name, 'a Channel', channel)
+  const { send, receive } = Channel.prototype
+  return /** @type {any} */ (isSender ? send.call(channel, value) : receive.call(channel))
 }
 
 /**
@@ -3522,7 +3514,6 @@ class Wire extends Exchange {
 }
 
 const TRANSFER = { transfer: array }
-const wireOf = (/** @type {Channel} */ channel) => /** @type {Wire} */ (exchangeOf(channel))
 
 /**
  * One end of a channel between threads, processes or machines. It is used like any other channel, with these
@@ -3533,8 +3524,16 @@ const wireOf = (/** @type {Channel} */ channel) => /** @type {Wire} */ (exchange
  * @extends {Channel<T>}
  */
 class ExternalChannel extends Channel {
+  /** @type {Wire} */
+  #wire
+
+  /** @internal @param {any} wire */
+  constructor(wire) {
+    super(wire)
+    this.#wire = wire
+  }
   /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
-  get rejected() { return wireOf(this).link.rejected }
+  get rejected() { return this.#wire.link.rejected }
 
   /**
    * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
@@ -3547,7 +3546,7 @@ class ExternalChannel extends Channel {
    */
   send(message, options = {}) {
     const { transfer } = check.options(options, TRANSFER)
-    return Object.assign(endAt(wireOf(this), true, message), { transfer })
+    return Object.assign(endAt(this.#wire, true, message), { transfer })
   }
 }
 
@@ -3604,7 +3603,7 @@ export function connect(endpoint, name, options = {}) {
   const known = links.get(endpoint)
   const link = known === undefined || known.isFree ? linkOver(endpoint, options) : known
   const wire = link.connect(name)
-  return wire.channel ??= new ExternalChannel(/** @type {any} */ (wire))
+  return wire.channel ??= new ExternalChannel(wire)
 }
 
 // ------------------------------------------------------------------------------------------- 10 workers
