@@ -1777,7 +1777,7 @@ const WAITING = 8
 const UNDEFINED = 0
 const NUMBER = 1
 
-class Store {
+class Memory {
   /**
    * @param {number} layout what it is @param {number} count of values @param {number} bytes per value
    * @param {SharedArrayBuffer | undefined} buffer made by another one, which knows the rest
@@ -1795,9 +1795,13 @@ class Store {
     if (kind !== layout || (HEADER + number * this.stride) * 4 !== this.buffer.byteLength) {
       throw new TypeError(`buffer must be that of a shared ${NAMES[layout]}, got one of ${this.buffer.byteLength} bytes`)
     }
-    this.octets = new Uint8Array(this.buffer)
-    this.doubles = new Float64Array(this.buffer)
   }
+}
+
+/** With the values in it. */
+class Store extends Memory {
+  octets = new Uint8Array(this.buffer)
+  doubles = new Float64Array(this.buffer)
 
   /**
    * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value @param {number} [number] beside it
@@ -1916,7 +1920,7 @@ const listening = new Set()
 /** Those of this thread who wait until a word of memory changes. */
 class Watch {
   /**
-   * @param {Store | Local} store @param {number} word @param {() => boolean} isReady whether somebody can go on
+   * @param {Memory | Local} store @param {number} word @param {() => boolean} isReady whether somebody can go on
    * @param {(turn: Waitable) => void} give has the first of them go on @param {Queue} [queue]
    */
   constructor(store, word, isReady, give, queue = new Queue()) {
@@ -2052,7 +2056,7 @@ class Permits extends Watch {
    */
   constructor(layout, count, buffer, queue, give) {
     const most = layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS)
-    super(new Store(layout, most, 0, buffer), RELEASES, () => this.take(), give, queue)
+    super(new Memory(layout, most, 0, buffer), RELEASES, () => this.take(), give, queue)
     for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1
     identified().then(() => { if (listening.has(this)) this.tell() })
   }
