@@ -1243,9 +1243,6 @@ class Choice extends Group {
     choosing ??= this
     try {
       if (!this.#try()) this.#enter()
-    } catch (error) {
-      this.leaveAll(null)
-      throw error
     } finally {
       choosing = outer
     }
