@@ -24,7 +24,7 @@ class Project {
     this.folder = join(scratch, name)
     mkdirSync(this.folder)
     this.write('package.json', '{ "type": "module", "private": true }')
-    for (const file of ['app.mjs', 'small.mjs']) copyFileSync(join(here, file), join(this.folder, file))
+    for (const file of ['app.mjs', 'small.mjs', 'part.mjs']) copyFileSync(join(here, file), join(this.folder, file))
     this.run('npm', 'install', '--silent', '--no-audit', '--no-fund', '--ignore-scripts', archive, ...tools)
   }
 
@@ -47,6 +47,12 @@ class Project {
     const size = gzipSync(text, { level: 9 }).length
     if (size > 25_000) throw new Error(`${name} has ${size} bytes, gzipped: preemptify was not left out`)
     return `\`{ rt }\` alone: ${text.length} bytes, ${size} gzipped`
+  }
+
+  /** @param {string} name of a bundle of channels alone, which must not have in it what only workers need */
+  isPart(name) {
+    is(this.run('node', name), 'true')
+    if (readFileSync(join(this.folder, name), 'utf8').includes('rt.mjs work')) throw new Error(`${name}: Workers were not left out`)
   }
 
   /** Opens a page of the project in each browser there is, and waits for what it says in its title. @param {string} [root] */
@@ -111,8 +117,9 @@ const consumers = {
   esbuild() {
     const project = new Project('esbuild', [esbuild])
     const options = ['--bundle', '--minify', '--format=esm', '--target=es2022', '--log-level=warning']
-    for (const name of ['app', 'small']) project.run('esbuild', ...options, `${name}.mjs`, `--outfile=${name}.min.mjs`)
+    for (const name of ['app', 'small', 'part']) project.run('esbuild', ...options, `${name}.mjs`, `--outfile=${name}.min.mjs`)
     is(project.run('node', 'app.min.mjs'))
+    project.isPart('part.min.mjs')
     return `${project.run('esbuild', '--version')}, ${project.sizeOf('small.min.mjs')}`
   },
 
@@ -130,10 +137,11 @@ const consumers = {
 
   rollup() {
     const project = new Project('rollup', ['rollup@4.68.7', '@rollup/plugin-node-resolve@16', esbuild])
-    for (const name of ['app', 'small']) {
+    for (const name of ['app', 'small', 'part']) {
       project.run('rollup', '--silent', '-p', 'node-resolve', '-f', 'es', '-o', `${name}.bundle.mjs`, `${name}.mjs`)
     }
     is(project.run('node', 'app.bundle.mjs'))
+    project.isPart('part.bundle.mjs')
     project.run('esbuild', '--minify', '--log-level=warning', 'small.bundle.mjs', '--outfile=small.min.mjs')
     return `${project.run('rollup', '--version')}, ${project.sizeOf('small.min.mjs')}`
   },
