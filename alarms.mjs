@@ -2320,7 +2320,7 @@ const TIMERS = /** @type {const} */ ([
   ['requestAnimationFrame', 'cancelAnimationFrame', 'frame'], ['requestIdleCallback', 'cancelIdleCallback', 'idle']
 ])
 const OBSERVERS = ['MutationObserver', 'ResizeObserver', 'IntersectionObserver', 'PerformanceObserver', 'ReportingObserver']
-/** What has `on...` properties beside the global object; to look at all that there is would have a browser make all of it. */
+/** What has `on...` properties beside the global object; to look at all that there is would have a browser make all of it, in 17 to 40 ms. */
 const HANDLED = [
   'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'HTMLVideoElement', 'SVGElement', 'MathMLElement', 'Document',
   'ShadowRoot', 'MessagePort', 'Worker', 'SharedWorker', 'ServiceWorker', 'ServiceWorkerContainer', 'ServiceWorkerRegistration',

@@ -4806,7 +4806,7 @@ const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : nu
 
 /**
  * The jobs that listen to a signal, and whether they take their priority from it. One listener of ours for each kind of event
- * serves them all: a signal's listeners are searched one by one.
+ * serves them all: a signal's listeners are searched one by one, and 10,000 take 160 ms (Node 20).
  *
  * @type {WeakMap<AbortSignal, { jobs: Map<Activation, boolean>, listeners: [type: string, listener: () => void][] }>}
  */
