@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 // Slow or dependent on what not every machine has (browsers): these run only when they are named.
-const onlyWhenNamed = new Set(['adopt', 'page', 'page-alarms', 'page-markdown', 'page-others', 'in-pages', 'cold'])
+const onlyWhenNamed = new Set(['adopt', 'page', 'page-alarms', 'page-markdown', 'page-others', 'in-pages', 'programs-in-pages', 'cold'])
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
