@@ -9973,7 +9973,8 @@ function awaitedEntryOf(fn) {
 
 /**
  * What a member call asks to `call` what it has found: that, or what calls it, where it has another `call`, or cannot be called, which
- * is to fail when the arguments are there. A proxy can see that its `call` is read, and a page that replaces the engine's later, each call.
+ * is to fail when the arguments are there. Not kept: a proxy can see that its `call` is read, and a page that gives the engine another
+ * `call` after the first calls, or a function without a twin one of its own, is asked for it.
  *
  * @param {any} entry @returns {{ call(self: any, ...args: any[]): any }}
  */
