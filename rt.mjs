@@ -4236,7 +4236,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
   },
 
   ours,
-  url: import.meta.url,
+  get url() { return import.meta.url }, // read at once, it would have bundlers keep the seam for pages without use for it
   isBusy: () => rounds > 0,
 
   /** @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] */
