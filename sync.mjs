@@ -1251,7 +1251,7 @@ class Choice extends Group {
   /** Puts first what has not been chosen for longest. @param {WeakMap<object, number>} memory */
   #order(memory) {
     const turnOf = (/** @type {Waitable} */ branch) => memory.get(this.#subjectOf(branch)) ?? 0
-    this.members.sort((a, b) => turnOf(a) - turnOf(b) || this.listed.indexOf(a) - this.listed.indexOf(b))
+    this.members.sort((a, b) => turnOf(a) - turnOf(b))
   }
 
   /** @returns {boolean} whether a branch could act at once */
