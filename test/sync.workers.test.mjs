@@ -486,6 +486,17 @@ loads('who has waited for room need not use it: the next one is told, too', asyn
   assert.equal([log.length, producers.map(({ state }) => state)], [3, Array(4).fill('done')])
 })
 
+loads('who waits for room is not told while others have all of it', async () => {
+  const { host, scheduler, spawn, workers, log } = crew({ limit: 1 })
+  spawn('execute', {}, 5, 'first')
+  const producers = ['a', 'b', 'c'].map(name => scheduler.spawn(function* () {
+    yield workers.ready()
+    spawn('execute', {}, 50, name)
+  }))
+  await host.drain()
+  assert.equal([log.length, producers.map(({ state }) => state)], [4, Array(3).fill('done')])
+})
+
 // --- ends
 
 const ends = suite('Workers: ends')
