@@ -3746,7 +3746,7 @@ function portable(error, depth = 4) {
     }
   }
   const { name, message, stack, cause, errors } = /** @type {any} */ (error)
-  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isConstant(value) || isClonable(value))
+  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isClonable(value))
   const kind = error instanceof DOMException ? 'DOMException' : String(name)
   const inner = (/** @type {any} */ one) => portable(one, depth - 1)
   return [message, kind, own, cause === undefined || depth === 0 ? null : inner(cause), Array.isArray(errors) && depth > 0 ? errors.map(inner) : null]
