@@ -4,13 +4,13 @@ import { eachBrowser, kinds, type } from './support-browsers.mjs'
 import { heading, optionsOf, table, target } from './support.mjs'
 
 const usage = `node bench/page-others.mjs [options]
-  --keys 100                        two thirds of them into the editor, the others into the filter
+  --keys 100                        half of them into the editor, the others into the filter
   --pause 200                       ms between two keys, at least; twice that at most
   --browsers ${kinds.join()}
   --ways idle,plain,adopted,latest  idle: nothing reacts; latest: adopted, of input that waits the newest counts`
 
 const values = optionsOf({ keys: '100', pause: '200', browsers: kinds.join(), ways: 'idle,plain,adopted,latest' }, usage)
-const searches = Math.round(Number(values.keys) / 3)
+const searches = Math.round(Number(values.keys) / 2)
 const edits = Number(values.keys) - searches
 
 /** Runs in the page. */
@@ -146,10 +146,13 @@ await eachBrowser(values.browsers.split(','), async (browser, server) => {
     table(['page', 'what was longest', 'ms', 'of it'], found.flatMap(({ way, processor: { longest } }) => longest.map(({ name, time, parts }) =>
       [way, name, whole(time), parts.map(([name, time]) => `${name} ${time.toFixed(1)}`).join(', ')])))
   }
+  const answering = found.filter(({ way }) => way !== 'idle')
+  if (answering.length > 0) {
+    table(['ms a call: mean, longest', ...answering[0].calls.map(({ name }) => name)], answering.map(({ way, calls }) =>
+      [way, ...calls.map(({ calls, time, longest }) => `${(time / calls).toFixed(1)}, ${whole(longest)}`)]))
+    console.log()
+  }
   if (plain === undefined || adopted === undefined) return
-  table(['ms a call', ...plain.calls.map(({ name }) => name)],
-    [plain, adopted].map(({ way, calls }) => [way, ...calls.map(({ calls, time }) => (time / calls).toFixed(1))]))
-  console.log()
   if (plain.timing !== null) {
     target('INP, plain', plain.timing.p98, { least: 300, unit: ' ms' })
     target('INP, adopted', adopted.timing.p98, { most: 40, unit: ' ms' })

@@ -5,9 +5,11 @@ const metered = fn => function (...args) {
   try {
     return fn.apply(this, args)
   } finally {
-    const row = rows[fn.name] ??= { name: fn.name, calls: 0, time: 0 }
+    const row = rows[fn.name] ??= { name: fn.name, calls: 0, time: 0, longest: 0 }
+    const time = performance.now() - begin
     row.calls++
-    row.time += performance.now() - begin
+    row.time += time
+    row.longest = Math.max(row.longest, time)
   }
 }
 for (const [owner, name, at] of [

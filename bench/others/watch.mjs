@@ -26,14 +26,15 @@ globalThis.watch = () => {
     while (typed.length > 0 && typed[0][1] <= answered) answers.push(now - typed.shift()[0])
     drawFrame(frame)
   })
-  const taken = () => Object.fromEntries(globalThis.report().map(({ name, calls, time }) => [name, { calls, time }]))
+  const taken = () => Object.fromEntries(globalThis.report().map(({ name, calls, time, longest }) => [name, { calls, time, longest }]))
   const before = taken()
   globalThis.isAnswered = keys => inputs >= keys && (typed.length === 0 || globalThis.report().length === 0)
   globalThis.measured = async keys => {
     const { events, longFrames } = await timings.between(frames[0], performance.now())
     const after = taken()
     const calls = ['edit', 'find', 'draw', 'send', 'trend'].filter(name => name in after).map(name => ({
-      name, calls: after[name].calls - (before[name]?.calls ?? 0), time: after[name].time - (before[name]?.time ?? 0)
+      name, calls: after[name].calls - (before[name]?.calls ?? 0), time: after[name].time - (before[name]?.time ?? 0),
+      longest: after[name].longest
     }))
     return {
       timing: events && eventTiming(events, keys),
