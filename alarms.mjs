@@ -2354,7 +2354,8 @@ const SOON = 16
  * @property {number} [deadline] ms, counted from the event's time stamp, or from the call
  * @property {number} [priority]
  * @property {object} [reservation]
- * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the newest is made
+ * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the newest is made; so a
+ *   listener waits also where its event could be cancelled, which it cannot be any more then
  */
 /** @typedef {AdoptionRule & { type?: string | string[], target?: string | EventTarget | ((target: any) => boolean) }} EventRule */
 /**
@@ -2555,7 +2556,7 @@ class Calls {
     let waits = this.#isBehind(queue, call)
     if (waits && event !== null) {
       if (scheduler.host.nested?.(listener ?? fn)) return this.#apply(fn, self, args)
-      if (event.cancelable || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
+      if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
         this.#makeWay(queue, call, pend)
         if (call.isDropped) return
         waits = false
@@ -2743,8 +2744,8 @@ const realms = new WeakSet()
  * slice if that is automatic. One without runs to its end, is charged, and named when it stalls.
  *
  * Kept is the platform's order among calls of equal standing: one begins when the one before has ended, and its microtasks have
- * run. A call that finds such unfinished waits, and begins outside of its event; unless the event can be cancelled: then those
- * before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `currentTarget`, `eventPhase`,
+ * run. A call that finds such unfinished waits, and begins outside of its event; unless the event can be cancelled, and its rule is
+ * not `latest`: then those before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `currentTarget`, `eventPhase`,
  * exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or disconnect prevent what has not
  * begun.
  *

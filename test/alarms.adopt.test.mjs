@@ -151,14 +151,16 @@ jobs('one after the other, as the platform calls them; what waits counts as work
   assert.equal(log, ['10 a', '11 a', '12 a', '13 b', '14 b', '15 b', '16 c', '17 c', '18 c'])
 })
 
-jobs('latest: of what comes while one waits, the newest is called', () => {
-  const { host, window, log, work, button } = adopted({ round: 1, rules: { event: { type: 'input', latest: true } } })
-  window.setTimeout(work('timer', 4), 0)
-  button.addEventListener('input', ({ detail }) => log.push(`${host.time} input${detail}`))
-  for (const detail of [1, 2, 3, 9]) host.after(detail, () => { window.fire(button, 'input', { detail }) })
-  host.run()
-  assert.equal(log, ['0 timer', '1 timer', '2 timer', '3 timer', '4 input3', '9 input9'])
-})
+for (const cancelable of [false, true]) {
+  jobs(`latest: of what comes while one waits, the newest is called, ${cancelable ? 'also where the event can be cancelled' : 'where it cannot'}`, () => {
+    const { host, window, log, work, button } = adopted({ round: 1, rules: { event: { type: 'pointermove', latest: true } } })
+    window.setTimeout(work('timer', 4), 0)
+    button.addEventListener('pointermove', ({ detail }) => log.push(`${host.time} move${detail}`))
+    for (const detail of [1, 2, 3, 9]) host.after(detail, () => { window.fire(button, 'pointermove', { detail, cancelable }) })
+    host.run()
+    assert.equal(log, ['0 timer', '1 timer', '2 timer', '3 timer', '4 move3', '9 move9'])
+  })
+}
 
 jobs('an event that can be cancelled is handled in its task: those before it go on there, for a round at most', () => {
   const { host, window, log, work, button } = adopted({ round: 3 })
