@@ -2562,6 +2562,7 @@ class Calls {
         waits = false
       }
     }
+    const { stalls } = row
     /** @type {any} */
     let end
     const spawn = () => {
@@ -2574,7 +2575,11 @@ class Calls {
     if (waits || scheduler.paused) spawn()
     else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
-    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(listener ?? fn)) seam.run(scheduler, () => job, Infinity)
+    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(listener ?? fn)) {
+      isWhole = true
+      seam.run(scheduler, () => job, Infinity)
+    }
+    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job) // by all of its steps
     if (end.enlist(call)) {
       this.#count(call)
       if (end.isFulfilled) return end.outcome ?? call.value
@@ -2729,6 +2734,12 @@ function placeOf(fn) {
   return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
 }
 
+/** What stands for a timer: a number, of anything that is one; Node's immediates are none. @param {any} id */
+function numberOf(id) {
+  const number = typeof id === 'symbol' || typeof id === 'bigint' ? NaN : Number(id)
+  return number === number ? number | 0 : id
+}
+
 /** @type {WeakSet<object>} */
 const realms = new WeakSet()
 
@@ -2827,11 +2838,11 @@ export function adopt(target = globalThis, options = {}) {
         if (isDelayed) args[1] = +args[1] || 0
         const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
         const pend = (/** @type {Call} */ call) => {
-          own.set(id, call)
-          call.left = () => own.delete(id)
+          own.set(numberOf(id), call)
+          call.left = () => own.delete(numberOf(id))
         }
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          if (!own.has(id)) calls.enter(row, fn, this, given, { deadline, ...rules[kind] }, { pend }) // else an interval is late
+          if (!own.has(numberOf(id))) calls.enter(row, fn, this, given, { deadline, ...rules[kind] }, { pend }) // else an interval is late
         }
         const id = apply(native, self, args)
         return id
@@ -2839,8 +2850,8 @@ export function adopt(target = globalThis, options = {}) {
     })
     replace(holderOf(target, clear), clear, {
       value(native, self, args) {
-        const id = args[0]
-        own.get(typeof id === 'object' ? id : Number(id))?.drop()
+        if (args.length > 0) args[0] = numberOf(args[0]) // an object is asked once
+        own.get(args[0])?.drop()
         return apply(native, self, args)
       }
     })

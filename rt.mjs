@@ -4122,6 +4122,7 @@ class Fifo {
  * - `run(scheduler, job, ms)` has the job that `job` gives run right here, whoever else is ready; by default for its first budget,
  *   or a slice if that is automatic. Not while `isBusy()`: a round is on the stack, of whichever scheduler
  * - `stalling(scheduler, fn)` has `fn(job, ms)` told of jobs that stall; returns what ends it
+ * - `stall(job)` has kept the thread since it began
  * - `emit(scheduler, type, job, more)` writes into the trace
  *
  * Of a job:
@@ -4257,6 +4258,12 @@ export const seam = /* @__PURE__ */ Object.freeze({
     const dispatcher = dispatcherOf(scheduler)
     dispatcher.stalling.push(fn)
     return () => { dispatcher.stalling = dispatcher.stalling.filter(other => other !== fn) }
+  },
+
+  /** @param {Job} job */
+  stall(job) {
+    const a = activationOf(job)
+    a.dispatcher.stall(job, a.cost, a)
   },
 
   /** @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more] */

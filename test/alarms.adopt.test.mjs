@@ -326,6 +326,26 @@ jobs('a warning comes again where a stall first reaches 10, 100, ... ms', () => 
   assert.equal(adoption.report().map(({ stalls, longestStall }) => [stalls, longestStall]), [[6, 130]])
 })
 
+jobs('what runs to its end is a stall where that takes longer than a slice, in whichever steps; so is what a script waits for', () => {
+  const told = []
+  const { window, host, adoption, button, work } = adopted({ slice: 3, onStall: ({ name }, ms) => told.push(`${name} ${ms}`) })
+  const rest = () => host.advance(2)
+  button.addEventListener('submit', work('submit', 2))
+  button.addEventListener('submit', work('submit', 4))
+  button.addEventListener('reset', rest)
+  button.addEventListener('reset', () => host.advance(4))
+  button.addEventListener('focus', work('focus', 5))
+  for (const type of ['submit', 'reset']) window.fire(button, type)
+  host.run()
+  assert.equal(told.splice(0), ['submit anonymous 4', 'reset anonymous 4'])
+  button.addEventListener('click', () => { window.queueMicrotask(() => button.focus()) }) // which is no part of the job
+  window.fire(button, 'click')
+  host.run()
+  assert.equal(told, ['focus anonymous 5'])
+  assert.equal(adoption.report().map(({ kind, stalls, longestStall }) => `${kind} ${stalls} ${longestStall}`),
+    ['submit 1 4', 'focus 1 5', 'reset 1 4', 'reset 0 0', 'click 0 0'])
+})
+
 jobs('the report names scripts that made a frame long, but not ours, whose jobs are told of', () => {
   const { window, scheduler } = pageOf()
   let tell = list => list
@@ -476,6 +496,27 @@ jobs('Node has timers', async () => {
   })
   adoption.release()
   assert.equal(log.toSorted(), ['immediate', 'timer'])
+})
+
+jobs('a timer of Node that waits is cleared by itself or by its number', async () => {
+  const log = []
+  const later = setTimeout // no job
+  const adoption = adopt(globalThis, { scheduler: new Scheduler({ budget: 2 }), warn: false })
+  const clock = { time: 0, advance() {} }
+  await new Promise(resolve => {
+    setTimeout(working(clock, log, 'first', 3), 1)
+    const [a, b] = [1, 1].map(ms => setTimeout(working(clock, log, 'never', 3), ms))
+    later(() => {
+      log.push('cleared')
+      clearTimeout(a)
+      clearTimeout(+b)
+      setTimeout(resolve, 1)
+    }, 1)
+    const end = process.hrtime.bigint() + 3_000_000n
+    while (process.hrtime.bigint() < end); // so that all are due at once
+  })
+  adoption.release()
+  assert.equal(log, ['0 first', 'cleared', '0 first', '0 first'])
 })
 
 jobs('a window of happy-dom', () => {

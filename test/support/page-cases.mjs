@@ -233,6 +233,25 @@ export const pageCases = {
       window.clearTimeout(before)
     }
   },
+  'a timer is cleared by anything that is its number, which is asked once': {
+    log: "asked a a' asked c c'",
+    run({ window, log }) {
+      const asked = id => ({
+        valueOf() {
+          log('asked')
+          return id
+        }
+      })
+      window.setTimeout(() => {
+        steps(log, 'a')
+        window.clearTimeout(asked(ids[1]))
+        window.clearTimeout(`${ids[2]}.7`)
+      }, 10)
+      const ids = [5, 10, 10].map(ms => window.setTimeout(() => { steps(log, 'never') }, ms))
+      window.setTimeout(() => { steps(log, 'c') }, 10)
+      window.clearTimeout(asked(ids[0]))
+    }
+  },
   'timers set timers': {
     log: "a a' b b' c c'",
     run({ window, log }) {

@@ -162,8 +162,9 @@ export function virtualPage(host) {
 
   const timers = new Map()
   const cancel = id => {
-    timers.get(Number(id))?.()
-    timers.delete(Number(id))
+    const number = Number(id) | 0
+    timers.get(number)?.()
+    timers.delete(number)
   }
   const frames = new Map()
   const page = {
