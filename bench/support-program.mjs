@@ -4,6 +4,7 @@
  */
 import { Session } from 'node:inspector/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { adopt } from '../alarms.mjs'
 import { Scheduler, defaultHost, preemptify } from '../rt.mjs'
 import { rewritten } from '../test/support/rewritten.mjs'
 import { processorClock } from './support-clock.mjs'
@@ -19,8 +20,9 @@ const { running } = processorClock()
 const LONG = 5
 const REPEATED = 2
 
-/** Of a scheduler, as the program asks for. */
+/** Of a scheduler, as the program asks for; and whether it has callbacks of the event loop, which are jobs where that is adopted. */
 const settings = {}
+let isAdopted = false
 
 const collections = []
 const observer = new PerformanceObserver(list => {
@@ -34,6 +36,7 @@ try {
   const work = { check, measure, why }[what]
   // What else runs on the event loop may meet a half-built object: a package that starts timers needs one round.
   Object.assign(settings, native.scheduler)
+  isAdopted = native.isAdopted === true
   const findings = await work(native, program)
   console.log(JSON.stringify({ cost, ...findings }))
 } catch (error) {
@@ -44,11 +47,15 @@ process.exit(0)
 /** Starts a job of `main` and waits for it. What the scheduler counted comes along, and its longest looks away from the clock. */
 async function asJob(main, size, options, host = attentiveHost()) {
   const scheduler = new Scheduler({ ...settings, host })
+  const adoption = isAdopted ? adopt(globalThis, { scheduler, warn: false }) : null
   // Jobs of async functions are called with the job first.
   const isAsync = main[Symbol.toStringTag] === 'AsyncFunction'
-  const job = scheduler.spawn(isAsync ? preemptify(main) : main, options, size)
-  const result = await job
-  return { result, host, ...scheduler.stats() }
+  try {
+    const result = await scheduler.spawn(isAsync ? preemptify(main) : main, options, size)
+    return { result, host, ...scheduler.stats() }
+  } finally {
+    adoption?.release()
+  }
 }
 
 /** A host that notes when the scheduler did not look at the clock for 0.5 ms. What other threads take is left out. */

@@ -2,6 +2,7 @@ import JSZip from 'jszip'
 import { digest, prose } from './inputs.mjs'
 
 export const sizes = { small: 10, full: 80000 }
+export const isAdopted = true
 
 export async function main(size) {
   const zip = new JSZip()
