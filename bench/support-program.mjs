@@ -186,9 +186,9 @@ function longest(stretches) {
 }
 
 /**
- * What runs in the long stretches, by CPU profiles: between two looks of the scheduler at the clock, the innermost function
- * that was running for most of it. Where that is a twin, and nothing else ran in it, it was a single call of the engine: all that
- * loops in a twin has points.
+ * What runs in the long stretches, by CPU profiles: between two looks of the scheduler at the clock, what a twin, or what calls back
+ * for it, has called plainly, and what it does itself, each with its part of the ms. If the latter takes long, it is a call of the
+ * engine: all that loops in a twin has points.
  */
 async function why(native, program) {
   const size = native.sizes.full
@@ -208,8 +208,7 @@ async function why(native, program) {
     const longest = new Map()
     for (const stretch of await stretchesOf(host)) {
       if (stretch.without < LONG) continue
-      const name = nameOf(stretch)
-      longest.set(name, Math.max(stretch.without, longest.get(name) ?? 0))
+      for (const [name, share] of nameOf(stretch)) longest.set(name, Math.max(share * stretch.without, longest.get(name) ?? 0))
     }
     for (const [name, ms] of longest) found.set(name, [...(found.get(name) ?? []), ms])
   }
@@ -224,8 +223,13 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
   const times = []
   let at = startTime
   for (const delta of timeDeltas) times.push(at += delta)
-  const title = ({ callFrame: { functionName, url, lineNumber } }) =>
-    `${functionName || '(anonymous)'}${url ? ` ${url.replace(/.*\/(?=[^/]*\/[^/]*$)/, '')}:${lineNumber + 1}` : ''}`
+  const titleOf = id => {
+    const { callFrame: { functionName, url, lineNumber } } = all.get(id)
+    return `${functionName || '(anonymous)'}${url ? ` ${url.replace(/.*\/(?=[^/]*\/[^/]*$)/, '')}:${lineNumber + 1}` : ''}`
+  }
+  const isTwin = id => /^#?\$\w*$/.test(all.get(id).callFrame.functionName)
+  const isOurs = id => /\/rt\.mjs$/.test(all.get(id).callFrame.url)
+  const isEngine = id => !all.get(id).callFrame.url
 
   return ({ from, to }) => {
     const isIn = time => time >= from * 1000 + offset && time <= to * 1000 + offset
@@ -233,24 +237,19 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
       const stack = []
       for (let node = id; node !== undefined; node = parents.get(node)) stack.unshift(node)
       return stack
-    }).filter(stack => stack.some(id => all.get(id).callFrame.url)) // but for those of the collector
-    const most = 0.75 * stacks.length
-    const held = new Map()
-    const own = new Map()
-    for (const stack of stacks) {
-      for (const id of stack) held.set(id, (held.get(id) ?? 0) + 1)
-      own.set(stack.at(-1), (own.get(stack.at(-1)) ?? 0) + 1)
-    }
-    const id = stacks.flat().findLast(id => held.get(id) > most)
-    const node = all.get(id)
+    }).filter(stack => !stack.every(isEngine)) // but for those of the collector
     // Samples of the program itself are few where the thread was not running.
-    if (stacks.length < 10 || !node?.callFrame.url) return 'nothing that a profile shows'
-    const isTwin = /^#?\$\w*$/.test(node.callFrame.functionName)
-    if (isTwin && own.get(id) > most) return `a call of the engine: ${title(node)}`
-    const path = stacks.find(stack => stack.includes(id)).map(id => all.get(id))
-    const driven = path.findLastIndex(({ callFrame }) => callFrame.functionName === 'driveToEnd')
-    const caller = path.slice(0, Math.max(driven, 0)).findLast(({ callFrame: { functionName, url } }) => url && !/\/rt\.mjs$/.test(url) && !functionName.startsWith('$'))
-    if (caller) return `called outside of a job, or by what stays one piece: ${title(caller)}`
-    return isTwin || /\/rt\.mjs$/.test(node.callFrame.url) ? `many points: ${title(node)}` : `one piece: ${title(node)}`
+    if (stacks.length < 10) return [['nothing that a profile shows', 1]]
+    const pieces = new Map()
+    for (const stack of stacks) {
+      const driven = stack.findLastIndex(id => all.get(id).callFrame.functionName === 'driveToEnd')
+      const caller = stack.slice(0, Math.max(driven, 0)).findLast(id => !isEngine(id) && !isOurs(id) && !isTwin(id))
+      const last = stack.findLastIndex(id => isTwin(id) || isOurs(id))
+      const piece = stack.slice(last + 1).find(id => !isEngine(id))
+      const name = caller ? `called outside of a job, or by what stays one piece: ${titleOf(caller)}`
+        : piece ? `one piece: ${titleOf(piece)}` : `calls of the engine, or points: ${titleOf(stack[last])}`
+      pieces.set(name, (pieces.get(name) ?? 0) + 1)
+    }
+    return [...pieces].map(([name, count]) => [name, count / stacks.length]).filter(([, share]) => share > 0.2)
   }
 }
