@@ -9315,18 +9315,28 @@ function refusalOf(plan) {
   return ''
 }
 
-/** Characters. */
-const HUGE_BODY = 5000
+/**
+ * Whether a constructor is so long that the calls in its innermost loops are made plainly: what finds twins takes all that V8 inlines
+ * into a function, and the singular value decomposition of ml-matrix took 21 times as long in a job.
+ *
+ * @param {Node} node
+ */
+const isHuge = ({ body }) => body.end - body.start > 5000
+
+/** @param {Node} call @param {Node[]} loops those of its function @returns {boolean} */
+function isInnermost(call, loops) {
+  const around = pick(loops, ({ start, end }) => start < call.start && call.end <= end)
+  const innermost = takeLast(around)
+  return innermost !== undefined && !find(loops, ({ start, end }) => innermost.start < start && end <= innermost.end)
+}
 
 /**
  * Whether the engine can make an object by a constructor whose body is skipped, and whose parameters do nothing then: for each of
- * them it is given what is no `undefined`. Not of a huge body, whose twin V8 compiles again and again and inlines nothing into: the
- * singular value decomposition of ml-matrix took 21 times as long in a job, and 17 times plainly.
+ * them it is given what is no `undefined`.
  *
  * @param {Node} node a constructor
  */
-const canBeSkipped = ({ params, parent, body }) => !parent.parent.parent.superClass && params.length <= NOTHINGS.length &&
-  body.end - body.start < HUGE_BODY &&
+const canBeSkipped = ({ params, parent }) => !parent.parent.parent.superClass && params.length <= NOTHINGS.length &&
   !find(params, (/** @type {Node} */ { type, left, argument = left }) => matches(/Pattern$/, argument?.type ?? type))
 
 /** @param {{ node: Node, facts: Facts }} plan */
@@ -9412,7 +9422,7 @@ function findCalls(plan) {
     const call = calls[i]
     if (call.start < node.body.start) continue // parameters are no place for a yield
     const kind = kindOf(call)
-    if (kind === '') continue
+    if (kind === '' || (facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops))) continue
     append(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
   }
 }
@@ -11860,7 +11870,8 @@ function report(source, options = {}) {
   return sort(list, (/** @type {any} */ a, /** @type {any} */ b) => a.line - b.line || a.column - b.column)
 }
 /** @param {Plan} plan @returns {string} why it runs in one piece, or part of it; empty: it does not, or it cannot run long */
-function reasonOf({ node: { type, params, body }, facts, reason }) {
+function reasonOf({ node, facts, reason }) {
+  const { type, params, body } = node
   const isPart = type === 'PropertyDefinition' || type === 'StaticBlock'
   if (reason === 'code that is run once' && !isPart) return ''
   const isLong = (/** @type {any} */ call) => {
@@ -11869,7 +11880,10 @@ function reasonOf({ node: { type, params, body }, facts, reason }) {
     return target === null || target.isLong || target.reason !== ''
   }
   const calls = pick(facts.calls, isLong)
-  if (reason === '') return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters' : ''
+  if (reason === '') {
+    return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters'
+      : facts.isConstructor && isHuge(node) && find(calls, call => isInnermost(call, facts.loops)) ? 'calls in the innermost loops of a huge constructor' : ''
+  }
   return calls.length + facts.loops.length === 0 ? ''
     : type === 'PropertyDefinition' ? 'the value of a field'
     : type === 'StaticBlock' ? 'a static block'

@@ -235,11 +235,13 @@ forms('a call that is returned out of a try, a guard with what comes with its fu
 })
 
 forms('the body of a constructor is preempted, that of a class which extends another is not', async () => {
-  const { rewritten: { main, heir, text } } = await modules(`
+  const { rewritten: { main, huge, heir, text } } = await modules(`
     class Sum { #all = 0; constructor(n, step = 1) { for (let i = 0; i < n; i += step) this.#all += i } get all() { return this.#all } }
     class Heir extends Sum {}
+    class Huge { constructor(n) {${' '.repeat(5000)} this.all = 0; for (let i = 0; i < n; i++) for (let k = 0; k < 2; k++) this.add(k) } add(x) { this.all += x } }
     class Short { constructor(a) { this.a = a } }
     export const main = (n, Class = Sum) => new Sum(n).all + new Class(n, 2).all
+    export const huge = n => new Huge(n).all
     export const heir = (n, f = Number) => f(new Heir(n).all)
     export const text = String(Short)
   `)
@@ -251,6 +253,8 @@ forms('the body of a constructor is preempted, that of a class which extends ano
   assert.is(main(9), 36 + 20)
   assert.is(await driveAsync(preemptify(main)(9), { limit: 1 }), 36 + 20)
   assert.ok(await points(preemptify(main)(9)) > 9 + 4)
+  assert.is(await driveAsync(preemptify(huge)(9), { limit: 1 }), 9)
+  assert.ok(await points(preemptify(huge)(9)) > 9 * 2)
   assert.ok(await points(preemptify(heir)(9)) < 3)
   assert.is(text, 'class Short { constructor(a) { this.a = a } }')
 })
@@ -375,6 +379,7 @@ const sources = {
     class Failing { x = run(Failing.bad()); static bad() { throw new Error(run('bad')) } constructor() { note('never') } }
     class Far extends Point { z = note('far'); constructor(a) { super(a, 1, 2); note('after') } }
     const Anonymous = class { constructor(f) { function f() {} this.f = run(typeof f) } }
+    class Huge { all = 0; constructor(n) {${' '.repeat(5000)} for (let i = 0; i < n; i++) for (let k = run(0); k < 2; k++) this.all += note(k) } }
     function main() {
       order.length = 0, Nested.next = 2, Point.made = 1
       const p = new Point(1, undefined, 2, 3), far = new Far(4), out = [p.x, p.y, p.far(), p.self === p, p.up, p.count, Object.keys(p), far.x, far.count, far instanceof Far]
@@ -382,7 +387,7 @@ const sources = {
       const Bound = Point.bind(null, 9), made = new Bound(2), again = Reflect.construct(Point, [7, 8], Array)
       for (const bad of [() => new Failing(), () => Point(), () => Point.call({}), () => Bound(), () => new (run(1), Point)(Symbol()).y, () => new Taken()]) try { out.push(bad()) } catch (e) { out.push(e.constructor.name) }
       return [out, made.y, made.far(), Array.isArray(again), Object.getPrototypeOf(again) === Array.prototype, new Nested(3).inner.inner.a, new Keyed().k, new Keyed().constructor(4),
-        new Taken({ a: 1 }, [2]).sum, new Anonymous(1).f, Point.length, Point.name, Object.getOwnPropertyNames(Point), Object.getOwnPropertyNames(Point.prototype), Other.gives.other, order]
+        new Taken({ a: 1 }, [2]).sum, new Anonymous(1).f, new Huge(3).all, Point.length, Point.name, Object.getOwnPropertyNames(Point), Object.getOwnPropertyNames(Point.prototype), Other.gives.other, order]
     }`,
   'labels, and semicolons left out': `function main() {
     let out = []
