@@ -28,7 +28,7 @@ const sides = [...live.querySelectorAll('figure')].map(figure => {
   worker.onmessage = ({ data: { frames, freeze, echo } }) => {
     side.heard = performance.now()
     if (echo !== undefined) return show('echo', side.echo = Math.max(side.echo, echo))
-    show('frames', frames)
+    if (frames !== undefined) show('frames', frames)
     show('freeze', freeze)
   }
   return side

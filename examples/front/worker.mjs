@@ -1,7 +1,7 @@
 // One side of the picture: a box that moves by animation frames, what is typed, and work without end, on this thread alone.
 import { preemptify, rt } from '../../rt.mjs'
 
-/** A fifth of a second of work, or more, as anybody would write it. @param {number} limit @returns {number} */
+/** Half a second of work, or more, as anybody would write it. @param {number} limit @returns {number} */
 function countPrimes(limit) {
   let count = 0
   for (let n = 2; n < limit; n++) {
@@ -11,7 +11,7 @@ function countPrimes(limit) {
   }
   return count
 }
-const LIMIT = 600_000
+const LIMIT = 2_500_000
 
 /** How it is run, until it is told to stop. @type {Record<string, (isOver: () => boolean) => void>} */
 const ways = {
@@ -52,7 +52,7 @@ addEventListener('message', ({ data }) => {
     while (times.length > 2 && time - times[0] > 2000) times.shift()
     const gaps = times.slice(1).map((next, i) => next - times[i])
     // Before a second has passed, a rate says nothing.
-    if (time - began > 1000) postMessage({ frames: gaps.length / (time - times[0]) * 1000, freeze: Math.max(...gaps) })
+    if (time > began) postMessage({ frames: time - began > 1000 ? gaps.length / (time - times[0]) * 1000 : undefined, freeze: Math.max(...gaps) })
     draw(time)
     requestAnimationFrame(frame)
   }
@@ -61,6 +61,7 @@ addEventListener('message', ({ data }) => {
   setTimeout(() => {
     if (own !== run) return
     times = [began = performance.now()]
+    postMessage({ freeze: 0 })
     ways[scene.way](() => own !== run)
   }, 200)
 })
