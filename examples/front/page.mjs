@@ -24,12 +24,12 @@ const sides = [...live.querySelectorAll('figure')].map(figure => {
     output.textContent = name === 'frames' ? String(Math.round(value)) : `${Math.round(value)} ms`
     output.classList.toggle('bad', name === 'frames' ? value < 30 : value > 100)
   }
-  const side = { worker, way, show, heard: 0, echo: 0 }
+  const side = { worker, way, show, heard: 0, echo: 0, freeze: 0 }
   worker.onmessage = ({ data: { frames, freeze, echo } }) => {
     side.heard = performance.now()
     if (echo !== undefined) return show('echo', side.echo = Math.max(side.echo, echo))
     if (frames !== undefined) show('frames', frames)
-    show('freeze', freeze)
+    show('freeze', side.freeze = freeze)
   }
   return side
 })
@@ -37,9 +37,9 @@ const tell = message => sides.forEach(({ worker, way }) => worker.postMessage(ty
 
 /** Who stands still cannot say so. */
 function watch() {
-  for (const { heard, show } of sides) {
+  for (const { heard, freeze, show } of sides) {
     const silence = performance.now() - heard
-    if (heard > 0 && silence > 100) show('freeze', silence)
+    if (heard > 0 && silence > Math.max(freeze, 100)) show('freeze', silence)
   }
   if (button.getAttribute('aria-pressed') === 'true') requestAnimationFrame(watch)
 }
@@ -47,7 +47,7 @@ function watch() {
 let timer = 0
 function set(isRunning) {
   clearTimeout(timer)
-  for (const side of sides) side.heard = side.echo = 0
+  for (const side of sides) side.heard = side.echo = side.freeze = 0
   if (isRunning) for (const output of live.querySelectorAll('dd')) Object.assign(output, { textContent: '–', className: '' })
   tell({ isRunning })
   button.setAttribute('aria-pressed', String(isRunning))
