@@ -3996,15 +3996,23 @@ const countOfCores = () => globalThis.navigator?.hardwareConcurrency ??
 /** Whether a worker may begin with this module: bundlers leave out what it begins by. */
 let mayBegin = false
 
+/** One for all workers, since who may take it away when is nobody's to know. */
+let blob = ''
+/** @param {string} script */
+const blobOf = script => blob ||= URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
+
 /** @returns {any} */
 function makeWorker() {
   const address = new URL(ENTRY, import.meta.url)
   if (!mayBegin || !address.pathname.endsWith('/sync.mjs')) {
     throw new TypeError('in a bundle, url must be a function that makes a worker, which calls Workers.serve()')
   }
-  if (globalThis.Worker) return new Worker(address, { type: 'module' })
+  const script = `import ${JSON.stringify(address)}`
   // Node drops what says so from the address of a file.
-  return new (threads().Worker)(new URL(`data:text/javascript,import ${encodeURIComponent(JSON.stringify(address))}`))
+  if (!globalThis.Worker) return new (threads().Worker)(new URL(`data:text/javascript,${encodeURIComponent(script)}`))
+  // A page's worker is of its origin, but what it imports may come from a CDN.
+  const isElsewhere = (globalThis.origin ?? address.origin) !== address.origin
+  return new Worker(isElsewhere ? blobOf(script) : address, { type: 'module' })
 }
 
 /**
@@ -4074,7 +4082,7 @@ export class Workers {
 
   /**
    * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory; or a function that
-   *   makes a worker, or another endpoint, at whose other side `Workers.serve` is called: in bundles, and from other origins
+   *   makes a worker, or another endpoint, at whose other side `Workers.serve` is called: in bundles
    * @param {WorkersOptions} [options]
    * @throws {TypeError | RangeError} naming the parameter
    */

@@ -4,11 +4,11 @@ import { serve } from '../../examples/server.mjs'
 import { within } from './process.mjs'
 
 /**
- * Two servers of this repository: pages of one are cross-origin isolated, and all can post results. What is
- * asked for with `?policy=` comes with that Content-Security-Policy.
+ * Servers of this repository: pages of one are cross-origin isolated, and all can post results. What is
+ * asked for with `?policy=` comes with that Content-Security-Policy. Modules of `cdn` may be imported from anywhere.
  *
  * @returns {Promise<{
- *   isolated: string, plain: string,
+ *   isolated: string, plain: string, cdn: string,
  *   expect(ms: number): { report: string, results: Promise<any> },
  *   close(): Promise<unknown>
  * }>} addresses, and `expect` for a path to post to and what is posted there within `ms`
@@ -42,10 +42,16 @@ export async function serveTests() {
     })
     return true
   }
-  const servers = await Promise.all([true, false].map(isolated => serve({ port: 0, isolated, handle })))
+  const open = (_, response) => {
+    response.setHeader('access-control-allow-origin', '*')
+    response.setHeader('cross-origin-resource-policy', 'cross-origin')
+    return false
+  }
+  const servers = await Promise.all([[true, handle], [false, handle], [false, open]].map(([isolated, handle]) => serve({ port: 0, isolated, handle })))
   return {
     isolated: servers[0].address,
     plain: servers[1].address,
+    cdn: servers[2].address,
     expect(ms) {
       const report = `/results/${++last}`
       const posted = new Promise(resolve => waiting.set(report, resolve))

@@ -1,0 +1,29 @@
+import { deepEqual } from 'node:assert/strict'
+
+/** What a page does with modules of another origin. @param {string} cdn @param {string} works */
+async function uses(cdn, works) {
+  const [{ preemptify, rt }, { sleep }, { Workers }] = await Promise.all(['rt', 'alarms', 'sync'].map(name => import(`${cdn}/${name}.mjs`)))
+  const slept = rt.spawn(function* () {
+    yield* sleep(1)
+    return 'slept'
+  })
+  const sum = preemptify(function sum(to) {
+    let sum = 0
+    for (let i = 0; i < to; i++) sum += i
+    return sum
+  })
+  const workers = new Workers(works, { size: 2 })
+  const found = [await slept, await rt.spawn(sum, {}, 1e5), await workers.spawn('add', {}, 2, 3)]
+  await workers.close()
+  return found
+}
+
+export default Object.fromEntries(['isolated', 'plain'].map(origin => [
+  `modules of another origin: jobs, what is preemptified, and workers, ${origin === 'plain' ? 'not ' : ''}isolated`,
+  async ({ browser, server }) => {
+    // Blobs do not hand down to workers there that the page is isolated.
+    if (browser.kind === 'webkit' && origin === 'isolated') return false
+    await browser.open(`${server[origin]}/test/browser/driver.html`)
+    deepEqual(await browser.evaluate(uses, server.cdn, `${server[origin]}/test/fixtures/workers/works.mjs`), ['slept', 4999950000, 5])
+  }
+]))
