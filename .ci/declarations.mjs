@@ -10,7 +10,7 @@ const tsc = process.env.PATH.split(delimiter).map(folder => join(folder, 'tsc'))
 const declare = (...options) => execFileSync(tsc, ['--declaration', '--emitDeclarationOnly', '--allowJs', '--target', 'es2022',
   '--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable', '--typeRoots', 'none', ...options], { stdio: 'inherit' })
 declare('--checkJs', '--strict', '--noEmitOnError', 'rt.mjs', 'alarms.mjs', 'sync.mjs')
-declare(...['devtools', 'gantt', 'trace-events'].map(name => `examples/${name}.mjs`))
+declare(...['devtools', 'gantt', 'region', 'trace-events'].map(name => `examples/${name}.mjs`))
 
 const ts = createRequire(realpathSync(tsc))('typescript')
 
