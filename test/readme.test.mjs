@@ -67,6 +67,14 @@ for (const [begin, before, after, expected] of recipes) {
   })
 }
 
+test('copied modules are as large as it says', () => {
+  const told = readme.match(/(\d+), (\d+) and (\d+) kB with all comments/).slice(1).map(Number)
+  for (const [i, name] of ['rt', 'alarms', 'sync'].entries()) {
+    const size = Buffer.byteLength(read(`${name}.mjs`)) / 1000
+    assert.ok(Math.abs(told[i] - size) < 0.03 * size, `${name}.mjs has ${size} kB`)
+  }
+})
+
 test('its links lead somewhere', () => {
   for (const name of ['README.md', 'bench/README.md', 'CHANGELOG.md']) {
     for (const [, link] of read(name).matchAll(/\]\((?!https?:)([^)#]+)/g)) {
