@@ -89,6 +89,9 @@ test('every bench finds what it imports, and every one that is named is there', 
   for (const [, name] of read('bench/README.md').matchAll(/`(?:npm run bench -- |node (?:--\S+ )?bench\/)(\w[\w-]*)/g)) {
     assert.ok(benches.includes(`${name}.mjs`), name)
   }
+  const figures = readme.slice(readme.indexOf('\n## Figures\n'), readme.indexOf('\n## Every option\n')).split('\n').filter(line => /^\| (?!by|---)/.test(line))
+  assert.is(figures.length, 5)
+  for (const line of figures) assert.ok(/^\| the same/.test(line) || benches.includes(`${line.match(/^\| `([\w-]+)/)[1]}.mjs`), line)
   for (const file of benches) {
     for (const [, names, from] of read(`bench/${file}`).matchAll(/^import \{ ?([^}]*?)\s*\} from '(\..*)'/gm)) {
       const there = readFileSync(new URL(from, folder), 'utf8')
