@@ -2491,7 +2491,9 @@ class Calls {
       if (row === undefined) return
       const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
       addStall(row, ms)
-      if (isWorse) warn?.(`${row.kind} ${row.name}, registered at ${row.where}, kept the thread for ${Math.round(ms * 10) / 10} ms`)
+      if (!isWorse || warn === null) return
+      const { kind, name, where } = row
+      warn(`${kind} ${name}${where && `, registered at ${where},`} kept the thread for ${Math.round(ms * 10) / 10} ms`.trimStart())
     })
   }
 

@@ -311,6 +311,9 @@ jobs('the report and a warning name what kept the thread, and where it was regis
   assert.equal(warned, [`input slow, registered at ${first.where}, kept the thread for 7 ms`])
   for (let n = 0; n < 3000; n++) target.addEventListener(`type ${n}`, slow)
   assert.is(adoption.report().length, 1001)
+  window.fire(target, 'type 2999')
+  host.run()
+  assert.is(warned.at(-1), 'others kept the thread for 7 ms')
 })
 
 jobs('a warning comes again where a stall first reaches 10, 100, ... ms', () => {
