@@ -5,11 +5,11 @@ import { heading, optionsOf, table, target } from './support.mjs'
 
 const usage = `node bench/page-others.mjs [options]
   --keys 100                        half of them into the editor, the others into the filter
-  --pause 200                       ms between two keys, at least; twice that at most
+  --pause 100                       ms between two keys, at least; twice that at most
   --browsers ${kinds.join()}
   --ways idle,plain,adopted,latest  idle: nothing reacts; latest: adopted, of input that waits the newest counts`
 
-const values = optionsOf({ keys: '100', pause: '200', browsers: kinds.join(), ways: 'idle,plain,adopted,latest' }, usage)
+const values = optionsOf({ keys: '100', pause: '100', browsers: kinds.join(), ways: 'idle,plain,adopted,latest' }, usage)
 const searches = Math.round(Number(values.keys) / 2)
 const edits = Number(values.keys) - searches
 

@@ -53,7 +53,7 @@ const rows = Array.from({ length: 100_000 }, (_, id) => ({
 // The last word of the filter counts.
 function search(text) {
   const wanted = text.split(' ').at(-1)
-  const sorted = rows.toSorted((a, b) => b.amount - a.amount || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id - b.id))
+  const sorted = rows.toSorted((a, b) => a.city < b.city ? -1 : a.city > b.city ? 1 : b.amount - a.amount || a.id - b.id)
   const found = sorted.filter(({ name, city }) => name.includes(wanted) || city.includes(wanted))
   const seen = found.slice(0, 40).map(({ id, name, city, amount }) =>
     `<tr><td>${id}<td>${name.replace(wanted, '<b>$&</b>')}<td>${city}<td>${amount.toFixed(2)}`)
