@@ -264,6 +264,75 @@ export const pageCases = {
       })
     }
   },
+  'timers are called on the global object, what they return is for nobody, and each ends what the other function has set': {
+    log: "a a' true b b' true",
+    run({ window, log }) {
+      window.setTimeout(function () {
+        steps(log, 'a')
+        log(String(this === window))
+        return false
+      })
+      const ticking = window.setInterval(function () {
+        steps(log, 'b')
+        log(String(this === window))
+        window.clearTimeout(ticking)
+        return true
+      }, 10)
+      window.clearInterval(window.setTimeout(() => { steps(log, 'never') }, 5))
+    }
+  },
+  'an interval goes on after an error': {
+    log: "i i' i i'",
+    errors: '1, 2',
+    run({ window, log }) {
+      let count = 0
+      const id = window.setInterval(() => {
+        steps(log, 'i')
+        if (++count === 2) window.clearInterval(id)
+        throw new Error(String(count))
+      }, 20)
+    }
+  },
+  'a listener that stops the event keeps it from those after it': {
+    log: "a a' end",
+    run({ log, source }) {
+      const { target, type, fire } = source()
+      let heard = 0
+      target.addEventListener(type, event => {
+        if (++heard > 1) return
+        event.stopImmediatePropagation()
+        steps(log, 'a')
+        fire()
+      })
+      target.addEventListener(type, () => { log(heard === 2 ? 'end' : 'never') })
+      fire()
+    }
+  },
+  'what a script dispatches tells whether it was prevented, by whom it can be': {
+    log: "a a' true b b' false c c' true 2",
+    run({ window, log }) {
+      const target = new window.EventTarget()
+      const note = (name, options) => {
+        const fn = event => {
+          event.preventDefault()
+          steps(log, name)
+          return false // which is for nobody
+        }
+        target.addEventListener('note', fn, options)
+        return () => target.removeEventListener('note', fn)
+      }
+      window.setTimeout(() => {
+        for (const [name, cancelable, options] of [['a', false], ['b', true], ['c', true, { passive: true }]]) {
+          const remove = note(name, options)
+          log(String(target.dispatchEvent(new window.Event('note', { cancelable }))))
+          remove()
+        }
+        const event = new window.Event('note')
+        target.addEventListener('note', () => { log(String(event.eventPhase)) }, { once: true })
+        target.dispatchEvent(event)
+      })
+    }
+  },
   'an interval ends when it is cleared by itself': {
     log: "i i' i i' i i'",
     run({ window, log }) {
@@ -343,6 +412,20 @@ export const pageCases = {
 
 /** @type {typeof pageCases} those of windows */
 export const windowCases = {
+  'a frame that fails keeps none of the others from being drawn': {
+    log: "a a' b b' true",
+    errors: 'thrown',
+    run({ window, log }) {
+      window.requestAnimationFrame(() => {
+        steps(log, 'a')
+        throw new Error('thrown')
+      })
+      window.requestAnimationFrame(function () {
+        steps(log, 'b')
+        log(String(this === undefined))
+      })
+    }
+  },
   'frames are drawn in order, without those that are cancelled': {
     log: "a a' b b' d d' true",
     run({ window, log }) {

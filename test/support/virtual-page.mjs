@@ -208,7 +208,7 @@ export function virtualPage(host) {
           isDrawing = false
           const due = [...frames]
           frames.clear()
-          for (const [id, fn] of due) if (!cancelled.delete(id)) call(fn, window, [time])
+          for (const [id, fn] of due) if (!cancelled.delete(id)) call(fn, undefined, [time])
         })
       }
       frames.set(id, fn)
