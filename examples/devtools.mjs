@@ -3,13 +3,13 @@ import { accusation } from './gantt/words.mjs'
 
 /**
  * The schedule in the Performance panel of Chrome's DevTools, as custom tracks beside the browser's own: a
- * track per task, its executions as entries, missed deadlines as markers that say who is to blame. Other
- * browsers show the same as plain User Timing entries.
+ * track per task, its executions as entries, and callbacks that kept the thread for longer than a slice; missed deadlines as
+ * markers that say who is to blame. Other browsers show the same as plain User Timing entries.
  *
  *   const stop = devtools(scheduler)
  *
- * Entries are handed over at the end of each round, when it is known who executed when, and taken out of the
- * page's own timeline at once: that would grow without end.
+ * Entries are handed over at the end of each round, when it is known who executed when, or after such a callback, and taken out of
+ * the page's own timeline at once: that would grow without end.
  *
  * @see https://developer.chrome.com/docs/devtools/performance/extension
  */
@@ -56,19 +56,34 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
     timeline.clearMarks(name)
   }
 
-  const showRun = ({ activation, from, to, how }) => {
+  /** @returns {number} for how long it kept the thread there, ms; 0 where that was no longer than a slice */
+  const stallOf = ({ activation, from, to }) => {
+    const { stalls } = schedule
+    let longest = 0
+    for (let i = stalls.length - 1; i >= 0 && stalls[i].to > from; i--) {
+      const stall = stalls[i]
+      if (stall.activation === activation && stall.from < to) longest = Math.max(longest, stall.to - stall.from)
+    }
+    return longest
+  }
+
+  const showRun = run => {
+    const { activation, from, to, how } = run
     const { name, id, row, release, deadline, cost } = activation
+    const title = id < 0 ? name : `${name} #${id}` // a callback is no job
     const isLate = to > deadline
-    measure(`${name} #${id}`, from, to, {
+    const stall = stallOf(run)
+    measure(title, from, to, {
       track: row.name,
       color: isLate ? 'error' : colorFor(row),
-      tooltipText: `${name} #${id}${isLate ? ', past its deadline' : ''}`,
+      tooltipText: `${title}${stall > 0 ? ` kept the thread for ${milliseconds(stall)}` : ''}${isLate ? ', past its deadline' : ''}`,
       properties: [
         ['Released', `${milliseconds(from - release)} before`],
         ['Deadline', deadline === Infinity ? 'none'
           : isLate ? `${milliseconds(to - deadline)} ago` : `in ${milliseconds(deadline - to)}`],
         ['Executed so far', milliseconds(cost)],
-        ['Ended by', how]
+        ['Ended by', how],
+        ...stall > 0 ? [['Kept the thread for', milliseconds(stall)]] : []
       ]
     })
   }
@@ -92,20 +107,27 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
     measure(title, release, deadline, { ...details, track: `${row.name}: missed` })
   }
 
-  const showRound = ({ start, time }) => {
+  /** Executions that were too short to be shown, of the round. */
+  let left = 0
+  const showRuns = time => {
     const { runs } = schedule
     let first = runs.length
     while (first > 0 && runs[first - 1].to > shown) first--
     const fresh = runs.slice(first)
     const seen = fresh.length <= mostOfRound ? fresh : longest(fresh, mostOfRound)
     for (const run of seen) showRun(run)
-    const left = fresh.length - seen.length
+    left += fresh.length - seen.length
+    shown = time
+  }
+
+  const showRound = ({ start, time }) => {
+    showRuns(time)
     measure(`${group} round`, start, time, {
       track: 'rounds',
       color: 'tertiary-light',
       tooltipText: `round${left ? `, ${left} short executions not shown` : ''}`
     })
-    shown = time
+    left = 0
   }
 
   /**
@@ -127,6 +149,7 @@ export function devtools(scheduler, { group = 'rt.mjs', timeline = performance }
 
   const unsubscribe = scheduler.observe(record => {
     schedule.add(record)
+    if (record.type === 'stall' && record.by) showRuns(record.time) // there may be no round
     if (record.type !== 'round') return
     showRound(/** @type {any} */ (record))
     showMisses(1000)

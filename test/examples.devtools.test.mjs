@@ -1,5 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { after } from '../alarms.mjs'
 import { devtools } from '../examples/devtools.mjs'
 import { Scheduler } from '../rt.mjs'
 import { nonPreemptive } from '../sync.mjs'
@@ -75,6 +76,25 @@ marks('a missed deadline is a marker that says who is to blame, once the job has
   }])
   const beside = timeline.entries.find(({ track }) => track === 'key: missed')
   assert.equal([beside.start, beside.end, beside.tooltipText], [3, 15, misses[0].tooltipText])
+})
+
+marks('what keeps the thread for longer than a slice says so, callbacks by their names, also where no job runs', () => {
+  const { host, scheduler, timeline, tracks } = watched({ slice: 3 })
+  after(5, function save() { host.advance(7) }, { scheduler })
+  host.run()
+  const told = () => tracks().map(({ name, start, end, tooltipText, properties }) => [name, start, end, tooltipText, properties.at(-1).join(' ')])
+  assert.equal(told(), [['alarm save', 5, 12, 'alarm save kept the thread for 7.00 ms', 'Kept the thread for 7.00 ms']])
+  timeline.entries.length = 0
+  scheduler.spawn(function* () {
+    host.advance(2)
+    yield
+    host.advance(4)
+  }, { name: 'a' })
+  scheduler.spawn(() => execute(host, 1), { name: 'b' })
+  host.run()
+  assert.equal(told(), [
+    ['a #1', 12, 18, 'a #1 kept the thread for 4.00 ms', 'Kept the thread for 4.00 ms'], ['b #2', 18, 19, 'b #2', 'Ended by finish']
+  ])
 })
 
 marks('what executes past its deadline is an error', () => {
