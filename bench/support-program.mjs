@@ -2,6 +2,7 @@
  * One whole program, natively and rewritten, in a process of its own: node bench/support-program.mjs URL check|measure|why.
  * The last line of its output is the findings as JSON.
  */
+import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { adopt } from '../alarms.mjs'
@@ -247,9 +248,27 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
       const last = stack.findLastIndex(id => isTwin(id) || isOurs(id))
       const piece = stack.slice(last + 1).find(id => !isEngine(id))
       const name = caller ? `called outside of a job, or by what stays one piece: ${titleOf(caller)}`
-        : piece ? `one piece: ${titleOf(piece)}` : `calls of the engine, or points: ${titleOf(stack[last])}`
+        : piece ? `${reasonOf(all.get(piece).callFrame)}: ${titleOf(piece)}` : `calls of the engine, or points: ${titleOf(stack[last])}`
       pieces.set(name, (pieces.get(name) ?? 0) + 1)
     }
     return [...pieces].map(([name, count]) => [name, count / stacks.length]).filter(([, share]) => share > 0.2)
   }
+}
+
+/** Why a function has been called plainly, by its name and the text that was rewritten. @param {any} callFrame */
+function reasonOf({ functionName, url }) {
+  const none = 'calls of the engine in what has no loop, or is called by the engine'
+  const file = url.replace(/^.*\/rewritten-[^/]*\//, '')
+  if (file === url) return none
+  const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+  const reports = ['module', 'script'].map(type => {
+    try {
+      return preemptify.report(text, { type })
+    } catch {
+      return []
+    }
+  })
+  const name = functionName.replace(/^.*[ .]/, '')
+  const found = reports.flat().find(one => one.name === name || (one.name === 'constructor' && /^[A-Z]/.test(name)))
+  return found ? `one piece, ${found.reason}` : none
 }
