@@ -26,7 +26,7 @@ const published = {
 if (options.help) {
   console.log(`Figures 5 and 6 of RT.js${optionsHelp}
   --generated 0          so many sets besides, generated as the paper's
-  --svg DIRECTORY        writes figure-5-<clock>.svg and figure-6-<clock>.svg there`)
+  --svg DIRECTORY        writes rtjs-figure-5-<clock>.svg and rtjs-figure-6-<clock>.svg there`)
 } else await draw()
 
 async function draw() {
@@ -68,14 +68,14 @@ function print(rows, policies, figure, select) {
 
 async function drawFigures(rows, clock) {
   const figures = [
-    ['figure-5', 'misses', 'Deadlines missed, %', ({ missRatio, deviation }) => [missRatio, deviation]],
-    ['figure-6', 'overhead', 'Scheduler time / job time, %', ({ overhead }) => overhead ? [overhead.mean, overhead.deviation] : [0, 0]]
+    ['rtjs-figure-5', 'misses', 'Deadlines missed, %', ({ missRatio, deviation }) => [missRatio, deviation]],
+    ['rtjs-figure-6', 'overhead', 'Scheduler time / job time, %', ({ overhead }) => overhead ? [overhead.mean, overhead.deviation] : [0, 0]]
   ]
   for (const [name, figure, title, select] of figures) {
     const policies = options.policies.filter(policy => published[figure][policy])
     await picture(`${name}-${clock}`, barChart({
       title,
-      least: figure === 'misses' ? 1e-4 : 0.1,
+      least: figure === 'misses' ? 1e-4 : 0.01,
       groups: rows.map(({ label, figures }) => ({
         label,
         bars: policies.map(policy => {

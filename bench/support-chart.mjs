@@ -105,7 +105,7 @@ function svg(title, parts) {
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img">
 <title>${title}</title>
 <style>svg { color: #1c1917; background: #fff } text { fill: currentColor }
-@media (prefers-color-scheme: dark) { svg { color: #e7e5e4; background: #1c1917 } }</style>
+@media (prefers-color-scheme: dark) { svg { color: #e7e5e4; background: #1c1917 } rect, polyline { filter: brightness(1.5) } }</style>
 ${text(left, 18, title, 'start')}
 ${parts.join('\n')}
 </svg>
