@@ -38,6 +38,8 @@ export class Surroundings {
       const button = make('button', { type: 'button', textContent: text, title: label })
       button.setAttribute('aria-label', label)
       button.dataset.move = name
+      // All of them stand in one row on a phone.
+      Object.assign(button.style, { minWidth: '2.25rem', paddingInline: '.4rem' })
       button.addEventListener('click', () => move(name))
       return button
     }))
