@@ -4248,7 +4248,7 @@ export const seam = /* @__PURE__ */ Object.freeze({
       if (ms === undefined) dispatcher.roundEnds = dispatcher.time + (budget === AUTO ? dispatcher.slice : 0)
       const a = activationOf(job())
       // That a function is entered is a point, too, at which it has not begun.
-      if (a.started === undefined && budget !== AUTO) dispatcher.begins = true
+      if (a.started === undefined) dispatcher.begins = true
       return a
     })
   },

@@ -76,7 +76,7 @@ cases.run()
 const jobs = suite('adopted callbacks as jobs')
 
 /** Callbacks that take some ms, with a point after each, of a module that nobody wrote for it. */
-const { working, lookTwice, preemptiveFalse, withoutAnswer } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
+const { working, lookTwice, preemptiveFalse, withoutAnswer, stopping } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
   export const working = (host, log, name, ms) => function () {
     for (let i = 0; i < ms; i++) {
       log.push(host.time + ' ' + name)
@@ -87,6 +87,10 @@ const { working, lookTwice, preemptiveFalse, withoutAnswer } = await import(`dat
   export const preemptiveFalse = work => () => {
     work()
     return false
+  }
+  export const stopping = work => event => {
+    event.stopImmediatePropagation()
+    work()
   }
   export const withoutAnswer = work => function () {
     [1].forEach(one => { return one }) // return 'this'
@@ -216,6 +220,16 @@ jobs('what looks at a state that goes on begins in its event', () => {
   host.run()
   assert.equal(log.filter(line => line.startsWith('state')), ['state 3', 'state 4'])
   assert.is(log.at(-1), '8 input')
+})
+
+jobs('a listener begins in its event, whatever time passes before that', () => {
+  const { host, window, scheduler, log, button, work } = adopted()
+  scheduler.observe(({ type }) => { if (type === 'start') host.advance(5) })
+  button.addEventListener('click', stopping(work('click', 2)))
+  button.addEventListener('click', () => log.push('never'))
+  window.fire(button, 'click')
+  host.run()
+  assert.equal(log, ['5 click', '6 click'])
 })
 
 jobs('a handler that returns nothing goes on as a job, also where the default could be prevented', () => {
