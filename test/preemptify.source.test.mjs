@@ -408,6 +408,23 @@ const sources = {
     for (let i = 0; i < 9; i++) { zero = zero * 1; big = big * 3n; fraction *= 1.5; if (i > 7) box = box * 2; late = i * fraction }
     return [Object.is(zero, -0), String(big), fraction, asked, box, late]
   }`,
+  'numbers that are not there yet': `const seen = []
+  function late() { for (var round = 0; round < 3; round++) { if (round > 0) { var half = run(round) / 2; seen.push(half * 2) } seen.push(half) } }
+  function chosen() { for (let round = 0; round < 3; round++) { switch (run(round)) { case 1: var a = 3 * round; seen.push(-a); break; default: seen.push(a) } seen.push(a) } }
+  function own() { for (let round = 0; round < 2; round++) { var a = a + 1; seen.push(a, run(a)) } }
+  function fresh() { for (let round = 0; round < 2; round++) { let a; seen.push(a); a = run(round) - 1; seen.push(-a) } }
+  function set() { let a, b; for (let round = 0; round < 2; round++) { a = run(round) * 2; seen.push(-a); if (round) b = a - 1 } seen.push(b - 1, b) }
+  function again() { for (let round = 0; round < 3; round++) { let a; out: { if (run(round) === 1) break out; a = -round; seen.push(a) } seen.push(a) } }
+  function tried() { try { run(0); var a = missing; seen.push(-a) } catch { seen.push(a) } seen.push(a) }
+  function caught() { try { throw run(5) } catch (a) { var a = a * 2; seen.push(a) } seen.push(a) }
+  function reused() { seen.push(a); for (var a = 1; a < 3; a += 1) seen.push(run(a) % 2); seen.push(a) }
+  function around(is) { if (is) for (var i = 0; i < 2; i++) seen.push(run(i)); seen.push(i) }
+  function joined() { for (let round = 0; round < 2; round++) { let a = 'a', b; a += run(round); b ??= 7; b += a; seen.push(a, b) } }
+  function twice() { { let a = run(1) * 2; seen.push(a) } { let a; seen.push(a); a = run(2) * 3; seen.push(-a) } }
+  function main() {
+    late(), chosen(), own(), fresh(), set(), again(), tried(), caught(), reused(), around(true), around(false), joined(), twice()
+    return seen.splice(0).map(String)
+  }`,
   'engine functions': `function main() {
     return [[3, 1, 2].sort((a, b) => pass[1](a) - b), [1, , 2].map(x => run(x) * 2), [1, 2].reduce((a, b) => run(a) + b), 'aXbX'.replace(/X/g, m => run(m) + 1),
       Array.from({ length: 2 }, (_, i) => run(i)), [[1], [2]].flatMap(x => run(x)), new Set([1, 2]).forEach(x => run(x)), run.call(null, 1), run.apply(null, [2]), run.bind(null, 3)()]
