@@ -9367,11 +9367,11 @@ function refusalOf(plan) {
  */
 const isHuge = ({ body }) => body.end - body.start > 5000
 
-/** @param {Node} call @param {Node[]} loops those of its function @returns {boolean} */
+/** @param {Node} call @param {Node[]} loops those of its function, in order @returns {boolean} whether it is in one that holds no other */
 function isInnermost(call, loops) {
-  const around = pick(loops, ({ start, end }) => start < call.start && call.end <= end)
-  const innermost = takeLast(around)
-  return innermost !== undefined && !find(loops, ({ start, end }) => innermost.start < start && end <= innermost.end)
+  const next = firstOf(loops, ({ start }) => start > call.start)
+  const loop = loops[next - 1]
+  return loop !== undefined && loop.end >= call.end && !(loops[next]?.start < loop.end)
 }
 
 /**
