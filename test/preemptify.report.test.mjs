@@ -52,7 +52,12 @@ reports('constructors that only call others, but for what they give themselves t
   const own = 'function add(x) { for (;;) x.add() }'
   for (const preempted of [loop(9), made('this.add(list)'), made('list.walk(this)'), made('add(list)') + own]) assert.equal(told(preempted), [])
   assert.equal(told(made('this.list = list.map(x => [x])')), ['1:11 constructor: a constructor'])
-  assert.equal(told(loop(500)), ['1:11 constructor: calls in the innermost loops of a huge constructor'])
+  const innermost = ['1:11 constructor: calls in the innermost loops of a huge constructor']
+  assert.equal(told(loop(500)), innermost)
+  const add = 'this.add(x);'
+  const around = inner => made(`${add}${' '.repeat(5000)} for (const x of list) { ${add} for (const y of x) y.n++; ${add} for (const y of x) { ${inner} } ${add} } ${add}`)
+  assert.equal(told(around('')), [])
+  assert.equal(told(around(add)), innermost)
 })
 
 reports('nothing of what is preemptible, or cannot run long', () => {
