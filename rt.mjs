@@ -7428,7 +7428,7 @@ function localsOf(own, facts, free) {
     else delete locals[name]
   }
   const names = keysOf(locals)
-  pick(names, name => find(locals[name], ({ isNumber }) => !isNumber) || numbers.add(name))
+  pick(names, name => locals[name][0].isNumber && numbers.add(name)) // what has the same name is set where it is declared
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
   return {
     names: pick(names, name => !isOfClosures(name)),
@@ -7546,21 +7546,16 @@ const ARITHMETIC = /^(?:(?:[-+*/%&|^~]|\*\*|<<|>>>?)=?|\+\+|--)$/
  *
  * @param {Variable} variable that no closure uses
  */
-function isNumber(variable) {
-  const { kind, declarations, references } = variable
+function isNumber({ kind, declarations, references }) {
   if (!matches(/^(?:var|let|const)$/, kind) || !find(references, ({ parent }) => matches(ARITHMETIC, parent.operator ?? ''))) return false
   const uses = joined(pick(declarations, ({ parent }) => parent.init), references)
   let { 0: first } = uses
   pick(uses, use => use.start < first.start && (first = use))
   const { parent: assignment } = first
-  // A `var` may mean the parameter of a `catch`.
-  if (first.variable !== variable || (assignment.id !== first && (assignment.operator !== '=' || assignment.left !== first))) return false
+  if (assignment.id !== first && (assignment.operator !== '=' || assignment.left !== first)) return false
   let block = assignment
-  while (matches(/^(?:SequenceExpression|VariableDeclaration|ExpressionStatement|LabeledStatement|BlockStatement)$/, block.parent.type) ||
-    block.parent.init === block) {
-    block = block.parent
-    if (block.type === 'BlockStatement') break
-  }
+  while (block.type !== 'BlockStatement' && (block.parent.init === block ||
+    matches(/^(?:SequenceExpression|VariableDeclaration|ExpressionStatement|LabeledStatement|BlockStatement)$/, block.parent.type))) block = block.parent
   return !find(uses, use => use !== first && (use.start < assignment.end || use.end > block.end))
 }
 

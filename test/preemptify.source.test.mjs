@@ -235,13 +235,16 @@ forms('a call that is returned out of a try, a guard with what comes with its fu
 })
 
 forms('the body of a constructor is preempted, that of a class which extends another is not', async () => {
-  const { rewritten: { main, huge, heir, text } } = await modules(`
+  const { rewritten: { main, huge, wide, heir, text } } = await modules(`
     class Sum { #all = 0; constructor(n, step = 1) { for (let i = 0; i < n; i += step) this.#all += i } get all() { return this.#all } }
     class Heir extends Sum {}
     class Huge { constructor(n) {${' '.repeat(5000)} this.all = 0; for (let i = 0; i < n; i++) for (let k = 0; k < 2; k++) this.add(k) } add(x) { this.all += x } }
     class Short { constructor(a) { this.a = a } }
     export const main = (n, Class = Sum) => new Sum(n).all + new Class(n, 2).all
     export const huge = n => new Huge(n).all
+    let sum = 0
+    export function wide(n) {${' '.repeat(5000)} for (let i = 0; i < n; i++) for (let k = 0; k < 2; k++) step(9) }
+    function step(n) { for (let i = 0; i < n; i++) sum += i }
     export const heir = (n, f = Number) => f(new Heir(n).all)
     export const text = String(Short)
   `)
@@ -255,6 +258,7 @@ forms('the body of a constructor is preempted, that of a class which extends ano
   assert.ok(await points(preemptify(main)(9)) > 9 + 4)
   assert.is(await driveAsync(preemptify(huge)(9), { limit: 1 }), 9)
   assert.ok(await points(preemptify(huge)(9)) > 9 * 2)
+  assert.ok(await points(preemptify(wide)(9)) > 9 * 2 * 9, 'a huge function calls preemptibly')
   assert.ok(await points(preemptify(heir)(9)) < 3)
   assert.is(text, 'class Short { constructor(a) { this.a = a } }')
 })
@@ -414,13 +418,13 @@ const sources = {
   function own() { for (let round = 0; round < 2; round++) { var a = a + 1; seen.push(a, run(a)) } }
   function fresh() { for (let round = 0; round < 2; round++) { let a; seen.push(a); a = run(round) - 1; seen.push(-a) } }
   function set() { let a, b; for (let round = 0; round < 2; round++) { a = run(round) * 2; seen.push(-a); if (round) b = a - 1 } seen.push(b - 1, b) }
-  function again() { for (let round = 0; round < 3; round++) { let a; out: { if (run(round) === 1) break out; a = -round; seen.push(a) } seen.push(a) } }
+  function again() { for (let round = 0; round < 3; round++) { let a; out: { if (run(round) === 1) break out; a = -round; seen.push(-a) } seen.push(a) } }
   function tried() { try { run(0); var a = missing; seen.push(-a) } catch { seen.push(a) } seen.push(a) }
   function caught() { try { throw run(5) } catch (a) { var a = a * 2; seen.push(a) } seen.push(a) }
   function reused() { seen.push(a); for (var a = 1; a < 3; a += 1) seen.push(run(a) % 2); seen.push(a) }
   function around(is) { if (is) for (var i = 0; i < 2; i++) seen.push(run(i)); seen.push(i) }
   function joined() { for (let round = 0; round < 2; round++) { let a = 'a', b; a += run(round); b ??= 7; b += a; seen.push(a, b) } }
-  function twice() { { let a = run(1) * 2; seen.push(a) } { let a; seen.push(a); a = run(2) * 3; seen.push(-a) } }
+  function twice() { { let a = run(1) * 2; seen.push(-a) } { let a; seen.push(a); a = run(2) * 3; seen.push(-a) } { let a = 4, b = run(a); seen.push(-a, b) } }
   function main() {
     late(), chosen(), own(), fresh(), set(), again(), tried(), caught(), reused(), around(true), around(false), joined(), twice()
     return seen.splice(0).map(String)
