@@ -2852,7 +2852,7 @@ export function adopt(target = globalThis, options = {}) {
     })
     replace(holderOf(target, clear), clear, {
       value(native, self, args) {
-        if (args.length > 0) args[0] = numberOf(args[0]) // an object is asked once
+        args[0] = numberOf(args[0]) // an object is asked once
         own.get(args[0])?.drop()
         return apply(native, self, args)
       }

@@ -276,6 +276,7 @@ jobs('a timer that waits can be cleared, one that has begun goes on; an interval
   host.after(1, () => {
     window.clearTimeout(String(a))
     window.clearTimeout(b)
+    assert.throws(() => window.clearInterval(BigInt(ticks)), TypeError) // as browsers do
   })
   host.after(7, () => { window.clearInterval(ticks) })
   host.run()
@@ -527,6 +528,7 @@ jobs('a timer of Node that waits is cleared by itself or by its number', async (
       log.push('cleared')
       clearTimeout(a)
       clearTimeout(+b)
+      clearTimeout(Symbol('no timer')) // which Node passes over
       setTimeout(resolve, 1)
     }, 1)
     const end = process.hrtime.bigint() + 3_000_000n

@@ -162,7 +162,7 @@ export function virtualPage(host) {
 
   const timers = new Map()
   const cancel = id => {
-    const number = Number(id) | 0
+    const number = +id | 0
     timers.get(number)?.()
     timers.delete(number)
   }
