@@ -6544,7 +6544,7 @@ function hoist(id) {
  * what it replaces. Where several meet, what ends comes before what begins, and what encloses is outside: the rank is
  * negative for what ends, and among those that enclose the same text that of the outer is nearer to 0.
  *
- * @typedef {[number, number, number, Text, number]} Edit
+ * @typedef {{ at: number, rank: number, other: number, text: Text, to: number }} Edit
  */
 
 const NAME_PART = /[^\s!-#%-/:-@[\]^`{-~]/
@@ -6556,7 +6556,7 @@ const REPLACES = 4
 
 /** Sorts edits, as `print` needs them. @param {Edit[]} edits */
 const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */ b) =>
-  a[0] - b[0] || sign(a[1]) - sign(b[1]) || b[2] - a[2] || a[1] - b[1])
+  a.at - b.at || sign(a.rank) - sign(b.rank) || b.other - a.other || a.rank - b.rank)
 
 /**
  * @param {string} source @param {(string | Range)[]} pieces @param {number[]} [kept] gets what of the source stays, as mapOf takes it
@@ -6564,47 +6564,54 @@ const inOrder = edits => sort(edits, (/** @type {Edit} */ a, /** @type {Edit} */
  */
 function print(source, pieces, kept) {
   let result = ''
-  /** What comes next is last. @type {(number | string | Range)[]} */
-  const stack = []
-  for (let i = pieces.length; i-- > 0;) append(stack, pieces[i])
-  while (stack.length) {
-    let piece = takeLast(stack)
-    if (typeof piece === 'number') {
-      const place = piece
-      piece = /** @type {string} */ (takeLast(stack))
-      if (kept && piece !== '') append(kept, result.length, place, piece.length)
+  /** What is being printed, of what, and so on: ranges, and lists of pieces. @type {any[]} */
+  const stack = [pieces]
+  /** Of each, which edit or piece comes next; and of a range, the place in the source. */
+  const nexts = [0]
+  const places = [0]
+  for (let depth = 0; depth >= 0;) {
+    const around = stack[depth]
+    const next = nexts[depth]++
+    /** @type {any} */
+    let piece
+    if (isArray(around)) {
+      piece = around[next]
+    } else {
+      const { edits, from, to } = around
+      const place = places[depth]
+      /** @type {Edit | undefined} */
+      const edit = edits[next]
+      const isLast = edit === undefined || edit.at > to || (edit.at === to && edit.rank > 0)
+      if (!isLast && (edit.at < place || (edit.at === from && edit.rank < 0))) continue // not in it, or inside of what has been moved
+      const end = isLast ? to : edit.at
+      if (end > place) {
+        if (kept) append(kept, result.length, place, end - place)
+        result += cut(source, place, end)
+      }
+      if (!isLast) {
+        if (end > place && edit.rank > 0 && isGlued(source, end, edit.text)) result += ' '
+        places[depth] = edit.to
+        piece = edit.text
+      }
     }
-    if (typeof piece === 'string') {
+    if (piece === undefined) {
+      depth--
+    } else if (typeof piece === 'string') {
       result += piece
-      continue
+    } else {
+      const from = isArray(piece) ? 0 : piece.from
+      stack[++depth] = piece
+      places[depth] = from
+      nexts[depth] = isArray(piece) ? 0 : firstOf(piece.edits, (/** @type {Edit} */ { at }) => at >= from)
     }
-    const pieces = isArray(piece) ? piece : piecesOf(source, piece)
-    for (let i = pieces.length; i-- > 0;) append(stack, pieces[i])
   }
   return result
 }
 
-/** @param {string} source @param {Range} range @returns {(number | string | Range)[]} before what stays, its place */
-function piecesOf(source, { edits, from, to }) {
-  /** @type {(number | string | Range)[]} */
-  const pieces = []
-  const begin = from
-  for (let i = firstOf(edits, edit => edit[0] >= begin); i < edits.length; i++) {
-    const { 0: at, 1: rank, 3: text, 4: next } = edits[i]
-    if (at > to || (at === to && rank > 0)) break
-    if (at < from || (at === begin && rank < 0)) continue // not in it, or inside of what has been moved
-    append(pieces, from, cut(source, from, at))
-    const texts = isArray(text) ? text : [text]
-    let head = texts
-    while (isArray(head)) head = head[0]
-    // Minified code has no space before a parenthesis: `return(a)=>b`.
-    const isGlued = at > from && rank > 0 && typeof head === 'string' && matches(/^[\w$]/, head) && matches(NAME_PART, source[at - 1])
-    if (isGlued) append(pieces, ' ')
-    for (let i = 0; i < texts.length; i++) append(pieces, texts[i])
-    from = next
-  }
-  append(pieces, from, cut(source, from, to))
-  return pieces
+/** Whether a text would be one word with what is before it: minified code has no space before a parenthesis, as `return(a)=>b`. @param {string} source @param {number} at @param {Text} text */
+function isGlued(source, at, text) {
+  while (isArray(text)) text = text[0]
+  return typeof text === 'string' && matches(/^[\w$]/, text) && matches(NAME_PART, source[at - 1])
 }
 
 /** What rewritten text refers to. @type {Record<string, string>} */
@@ -6691,7 +6698,7 @@ const callSite = (node, kind, target, own) =>
 
 /** What an edit is added to: a draft, or a list of them. @typedef {{ edits: Edit[] }} Draftlike */
 /** @param {Draftlike} draft @param {number} at @param {number} rank @param {number} other @param {Text} text */
-const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, [at, rank, other, text, to])
+const insert = ({ edits }, at, rank, other, text, to = at) => append(edits, { at, rank, other, text, to })
 /** @param {Draftlike} draft @param {number} from @param {number} to @param {number} rank @param {Text} before @param {string} after */
 const enclose = (draft, from, to, rank, before, after) => {
   insert(draft, from, rank, to, before)
@@ -11802,7 +11809,7 @@ async function explained(error) {
 function linesOf(text) {
   const starts = [0]
   const end = /\r\n?|[\n\u2028\u2029]/g
-  while (exec(end, text)) append(starts, end.lastIndex)
+  while (matches(end, text)) append(starts, end.lastIndex)
   return starts
 }
 
@@ -11835,15 +11842,6 @@ function mapOf(source, text, kept) {
   let written = -1 // in this row, up to here
   let line = 0
   let column = 0
-  const segment = (/** @type {number} */ at, /** @type {number} */ original) => {
-    const next = lineAt(lines, original)
-    const place = original - lines[next]
-    const start = written < 0 ? starts[row] : written
-    mappings += (written < 0 ? '' : ',') + vlq(at - start) + 'A' + vlq(next - line) + vlq(place - column)
-    written = at
-    line = next
-    column = place
-  }
   for (let i = 0; i < kept.length; i += 3) {
     const at = kept[i]
     const original = kept[i + 1]
@@ -11854,8 +11852,20 @@ function mapOf(source, text, kept) {
         mappings += ';'
         written = -1
       }
-      const offset = here - at
-      segment(here, original + (offset < length ? offset : length))
+      if (here > at && here < at + length) { // a whole line of the source
+        mappings += `AAC${vlq(-column)}`
+        line++
+        written = here
+        column = 0
+        continue
+      }
+      const place = original + min(here - at, length)
+      const next = place < lines[line] || place >= lines[line + 1] ? lineAt(lines, place) : line
+      const begun = written < 0 ? vlq(here - starts[row]) : `,${vlq(here - written)}`
+      mappings += `${begun}A${vlq(next - line)}${vlq(place - lines[next] - column)}`
+      written = here
+      line = next
+      column = place - lines[next]
     }
   }
   return mappings
