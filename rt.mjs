@@ -5070,6 +5070,18 @@ const SIGNS = /* @__PURE__ */ tokensOf([
   '( [ ` . ?. ++ --'
 ])
 
+/** Those that no other begins with, by their characters. @type {(Token | undefined)[]} */
+const SINGLES = /* @__PURE__ */ singlesOf('()[]{},;:~`')
+
+/** @param {string} characters */
+function singlesOf(characters) {
+  /** @type {(Token | undefined)[]} */
+  const singles = []
+  for (let code = 0; code < 127; code++) append(singles, undefined)
+  for (const character of characters) singles[character.charCodeAt(0)] = SIGNS.get(character)
+  return singles
+}
+
 /** @param {string[]} rows by level */
 function tokensOf(rows) {
   const tokens = emptyMap()
@@ -5149,18 +5161,13 @@ function patternOf(target) {
   return target
 }
 
-/**
- * @param {string} source
- * @param {'module' | 'script' | 'function'} type `function`: what Function.prototype.toString returns
- * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a Property
- * @throws {SyntaxError} at what cannot be read; but that source is valid is taken for granted
- */
-function read(source, type) {
-  quick = isQuick()
+/** A reader, whose functions are made once: engines compile what calls functions that stay the same once. */
+function reader() {
   const parent = null // until names are resolved
+  let source = ''
+  let type = ''
   /** By their texts, so that those of names are the same strings. @type {Map<string, Token>} */
-  const tokens = emptyMap()
-  SIGNS.forEach((/** @type {Token} */ token) => tokens.set(token.text, token))
+  let tokens
 
   // The token that the reading has come to.
   let value = /** @type {any} */ ('')
@@ -5174,7 +5181,7 @@ function read(source, type) {
   let before = 0
 
   /** Whether `await` and `yield` are operators. */
-  let mode = type === 'module' ? AWAITS : 0
+  let mode = 0
 
   /** What expressions have begun and not ended, the innermost on top. @type {any} */
   let top = null
@@ -5188,7 +5195,7 @@ function read(source, type) {
   let isClosed = false // takes no operators
 
   /** Parts of lists that have begun and not ended, the innermost last. @type {any[]} */
-  const parts = []
+  let parts = []
   let size = 0
 
   /** Where the next token starts. */
@@ -5201,9 +5208,15 @@ function read(source, type) {
   function next() {
     before = end
     start = afterSpace()
-    end = past(ATOM, source, start)
-    const text = cut(source, start, end)
-    ;({ text: value, level, isName, name } = tokens.get(text) ?? tokenOf(text))
+    let token = SINGLES[codeAt(source, start)]
+    if (token !== undefined) {
+      end = start + 1
+    } else {
+      end = past(ATOM, source, start)
+      const text = cut(source, start, end)
+      token = tokens.get(text) ?? tokenOf(text)
+    }
+    ;({ text: value, level, isName, name } = token)
   }
 
   /** A literal, or a name, which is kept for the next time. @param {string} text @returns {Token} */
@@ -5245,7 +5258,7 @@ function read(source, type) {
 
   /** With what it will mean. @param {number} first @param {string} name */
   const identifier = (first, name) => ({
-    type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined, isWritten: undefined
+    type: 'Identifier', start: first, end: before, parent, name, scope: undefined, variable: undefined, isWritten: undefined, isDynamic: false
   })
 
   /** A name, a literal, or a key. */
@@ -5720,9 +5733,6 @@ function read(source, type) {
   const isUsing = () => value === 'using' ? peek(() => isName && value !== 'of' && !isOnNewLine())
     : value === 'await' && (mode & AWAITS) > 0 && peek(() => value === 'using' && !isOnNewLine() && isUsing())
 
-  /** @param {boolean} isList whether declarations may stand there @returns {Generator<any, any, any>} */
-  const statement = isList => value === '{' ? block(false) : otherStatement(isList)
-
   /**
    * Statements in braces, or all of them.
    *
@@ -5733,7 +5743,10 @@ function read(source, type) {
     const first = start
     const base = size
     expect('{')
-    while (value !== '}') put(yield statement(true))
+    while (value !== '}') {
+      const part = statement(true)
+      put(part ? yield part : operand)
+    }
     next()
     const body = listFrom(base)
     if (isBody) markDirectives(body)
@@ -5758,101 +5771,146 @@ function read(source, type) {
       next()
       const at = start
       const id = isName ? leaf() : patternOf(yield expression(OPERAND))
-      const init = skips('=') ? yield expression(COMMA | until) : null
+      const isGiven = skips('=')
+      const part = isGiven ? expression(COMMA | until) : null
+      const init = part ? yield part : isGiven ? operand : null
       put({ type: 'VariableDeclarator', start: at, end: before, parent, id, init })
     } while (value === ',')
     return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations: listFrom(base) }
   }
 
-  /** @param {boolean} isList @returns {Generator<any, any, any>} */
-  function* otherStatement(isList) {
-    const first = start
-    const word = value
-    switch (level === 0 ? word : '') {
-      case ';':
-        next()
-        return { type: 'EmptyStatement', start: first, end: before, parent }
-      case 'if':
-        next()
-        return {
-          type: 'IfStatement', start: first, test: yield expression(OPERAND), consequent: yield statement(false),
-          alternate: skips('else') ? yield statement(false) : null, end: before, parent
-        }
-      case 'for':
-        return yield forStatement()
-      case 'while':
-        next()
-        return {
-          type: 'WhileStatement', start: first, test: yield expression(OPERAND), body: yield statement(false), end: before,
-          parent
-        }
-      case 'do':
-        next()
-        return {
-          type: 'DoWhileStatement', start: first, body: yield statement(false),
-          test: (expect('while'), yield expression(OPERAND)), end: endOf(), parent
-        }
-      case 'switch':
-        return yield switchStatement()
-      case 'with':
-        next()
-        return {
-          type: 'WithStatement', start: first, object: yield expression(OPERAND), body: yield statement(false), end: before,
-          parent
-        }
-      case 'try':
-        next()
-        return {
-          type: 'TryStatement', start: first, block: yield block(false),
-          handler: value !== 'catch' ? null : {
-            type: 'CatchClause', start, param: (next(), value === '(') ? patternOf(yield expression(OPERAND)) : null,
-            body: yield block(false), end: before, parent
-          },
-          finalizer: skips('finally') ? yield block(false) : null, end: before, parent
-        }
-      case 'return':
-        next()
-        return {
-          type: 'ReturnStatement', start: first,
-          argument: matches(/^[;}]?$/, value) || isOnNewLine() ? null : yield expression(), end: endOf(), parent
-        }
-      case 'throw':
-        next()
-        return { type: 'ThrowStatement', start: first, argument: yield expression(), end: endOf(), parent }
-      case 'break': case 'continue': {
-        next()
-        const label = isName && !isOnNewLine() ? leaf() : null
-        return { type: word === 'break' ? 'BreakStatement' : 'ContinueStatement', start: first, end: endOf(), parent, label }
+  /** Statements by their first words, from there on. @type {Record<string, (first: number) => Generator<any, any, any> | undefined>} */
+  const statements = {
+    // @ts-ignore
+    __proto__: null,
+    /** @returns {undefined} */
+    ';'(first) {
+      next()
+      operand = { type: 'EmptyStatement', start: first, end: before, parent }
+    },
+    * if(first) {
+      next()
+      return {
+        type: 'IfStatement', start: first, test: yield expression(OPERAND), consequent: yield statement(false),
+        alternate: skips('else') ? yield statement(false) : null, end: before, parent
       }
-      case 'debugger':
-        next()
-        return { type: 'DebuggerStatement', start: first, end: endOf(), parent }
-      case 'function':
-        return yield routine('FunctionDeclaration', first, false)
-      case 'class':
-        return yield classOf('ClassDeclaration')
-      case 'import':
-        if (peek(() => value === '(' || value === '.')) break
-        return yield importDeclaration()
-      case 'export':
-        return yield exportDeclaration()
+    },
+    for: forStatement,
+    * while(first) {
+      next()
+      return {
+        type: 'WhileStatement', start: first, test: yield expression(OPERAND), body: yield statement(false), end: before,
+        parent
+      }
+    },
+    * do(first) {
+      next()
+      return {
+        type: 'DoWhileStatement', start: first, body: yield statement(false),
+        test: (expect('while'), yield expression(OPERAND)), end: endOf(), parent
+      }
+    },
+    switch: switchStatement,
+    * with(first) {
+      next()
+      return {
+        type: 'WithStatement', start: first, object: yield expression(OPERAND), body: yield statement(false), end: before,
+        parent
+      }
+    },
+    * try(first) {
+      next()
+      return {
+        type: 'TryStatement', start: first, block: yield block(false),
+        handler: value !== 'catch' ? null : {
+          type: 'CatchClause', start, param: (next(), value === '(') ? patternOf(yield expression(OPERAND)) : null,
+          body: yield block(false), end: before, parent
+        },
+        finalizer: skips('finally') ? yield block(false) : null, end: before, parent
+      }
+    },
+    return(first) {
+      next()
+      const node = { type: 'ReturnStatement', start: first, end: 0, parent, argument: null }
+      return ending(node, 'argument', !matches(/^[;}]?$/, value) && !isOnNewLine())
+    },
+    throw(first) {
+      next()
+      return ending({ type: 'ThrowStatement', start: first, end: 0, parent, argument: null }, 'argument')
+    },
+    break: jump,
+    continue: jump,
+    /** @returns {undefined} */
+    debugger(first) {
+      next()
+      operand = { type: 'DebuggerStatement', start: first, end: endOf(), parent }
+    },
+    function: first => routine('FunctionDeclaration', first, false),
+    class: () => classOf('ClassDeclaration'),
+    import: first => peek(() => value === '(' || value === '.') ? expressionStatement(first) : importDeclaration(),
+    export: exportDeclaration,
+    var: variables,
+    const: variables
+  }
+
+  /** @param {number} first @returns {undefined} */
+  function jump(first) {
+    const type = value === 'break' ? 'BreakStatement' : 'ContinueStatement'
+    next()
+    const label = isName && !isOnNewLine() ? leaf() : null
+    operand = { type, start: first, end: endOf(), parent, label }
+  }
+
+  /** A statement that ends with an expression. @param {any} node @param {string} field what that is @returns {Generator<any, any, any> | undefined} */
+  function ending(node, field, isThere = true) {
+    const part = isThere ? expression() : null
+    if (part) return endingLater(node, field, part)
+    if (isThere) node[field] = operand
+    node.end = endOf()
+    operand = node
+  }
+
+  /** @param {any} node @param {string} field @param {any} part @returns {Generator<any, any, any>} */
+  function* endingLater(node, field, part) {
+    node[field] = yield part
+    node.end = endOf()
+    return node
+  }
+
+  /** @param {number} first */
+  const expressionStatement = first =>
+    ending({ type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined }, 'expression')
+
+  /** @returns {Generator<any, any, any>} */
+  function* variables() {
+    const node = yield declaration()
+    node.end = endOf()
+    return node
+  }
+
+  /** @param {boolean} isList whether declarations may stand there @returns {Generator<any, any, any> | undefined} as of expression */
+  function statement(isList) {
+    const first = start
+    if (value === '{') return block(false)
+    if (level === 0) {
+      const begun = statements[value]
+      if (begun) return begun(first)
     }
-    if (isDeclaring(isList)) {
-      const node = yield declaration()
-      node.end = endOf()
-      return node
-    }
+    if (level !== undefined || !isName) return expressionStatement(first)
+    if (isDeclaring(isList)) return variables()
     if (isAsyncFunction()) {
       next()
-      return yield routine('FunctionDeclaration', first, true)
+      return routine('FunctionDeclaration', first, true)
     }
-    if (isName && source[afterSpace()] === ':') {
-      const label = leaf()
-      next()
-      return { type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent }
-    }
-    const expr = yield expression()
-    return { type: 'ExpressionStatement', start: first, end: endOf(), parent, expression: expr, directive: undefined }
+    return source[afterSpace()] === ':' ? labeled() : expressionStatement(first)
+  }
+
+  /** @returns {Generator<any, any, any>} */
+  function* labeled() {
+    const first = start
+    const label = leaf()
+    next()
+    return { type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent }
   }
 
   const isAsyncFunction = () => value === 'async' && peek(() => value === 'function' && !isOnNewLine())
@@ -5990,21 +6048,47 @@ function read(source, type) {
     return { type: 'Program', start: 0, end: source.length, parent, body, sourceType: type }
   }
 
-  if (startsWith(source, '#!')) end = past(/.*/y, source, 0)
-  next()
-
-  // The generators on the way to where the reading stands.
-  const stack = [program()]
-  /** @type {any} */
-  let result
-  for (let depth = 0; depth >= 0;) {
-    const step = resume(stack[depth], result) // one that begins takes no notice of the result
-    if (step.done) depth--
-    else if (step.value) stack[++depth] = step.value
-    result = step.done ? step.value : operand
+  /**
+   * @param {string} text
+   * @param {'module' | 'script' | 'function'} kind `function`: what Function.prototype.toString returns
+   * @returns {any} a Program as of ESTree; that of a function has one part, a function, a class, or a Property
+   * @throws {SyntaxError} at what cannot be read; but that source is valid is taken for granted
+   */
+  function read(text, kind) {
+    quick = isQuick()
+    source = text
+    type = kind
+    tokens = emptyMap()
+    SIGNS.forEach((/** @type {Token} */ token) => tokens.set(token.text, token))
+    end = startsWith(source, '#!') ? past(/.*/y, source, 0) : 0
+    mode = type === 'module' ? AWAITS : 0
+    top = null
+    extent = 0
+    isChain = false
+    size = 0
+    next()
+    // The generators on the way to where the reading stands.
+    const stack = [program()]
+    /** @type {any} */
+    let result
+    for (let depth = 0; depth >= 0;) {
+      const step = resume(stack[depth], result) // one that begins takes no notice of the result
+      if (step.done) depth--
+      else if (step.value) stack[++depth] = step.value
+      result = step.done ? step.value : operand
+    }
+    // Nothing of it is kept.
+    tokens.clear()
+    parts = []
+    source = ''
+    operand = null
+    return result
   }
-  return result
+
+  return read
 }
+
+const read = /* @__PURE__ */ reader()
 
 // --------------------------------------------------------------------------------------------- 8b names
 
@@ -6080,14 +6164,23 @@ function read(source, type) {
 
 /** Fields that are read, although what has them is assigned to or declares. */
 const READ = /* @__PURE__ */ marks('key', 'property', 'object', 'right', 'init', 'body')
-/** @type {Record<string, string[]>} */
-const PARTS = /* @__PURE__ */ Object.create(null)
-
-/** The fields that hold its parts, as those of all nodes of its type do. @param {Node} node */
-const partsOf = node => PARTS[node.type] ??= pick(keysOf(node), key => typeof node[key] === 'object' && key !== 'parent')
-
 /** Fields whose identifiers are no references, unless they are computed. */
 const LABELS = /* @__PURE__ */ marks('key', 'property', 'label', 'exported')
+/** @typedef {{ key: string, isRead: boolean, isLabel: boolean }} Field */
+/** @type {Record<string, Field[]>} */
+const FIELDS = /* @__PURE__ */ Object.create(null)
+
+/** The fields that hold its parts, as those of all nodes of its type do. @param {Node} node */
+const fieldsOf = node => FIELDS[node.type] ??= fieldsIn(node)
+
+/** @param {Node} node */
+function fieldsIn(node) {
+  /** @type {Field[]} */
+  const fields = []
+  pick(keysOf(node), key => typeof node[key] === 'object' && key !== 'parent' && append(fields, { key, isRead: !!READ[key], isLabel: !!LABELS[key] }))
+  return fields
+}
+
 /** The lists of Facts by what they hold. @type {any} */
 const LISTS = {
   __proto__: null,
@@ -6144,40 +6237,32 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
   return variable
 }
 
-/**
- * Finds what each name means and what each function holds. The tree is walked once, with a stack of its own. On the way
- * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
- * is known.
- *
- * @param {Node} tree gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or `yield`, labels too; and
- *   `imports`: each `import()` and `import.meta`, with the facts of the function that it is in
- * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of the source; as `tree.free`, too
- */
-function names(tree) {
+/** Finds names, by functions that are made once: see reader. */
+function namer() {
   /** A scope where it begins, null where it ends, and the identifiers between. @type {any[]} */
-  const order = []
+  let order = []
   /** @type {Node[]} */
-  const special = tree.special = []
+  let special = []
   /** @type {{ node: Node, facts: Facts }[]} */
-  const imports = tree.imports = []
+  let imports = []
   let hoists = false
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   let facts = /** @type {Facts} */ (/** @type {any} */ (null))
   /**
-   * What comes next, and what its identifiers are: references '', targets 'write', or a kind of variables. A scope,
-   * which has null instead, is there to be entered, and once more to be left.
+   * What comes next is last, each with what its identifiers are: references '', targets 'write', or a kind of variables. A
+   * scope, which has null instead, is there to be entered, and once more to be left.
    *
    * @type {any[]}
    */
-  const stack = [tree, '']
-  let size = 2
+  let stack = []
+  let size = 0
 
   /** @param {Node} part @param {Node} parent */
   function push(part, parent, role = '') {
     part.parent = parent
     if (part.type === 'Literal') return
-    stack[size++] = part
     stack[size++] = role
+    stack[size++] = part
   }
 
   /** @param {Node} id */
@@ -6187,27 +6272,29 @@ function names(tree) {
 
   /** @param {Scope} scope */
   function pushEdge(scope) {
-    stack[size++] = scope
     stack[size++] = null
+    stack[size++] = scope
   }
 
-  /** @param {Node} node */
-  function pushParts(node, role = '') {
-    const keys = partsOf(node)
-    for (let k = 0; k < keys.length; k++) {
-      const key = keys[k]
+  /** @param {Node[]} parts @param {Node} parent */
+  function pushAll(parts, parent, role = '') {
+    for (let i = parts.length; i-- > 0;) if (parts[i]) push(parts[i], parent, role)
+  }
+
+  /** @param {Node} node @param {string} role */
+  function pushParts(node, role) {
+    const fields = fieldsOf(node)
+    for (let k = fields.length; k-- > 0;) {
+      const { key, isRead, isLabel } = fields[k]
       const part = node[key]
       if (!part) continue
-      if (LABELS[key] && !node.computed) {
+      if (isLabel && !node.computed) {
         part.parent = node
         if (key === 'label') note(part)
-        continue
-      }
-      const partRole = READ[key] ? '' : role
-      if (isArray(part)) {
-        for (let i = 0; i < part.length; i++) if (part[i]) push(part[i], node, partRole)
+      } else if (isArray(part)) {
+        pushAll(part, node, isRead ? '' : role)
       } else if (part.type) {
-        push(part, node, partRole)
+        push(part, node, isRead ? '' : role)
       }
     }
   }
@@ -6297,174 +6384,223 @@ function names(tree) {
     return made.scope = scopeOf(node, made, isStrict)
   }
 
+  /**
+   * What is done where nodes of a type begin, before their parts.
+   *
+   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts; nothing: they have been pushed
+   */
+  const visits = {
+    // @ts-ignore
+    __proto__: null,
+    Identifier(node, role) {
+      note(node)
+      if (role !== '' && role !== 'write') declare(node, role, scope)
+      else if (node.name === 'arguments') facts.usesArguments = true
+      if (role === '' || role === 'write' || role === 'var') {
+        node.scope = scope
+        node.isWritten = role !== ''
+        append(order, node)
+      }
+    },
+    ThisExpression() {
+      facts.usesThis = true
+    },
+    Super() {
+      facts.usesSuper = true
+    },
+    MetaProperty(node) {
+      if (node.meta.name === 'new') facts.usesNewTarget = true
+      else append(imports, { node, facts })
+      node.meta.parent = node.property.parent = node
+    },
+    ImportExpression(node, role) {
+      append(imports, { node, facts })
+      return role
+    },
+    ImportSpecifier(node) {
+      node.imported.parent = node
+      imported(node)
+    },
+    ImportDefaultSpecifier: imported,
+    ImportNamespaceSpecifier: imported,
+    ExportSpecifier(node, role) {
+      if (!node.parent.source) return role
+      node.local.parent = node.exported.parent = node
+    },
+    VariableDeclaration: ({ kind }) => kind,
+    AssignmentPattern(_, role) {
+      if (role === 'parameter') scope.isSplit = true
+      return role
+    },
+    Property({ computed }, role) {
+      if (role === 'parameter' && computed) scope.isSplit = true
+      return role
+    },
+    AssignmentExpression: () => 'write',
+    UpdateExpression: () => 'write',
+    CallExpression(node, role) {
+      if (isDirectEval(node)) {
+        facts.usesEval = scope.hasEval = true
+        if (!scope.isStrict) facts.scope.isDynamic = true
+      }
+      return role
+    },
+    ForInStatement: each,
+    ForOfStatement: each,
+    ForStatement(node, role) {
+      enter(scopeOf(node))
+      return role
+    },
+    CatchClause(node) {
+      enter(scopeOf(node))
+      return 'catch'
+    },
+    BlockStatement(node, role) {
+      const isBody = facts.node.body === node
+      if (!isBody || scope.isSplit) {
+        enter(scopeOf(node))
+        if (isBody) facts.scope = scope
+      }
+      return role
+    },
+    SwitchStatement(node) {
+      const inner = scopeOf(node)
+      pushEdge(inner)
+      pushAll(node.cases, node)
+      pushEdge(inner)
+      push(node.discriminant, node)
+    },
+    WithStatement(node) {
+      const inner = scopeOf(node, facts, false, true)
+      facts.hasWith = true
+      pushEdge(inner)
+      push(node.body, node)
+      pushEdge(inner)
+      push(node.object, node)
+    },
+    Program(node, role) {
+      enter(functionOf(node, node.sourceType === 'module' || isStrictBody(node.body)))
+      return role
+    },
+    ClassDeclaration(node) {
+      if (node.id) declare(node.id, 'class', scope)
+      classOf(node)
+    },
+    ClassExpression: classOf,
+    PropertyDefinition(node) {
+      if (node.value) {
+        const inner = functionOf(node)
+        pushEdge(inner)
+        push(node.value, node)
+        pushEdge(inner)
+      }
+      if (node.computed) push(node.key, node)
+      else node.key.parent = node
+    },
+    StaticBlock(node, role) {
+      enter(functionOf(node))
+      return role
+    },
+    FunctionDeclaration: routine,
+    FunctionExpression: routine,
+    ArrowFunctionExpression: routine
+  }
+
+  /** @param {Node} node */
+  function imported(node) {
+    node.local.parent = node
+    declare(node.local, 'import', scope)
+  }
+
+  /** @param {Node} node */
+  function each(node) {
+    enter(scopeOf(node))
+    return 'write'
+  }
+
+  /** @param {Node} node */
+  function classOf(node) {
+    enter(scopeOf(node, facts, true))
+    if (node.id) {
+      node.id.parent = node
+      declare(node.id, 'name', scope)
+    }
+    pushEdge(scope)
+    push(node.body, node)
+    if (node.superClass) push(node.superClass, node)
+  }
+
+  /** @param {Node} node */
+  function routine(node) {
+    const { type, id, params, body, parent } = node
+    const outer = scope
+    const isDeclaration = type === 'FunctionDeclaration'
+    if (id) {
+      id.parent = node
+      note(id)
+      if (!isDeclaration || parent.type === 'IfStatement') enter(scopeOf(node))
+      declare(id, isDeclaration ? 'function' : 'name', scope)
+      if (isDeclaration && scope !== facts.scope && !scope.isStrict && !node.async && !node.generator) {
+        hoists = true // Annex B.3.3
+        append(order, id)
+      }
+    }
+    if (scope !== outer) pushEdge(scope)
+    enter(functionOf(node, scope.isStrict || isStrictBody(body.body)))
+    pushEdge(scope)
+    push(body, node)
+    pushAll(params, node, 'parameter')
+  }
+
   /** @param {Node} node @param {string} role */
   function visit(node, role) {
     const { type } = node
     const outer = scope
     const list = LISTS[type]
     if (list) append(/** @type {any} */ (facts)[list], node)
-    switch (type) {
-      case 'Identifier':
-        note(node)
-        if (role !== '' && role !== 'write') declare(node, role, scope)
-        else if (node.name === 'arguments') facts.usesArguments = true
-        if (role === '' || role === 'write' || role === 'var') {
-          node.scope = scope
-          node.isWritten = role !== ''
-          append(order, node)
-        }
-        return
-      case 'ThisExpression':
-        facts.usesThis = true
-        return
-      case 'Super':
-        facts.usesSuper = true
-        return
-      case 'MetaProperty':
-        if (node.meta.name === 'new') facts.usesNewTarget = true
-        else append(imports, { node, facts })
-        node.meta.parent = node.property.parent = node
-        return
-      case 'ImportExpression':
-        append(imports, { node, facts })
-        break
-      case 'ImportSpecifier':
-        node.imported.parent = node
-      // falls through
-      case 'ImportDefaultSpecifier': case 'ImportNamespaceSpecifier':
-        node.local.parent = node
-        declare(node.local, 'import', scope)
-        return
-      case 'ExportSpecifier':
-        if (!node.parent.source) break
-        node.local.parent = node.exported.parent = node
-        return
-      case 'VariableDeclaration':
-        role = node.kind
-        break
-      case 'AssignmentPattern':
-        if (role === 'parameter') scope.isSplit = true
-        break
-      case 'Property':
-        if (role === 'parameter' && node.computed) scope.isSplit = true
-        break
-      case 'AssignmentExpression': case 'UpdateExpression':
-        role = 'write'
-        break
-      case 'CallExpression':
-        if (!isDirectEval(node)) break
-        facts.usesEval = scope.hasEval = true
-        if (!scope.isStrict) facts.scope.isDynamic = true
-        break
-      case 'ForInStatement': case 'ForOfStatement':
-        role = 'write'
-      // falls through
-      case 'ForStatement':
-        enter(scopeOf(node))
-        break
-      case 'CatchClause':
-        role = 'catch'
-        enter(scopeOf(node))
-        break
-      case 'BlockStatement': {
-        const isBody = facts.node.body === node
-        if (isBody && !scope.isSplit) break
-        enter(scopeOf(node))
-        if (isBody) facts.scope = scope
-        break
-      }
-      case 'SwitchStatement': {
-        const inner = scopeOf(node)
-        push(node.discriminant, node)
-        pushEdge(inner)
-        for (let i = 0; i < node.cases.length; i++) push(node.cases[i], node)
-        pushEdge(inner)
-        return
-      }
-      case 'WithStatement': {
-        const inner = scopeOf(node, facts, false, true)
-        facts.hasWith = true
-        push(node.object, node)
-        pushEdge(inner)
-        push(node.body, node)
-        pushEdge(inner)
-        return
-      }
-      case 'Program':
-        enter(functionOf(node, node.sourceType === 'module' || isStrictBody(node.body)))
-        break
-      case 'ClassDeclaration':
-        if (node.id) declare(node.id, 'class', scope)
-      // falls through
-      case 'ClassExpression':
-        enter(scopeOf(node, facts, true))
-        if (node.id) {
-          node.id.parent = node
-          declare(node.id, 'name', scope)
-        }
-        if (node.superClass) push(node.superClass, node)
-        push(node.body, node)
-        pushEdge(scope)
-        return
-      case 'PropertyDefinition': {
-        if (node.computed) push(node.key, node)
-        else node.key.parent = node
-        if (!node.value) return
-        const inner = functionOf(node)
-        pushEdge(inner)
-        push(node.value, node)
-        pushEdge(inner)
-        return
-      }
-      case 'StaticBlock':
-        enter(functionOf(node))
-        break
-      case 'FunctionDeclaration': case 'FunctionExpression': case 'ArrowFunctionExpression': {
-        const { id, params, body, parent } = node
-        const isDeclaration = type === 'FunctionDeclaration'
-        if (id) {
-          id.parent = node
-          note(id)
-        }
-        if (id && (!isDeclaration || parent.type === 'IfStatement')) enter(scopeOf(node))
-        const around = scope
-        if (id) declare(id, isDeclaration ? 'function' : 'name', scope)
-        if (id && isDeclaration && scope !== facts.scope && !scope.isStrict && !node.async && !node.generator) {
-          hoists = true // Annex B.3.3
-          append(order, id)
-        }
-        enter(functionOf(node, scope.isStrict || isStrictBody(body.body)))
-        for (let i = 0; i < params.length; i++) push(params[i], node, 'parameter')
-        push(body, node)
-        pushEdge(scope)
-        if (around !== outer) pushEdge(around)
-        return
-      }
-    }
-    pushParts(node, role)
+    const begin = visits[type]
+    const inner = begin ? begin(node, role) : role
+    if (inner === undefined) return
     if (scope !== outer) pushEdge(scope)
+    pushParts(node, inner)
   }
 
-  while (size) {
-    const role = stack[--size]
-    const next = stack[--size]
-    const from = size
-    if (next === scope) leave()
-    else if (role === null) enter(next)
-    else visit(next, role)
-    // What was put there last would come first.
-    for (let low = from, high = size - 2; low < high; low += 2, high -= 2) {
-      const part = stack[low]
-      const role = stack[low + 1]
-      stack[low] = stack[high]
-      stack[low + 1] = stack[high + 1]
-      stack[high] = part
-      stack[high + 1] = role
+  return names
+
+  /**
+   * Finds what each name means and what each function holds. The tree is walked once, with a stack of its own. On the way
+   * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
+   * is known.
+   *
+   * @param {Node} tree gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or `yield`, labels too; and
+   *   `imports`: each `import()` and `import.meta`, with the facts of the function that it is in
+   * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of the source; as `tree.free`, too
+   */
+  function names(tree) {
+    order = []
+    special = tree.special = []
+    imports = tree.imports = []
+    hoists = false
+    scope = facts = /** @type {any} */ (null)
+    size = 0
+    visit(tree, '')
+    while (size) {
+      const next = stack[--size]
+      const role = stack[--size]
+      if (next === scope) leave()
+      else if (role === null) enter(next)
+      else visit(next, role)
     }
+    if (hoists) resolve(order, true)
+    tree.free = resolve(order, false)
+    // Nothing of it is kept.
+    order = special = imports = stack = []
+    facts = /** @type {any} */ (null)
+    return tree.free
   }
-  if (hoists) resolve(order, true)
-  return tree.free = resolve(order, false)
 }
+
+const names = /* @__PURE__ */ namer()
 
 /**
  * Looks up the names along the list. Functions in blocks of sloppy code go first, since they may be variables of the
@@ -6760,9 +6896,9 @@ function some(node, isWanted) {
   while (stack.length) {
     const next = takeLast(stack)
     if (isWanted(next)) return true
-    const keys = partsOf(next)
-    for (let k = 0; k < keys.length; k++) {
-      const part = next[keys[k]]
+    const fields = fieldsOf(next)
+    for (let k = 0; k < fields.length; k++) {
+      const part = next[fields[k].key]
       if (isArray(part)) for (let i = 0; i < part.length; i++) part[i] && append(stack, part[i])
       else if (part?.type) append(stack, part)
     }
