@@ -5198,35 +5198,34 @@ function reader() {
   let parts = []
   let size = 0
 
-  /** Where the next token starts. */
-  function afterSpace() {
-    const at = codeAt(source, end) === 32 ? end + 1 : end
-    const code = codeAt(source, at)
-    return code > 32 && code < 127 && code !== 47/*/*/ && code !== 60/*<*/ && code !== 45/*-*/ ? at : pastSpace(source, end, type)
-  }
-
+  /** In one piece: engines do not put what is as long as this into all that calls it, where to compile it took as long as all else. */
   function next() {
     before = end
-    start = afterSpace()
-    let token = SINGLES[codeAt(source, start)]
-    if (token !== undefined) {
-      end = start + 1
-    } else {
-      end = past(ATOM, source, start)
-      const text = cut(source, start, end)
-      token = tokens.get(text) ?? tokenOf(text)
+    start = codeAt(source, end) === 32 ? end + 1 : end
+    let code = codeAt(source, start)
+    if (!(code > 32 && code < 127) || code === 47/*/*/ || code === 60/*<*/ || code === 45/*-*/) {
+      start = pastSpace(source, end, type)
+      code = codeAt(source, start)
     }
-    ;({ text: value, level, isName, name } = token)
-  }
-
-  /** A literal, or a name, which is kept for the next time. @param {string} text @returns {Token} */
-  function tokenOf(text) {
-    const code = codeAt(text, 0)
-    const isName = code > 64/*@*/ || code === 36/*$*/
-    const isLiteral = text.length > 1 || (code > 47 && code < 58)
-    const token = { text, level: isName || isLiteral ? undefined : 0, isName, name: isName ? withoutEscapes(text) : '' }
-    if (isName) tokens.set(text, token)
-    return token
+    const single = code < 127 ? SINGLES[code] : undefined
+    if (single !== undefined) {
+      end = start + 1
+      ;({ text: value, level, isName, name } = single)
+      return
+    }
+    end = past(ATOM, source, start)
+    value = cut(source, start, end)
+    const token = tokens.get(value)
+    if (token !== undefined) {
+      ;({ text: value, level, isName, name } = token)
+      return
+    }
+    // A literal, or a name, which is kept for the next time.
+    isName = code > 64/*@*/ || code === 36/*$*/
+    const isLiteral = value.length > 1 || (code > 47 && code < 58)
+    level = isName || isLiteral ? undefined : 0
+    name = isName ? withoutEscapes(value) : ''
+    if (isName) tokens.set(value, { text: value, level, isName, name })
   }
 
   const isOnNewLine = () => matches(LINE_END, cut(source, before, start))
@@ -5373,7 +5372,7 @@ function reader() {
       if (word !== 'async' || isOnNewLine()) return null
       if (value === 'function') return routine('FunctionExpression', from, true)
       // `async x =>` is read as `async(x) =>`.
-      if (isName && startsWith(source, '=>', afterSpace())) operand = { type: 'CallExpression', arguments: [leaf()] }
+      if (isName && startsWith(source, '=>', pastSpace(source, end, type))) operand = { type: 'CallExpression', arguments: [leaf()] }
       return null
     }
     switch (word) {
@@ -5902,7 +5901,7 @@ function reader() {
       next()
       return routine('FunctionDeclaration', first, true)
     }
-    return source[afterSpace()] === ':' ? labeled() : expressionStatement(first)
+    return source[pastSpace(source, end, type)] === ':' ? labeled() : expressionStatement(first)
   }
 
   /** @returns {Generator<any, any, any>} */
