@@ -9306,6 +9306,7 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
  * @property {Edit[]} edits of its twin
+ * @property {Pieces} text of its twin
  * @property {Draft} draft of its twin, if it has one
  */
 
@@ -9455,7 +9456,7 @@ function planOf(facts, parent) {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '',
     isDirect: false, excess: 0, frame: null, entry: '',
-    plain: [], inner: [], edits: [], draft: /** @type {any} */ (null)
+    plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
   return plan
@@ -9778,6 +9779,7 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
     if (plan.frame) planFrame(plan.draft, plan.calls)
     else planTwin(plan.draft, plan)
     inOrder(plan.edits)
+    plan.text = plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
   }
   const head = prologue()
   const { plain } = plans[0]
@@ -9831,7 +9833,7 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
 
   /** @param {Draftlike} around @param {Plan} plan @param {boolean} isInner */
   function printChild(around, plan, isInner) {
-    const { node, facts, isLong, frame } = plan
+    const { node, facts, isLong, frame, text } = plan
     const { parent } = node
     const edits = isInner ? plan.inner : plan.plain
     const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
@@ -9846,7 +9848,6 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
     const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
     const register = helper('t')
     const twin = frame ? plan.entry : plan.twin
-    const text = frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
     const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
     const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
     /** @param {Pieces} fn @param {Pieces} twin */
@@ -11965,13 +11966,12 @@ function vlq(value) {
  * The mappings of a source map (ECMA-426), with a segment where each line begins and where each piece of the source
  * begins that was kept. What was inserted belongs to the piece before it.
  *
- * @param {string} source
- * @param {string} text
+ * @param {number[]} lines of the source, where they start
+ * @param {number[]} starts of those of the text
+ * @param {number} end of the text
  * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the source, and its length
  */
-function mapOf(source, text, kept) {
-  const lines = linesOf(source)
-  const starts = linesOf(text)
+function mapOf(lines, starts, end, kept) {
   let mappings = ''
   let row = 0
   let written = -1 // in this row, up to here
@@ -11981,7 +11981,7 @@ function mapOf(source, text, kept) {
     const at = kept[i]
     const original = kept[i + 1]
     const length = kept[i + 2]
-    const next = i + 3 < kept.length ? kept[i + 3] : text.length + 1
+    const next = i + 3 < kept.length ? kept[i + 3] : end + 1
     for (let here = at; here < next; here = row + 1 < starts.length ? starts[row + 1] : next) {
       for (; starts[row + 1] <= here; row++) {
         mappings += ';'
@@ -12012,7 +12012,7 @@ function mapOf(source, text, kept) {
  * @param {string} source @param {string} text @param {number[]} kept as of mapOf @param {string} url of the source
  */
 function mapLine(source, text, kept, url) {
-  const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })
+  const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(linesOf(source), linesOf(text), text.length, kept) })
   const foreign = /[^\0-\x7f]/g
   let ascii = ''
   let from = 0
