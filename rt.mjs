@@ -11975,12 +11975,14 @@ function vlq(value) {
  * The mappings of a source map (ECMA-426), with a segment where each line begins and where each piece of the source
  * begins that was kept. What was inserted belongs to the piece before it.
  *
- * @param {number[]} lines of the source, where they start
- * @param {number[]} starts of those of the text
- * @param {number} end of the text
+ * @param {string} source
+ * @param {string} text
  * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the source, and its length
  */
-function mapOf(lines, starts, end, kept) {
+const mapOf = (source, text, kept) => mappingsOf(linesOf(source), linesOf(text), text.length, kept)
+
+/** @param {number[]} lines of the source, where they start @param {number[]} starts of those of the text @param {number} end of that @param {number[]} kept */
+function mappingsOf(lines, starts, end, kept) {
   let mappings = ''
   let row = 0
   let written = -1 // in this row, up to here
@@ -12021,7 +12023,7 @@ function mapOf(lines, starts, end, kept) {
  * @param {string} source @param {string} text @param {number[]} kept as of mapOf @param {string} url of the source
  */
 function mapLine(source, text, kept, url) {
-  const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(linesOf(source), linesOf(text), text.length, kept) })
+  const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })
   const foreign = /[^\0-\x7f]/g
   let ascii = ''
   let from = 0
