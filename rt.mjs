@@ -5815,13 +5815,7 @@ function reader() {
       }
     },
     for: forStatement,
-    * while(first) {
-      next()
-      return {
-        type: 'WhileStatement', start: first, test: yield expression(OPERAND), body: yield statement(false), end: before,
-        parent
-      }
-    },
+    while: first => headed('WhileStatement', first, 'test'),
     * do(first) {
       next()
       return {
@@ -5830,13 +5824,7 @@ function reader() {
       }
     },
     switch: switchStatement,
-    * with(first) {
-      next()
-      return {
-        type: 'WithStatement', start: first, object: yield expression(OPERAND), body: yield statement(false), end: before,
-        parent
-      }
-    },
+    with: first => headed('WithStatement', first, 'object'),
     * try(first) {
       next()
       return {
@@ -5870,6 +5858,12 @@ function reader() {
     export: exportDeclaration,
     var: variables,
     const: variables
+  }
+
+  /** @param {string} type @param {number} first @param {string} field what is in its parentheses @returns {Generator<any, any, any>} */
+  function* headed(type, first, field) {
+    next()
+    return { type, start: first, [field]: yield expression(OPERAND), body: yield statement(false), end: before, parent }
   }
 
   /** @param {number} first @returns {undefined} */
@@ -6403,6 +6397,12 @@ function namer() {
     return made.scope = scopeOf(node, made, isStrict)
   }
 
+  /** @param {string} role of the parts of what has a scope @returns {(node: Node) => string} */
+  const opening = role => node => {
+    enter(scopeOf(node))
+    return role
+  }
+
   /**
    * What is done where nodes of a type begin, before their parts.
    *
@@ -6464,16 +6464,10 @@ function namer() {
       }
       return role
     },
-    ForInStatement: each,
-    ForOfStatement: each,
-    ForStatement(node, role) {
-      enter(scopeOf(node))
-      return role
-    },
-    CatchClause(node) {
-      enter(scopeOf(node))
-      return 'catch'
-    },
+    ForInStatement: opening('write'),
+    ForOfStatement: opening('write'),
+    ForStatement: opening(''),
+    CatchClause: opening('catch'),
     BlockStatement(node, role) {
       const isBody = facts.node.body === node
       if (!isBody || scope.isSplit) {
@@ -6529,12 +6523,6 @@ function namer() {
   function imported(node) {
     node.local.parent = node
     declare(node.local, 'import', scope)
-  }
-
-  /** @param {Node} node */
-  function each(node) {
-    enter(scopeOf(node))
-    return 'write'
   }
 
   /** @param {Node} node */
