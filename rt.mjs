@@ -4944,7 +4944,7 @@ const exec = /* @__PURE__ */ kept(RegExp, 'exec')
 const testOf = /* @__PURE__ */ kept(RegExp, 'test')
 const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
 const cut = /* @__PURE__ */ kept(String, 'slice')
-const hexadecimal = /* @__PURE__ */ kept(Number, 'toString')
+const digitsOf = /* @__PURE__ */ kept(Number, 'toString')
 const holds = /* @__PURE__ */ kept(String, 'includes')
 const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
 const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
@@ -6760,6 +6760,7 @@ function isGlued(source, at, text) {
 /** What rewritten text refers to. @type {Record<string, string>} */
 const HELPERS = {
   t: 'twin',
+  Q: 'withStub',
   e: 'enter',
   w: 'awaited',
   a: 'apply',
@@ -6767,6 +6768,7 @@ const HELPERS = {
   g: 'run',
   q: 'suspended',
   v: 'over',
+  u: 'again',
   y: 'wait',
   c: 'each',
   k: 'collect',
@@ -6776,6 +6778,7 @@ const HELPERS = {
   z: 'prototypeOf',
   m: 'named',
   M: 'asMethod',
+  E: 'enterMethod',
   H: 'frame',
   S: 'suspend',
   P: 'plain',
@@ -6803,6 +6806,7 @@ function terse(text) {
  * @typedef {object} Draft
  * @property {string} source
  * @property {string} our what our names begin with, and none in the source
+ * @property {string} unit what those begin with that are global, and of this text alone
  * @property {Record<string, Node[]>} free the names that the source does not declare, and where they are used
  * @property {Edit[]} edits
  * @property {Set<string>} variables those of ours that it declares
@@ -6858,11 +6862,14 @@ function variable({ our, variables }, key) {
   return our + key
 }
 
-/** What no name of a text begins with. @param {string} text */
+/** What no name of a text begins with, if a letter or a digit follows. @param {string} text */
 function prefixFor(text) {
-  const runs = /\$_*/g
+  const names = /\$(_*)[^\W_]/g
+  const taken = emptySet()
+  if (matches(/\\u(?:0024|\{0*24\})/, text)) text = withoutEscapes(text)
+  for (let match; (match = exec(names, text));) taken.add(`$${match[1]}`)
   let our = '$'
-  for (let match; (match = exec(runs, text));) if (match[0].length >= our.length) our = `${match[0]}_`
+  while (taken.has(our)) our += '_'
   return our
 }
 
@@ -7088,7 +7095,7 @@ const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `$
  *
  * Where something is called that may cut the budget, the budget itself is counted down. After a yield its test is
  * not asked again. Otherwise a copy is counted, before the test, and the budget is -1 meanwhile; if a member may
- * cut it, it is looked at. A round whose point was the yield is not counted again.
+ * cut it, it is looked at.
  *
  * @param {Draft} draft @param {Node} loop @param {Node} own @returns {boolean} whether it does
  */
@@ -7135,8 +7142,7 @@ function chunk(draft, loop, own) {
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ` +
-    `if (${left} < 1) ${left} = 1; ${left}++ }`))
+  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
   return true
 }
 
@@ -7227,16 +7233,15 @@ function directOf({ our, steps }, { node, kind, target, name }) {
  * @param {Draft} draft @param {Node} callee @param {boolean} isMethod whether what is found is asked to `call`
  * @returns {string | null} what that helper is called; null: there is none
  */
-function keeper({ helper, steps, keepers }, callee, isMethod) {
+function keeper({ helper, unit, steps, keepers }, callee, isMethod) {
   if (steps || keepers === null) return null
   const called = callee.type === 'SequenceExpression' ? callee.expressions[callee.expressions.length - 1] : callee // `(0, a.b)(c)`
   const isLasting = isFixed(called.variable) && called.variable.scope.facts.node.plan.isOnce
   const name = isMember(called) ? keyOf(called) : isLasting ? called.name : ''
   if (name === '') return null
-  helper('e')
-  if (isMethod) helper('M')
+  helper(isMethod ? 'E' : 'e')
   const key = isMethod ? `.${name}` : name
-  if (!keepers.has(key)) keepers.set(key, helper(`${keepers.size}k`))
+  if (!keepers.has(key)) keepers.set(key, `${unit}${keepers.size}k`)
   return keepers.get(key) ?? null
 }
 
@@ -7248,7 +7253,8 @@ function keeper({ helper, steps, keepers }, callee, isMethod) {
  */
 function aroundMethod(draft, callee, isAwaited) {
   const found = isAwaited ? null : optimisations.keeper(draft, callee, true)
-  return found ? [`${found}(`, ').call('] : [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, ')).call(']
+  if (found || (!draft.steps && !isAwaited)) return [`${found ?? draft.helper('E')}(`, ').call(']
+  return [`${draft.helper('M')}(${way(draft, isAwaited ? 'w' : 'e')}(`, ')).call(']
 }
 
 /** Methods of arrays that call back, and that engines inline. */
@@ -7409,13 +7415,13 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
 // Most functions need no generator: their twin stands on the engine's stack, as they do. Where it is suspended, by a call or at a
 // point, it leaves its place, the result that it waits for and its variables in a frame, and to resume it is to call it again:
 //
-//   function f(a) {            function twin(a) { let place = 0, result, frame, b; out: {
-//                                if (--left <= 0) if (frame = resumed()) ({ place, result, a, b } = frame); else break out
+//   function f(a) {            function twin(a) { let place = 0, result, b; out: {
+//                                if (--left <= 0) if (result = resumed()) ({ place, result, a, b } = result); else break out
 //     const b = a + g()          if (place < 1 && (result = enter(g)()) === budget) { place = 1; break out }
 //                                if (place < 2) b = a + result
 //     return b * h()             if (place < 2 && (result = enter(h)()) === budget) { place = 2; break out }
 //   }                            return b * result
-//                              } return suspend(twin, this, [place, result, a, b], frame) }
+//                              } return suspend(twin, { place, result, a, b }, this) }
 //
 // Places are numbered as they stand in the text; a loop begins each round with none. What is computed before a place and needed
 // after it is a variable. Where closures use what changes, or there is more than plain parameters, only the first part is called
@@ -7427,7 +7433,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
 // is passed over, if it has no places; one that has comes after its `try`, which keeps how it ended. What is waited for there and fails is
 // thrown where it was called.
 //
-// In the text K is the place, r the result, F the frame, D the room that is left, T1 and so on what is kept, V1 and so on what has another
+// In the text K is the place, r the result, D the room that is left, T1 and so on what is kept, V1 and so on what has another
 // name, o encloses all of it, and I is the rest. What calls only what it returns needs no frame.
 
 /**
@@ -7440,7 +7446,6 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @property {string[]} names of what it declares, but for parameters
  * @property {string[]} shared those that closures use, where they share it
  * @property {Set<string>} numbers of names, those that begin as 0: see isNumber
- * @property {Set<string>} fractions names, of parameters too: see isFraction
  * @property {Variable[]} renamed those whose names mean something else around them, or in them
  * @property {Node[]} functions declared in it, which do
  * @property {Node[]} declarations of variables
@@ -7448,6 +7453,8 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @property {number} temps how many intermediate results are kept, and the most at a time
  * @property {number} mostTemps
  * @property {boolean} nests whether it has calls that may be preempted
+ * @property {boolean} isLowered whether a call may have been made, and left less room
+ * @property {boolean} hasRestored whether that is given back before another
  * @property {number} depth of the part that is being planned
  * @property {number} around how many statements around have to know when a frame is left: they try, or iterate
  * @property {{ how: string, what: string } | null} ending what keeps how the part ends that is being planned, where a finalizer with places comes next
@@ -7472,7 +7479,11 @@ function frame(draft, plan) {
   const hold = part => {
     for (; part !== node && !part.isHeld; part = part.parent) part.isHeld = true
   }
-  pick(calls, call => isReturned(call.node, node) || hold(call.node))
+  pick(calls, call => {
+    const last = returnOf(call.node, node)
+    if (last) last.hasCall = true
+    else hold(call.node)
+  })
   pick(facts.loops, hold)
   if (draft.isOfModule) {
     pick(facts.spreads, part => part.start > node.body.start && isCollected(part) && hold(part))
@@ -7489,14 +7500,13 @@ function frame(draft, plan) {
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
-  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
+  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0, isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
   draft.framed = framed
   for (let i = 0; i < framed.renamed.length; i++) {
     const variable = framed.renamed[i]
     variable.renamed = word(framed, `V${i}`)
     append(framed.names, variable.renamed)
     if (variable.isNumber) framed.numbers.add(variable.renamed)
-    if (isFraction(variable)) framed.fractions.add(variable.renamed)
     pick(variable.declarations, id => write(draft, id, variable.renamed))
     pick(variable.references, id => write(draft, id, variable.renamed))
   }
@@ -7514,7 +7524,7 @@ function frame(draft, plan) {
 }
 
 /** @type {any} */
-const NO_LOCALS = { names: [], shared: [], numbers: [], fractions: [], renamed: [], isShared: true, functions: [], declarations: [] }
+const NO_LOCALS = { names: [], shared: [], numbers: [], renamed: [], isShared: true, functions: [], declarations: [] }
 
 /** @param {Draft} draft whose twin is to be a generator */
 function unframe(draft) {
@@ -7531,8 +7541,8 @@ const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync &
  * the twin, and what closures in it use never changes, or is shared with them.
  *
  * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free as of names
- * @returns {{ names: string[], shared: string[], numbers: Set<string>, fractions: Set<string>, renamed: Variable[], isShared: boolean,
- *   functions: Node[], declarations: Node[] } | null} null where they cannot
+ * @returns {{ names: string[], shared: string[], numbers: Set<string>, renamed: Variable[], isShared: boolean, functions: Node[],
+ *   declarations: Node[] } | null} null where they cannot
  */
 function localsOf(own, facts, free) {
   /** @type {Record<string, Variable[]>} */
@@ -7541,7 +7551,6 @@ function localsOf(own, facts, free) {
   /** @type {Node[]} */
   const functions = []
   const numbers = emptySet()
-  const fractions = emptySet()
   pick(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && append(functions, node))
   const scopes = pick(facts.scopes, ({ node }) => node === own || node.start >= own.body.start && !isFunctionNode(node))
   if (find(functions, ({ parent }) => parent !== own.body) || find(scopes, ({ node }) => matches(/^Class/, node.type))) return null
@@ -7555,10 +7564,7 @@ function localsOf(own, facts, free) {
       const variable = variables[names[k]]
       if (!canBeKept(variable, own, facts, functions, calledAt)) return null
       if (isCaptured(variable, facts)) isShared ||= isChanging(variable, own)
-      else {
-        variable.isNumber = isNumber(variable)
-        if (isFraction(variable)) fractions.add(names[k])
-      }
+      else variable.isNumber = isNumber(variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
       append(locals[names[k]] ??= [], variable)
       if (variable.kind !== 'catch') for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
@@ -7584,7 +7590,6 @@ function localsOf(own, facts, free) {
     names: pick(names, name => !isOfClosures(name)),
     shared: pick(names, isOfClosures),
     numbers,
-    fractions,
     renamed,
     isShared,
     functions,
@@ -7680,13 +7685,6 @@ function loopAround(id, own) {
   return null
 }
 
-/** @param {Node} node @returns {boolean} whether it is a product or a quotient, or a sum with one */
-function mayBeFraction(node) {
-  let sum = (node.type === 'Identifier' && valueOfName(node)) || node
-  for (; matches(/^[-+]$/, sum.operator ?? '') && sum.left; sum = sum.left) if (matches(/^[*/]$/, sum.right.operator ?? '')) return true
-  return matches(/^[*/]$/, sum.operator ?? '')
-}
-
 const ARITHMETIC = /^(?:(?:[-+*/%&|^~]|\*\*|<<|>>>?)=?|\+\+|--)$/
 
 /**
@@ -7707,16 +7705,6 @@ function isNumber({ kind, declarations, references }) {
   while (block.type !== 'BlockStatement' && (block.parent.init === block ||
     matches(/^(?:SequenceExpression|VariableDeclaration|ExpressionStatement|LabeledStatement|BlockStatement)$/, block.parent.type))) block = block.parent
   return !find(uses, use => use !== first && (use.start < assignment.end || use.end > block.end))
-}
-
-/** Whether it seems to hold fractions, and nothing else where a frame is left. @param {Variable} variable that no closure uses */
-function isFraction({ kind, isNumber, declarations, references }) {
-  return (isNumber || kind === 'parameter') && (find(declarations, ({ parent: { init } }) => init && mayBeFraction(init)) ||
-    find(references, reference => {
-      const { type, operator, left, right } = reference.parent
-      return type === 'AssignmentExpression' && left === reference &&
-        (matches(/^[*/]=$/, operator) || (matches(/^[-+]?=$/, operator) && mayBeFraction(right)))
-    })) !== undefined
 }
 
 /** @param {Variable} variable that closures use @param {Node} own @returns {boolean} whether it may change once they do */
@@ -7769,16 +7757,24 @@ function arriving(framed) {
 /** A point. @param {Framed} framed @param {string} condition */
 function pointWhere(framed, condition) {
   const { 0: begin, 1: end } = arriving(framed)
-  return begin + condition + end + leaving(framed, `${word(framed, 'r')}=0;`)
+  return begin + condition + end + leaving(framed)
+}
+
+/** Before a call: what another one has left of the room. @param {Framed} framed */
+function restoring(framed) {
+  if (!framed.isLowered) return ''
+  framed.hasRestored = true
+  return `${framed.draft.budget}.room=${word(framed, 'D')};`
 }
 
 /** A call that may be suspended. @param {Framed} framed @param {Pieces} call @param {Unit[]} units @returns {string} its result, until the next place */
 function calling(framed, call, units) {
   const { budget } = framed.draft
   const result = word(framed, 'r')
-  const room = framed.nests ? `${budget}.room=${word(framed, 'D')},` : ''
   const { 0: begin, 1: end } = arriving(framed)
-  emit(units, [`${begin}(${result}=`, call, `,${room}${result})===${budget}${end}${leaving(framed)}`], framed.place, true)
+  const room = restoring(framed)
+  framed.isLowered ||= framed.nests
+  emit(units, [`${room}${begin}(${result}=`, call, `)===${budget}${end}${leaving(framed)}`], framed.place, true)
   return result
 }
 
@@ -8080,8 +8076,8 @@ function returned(framed, node, units) {
       return branch
     })
   } else {
-    const text = call && isPreempted(call) && isHeld(node) && isReturned(node, framed.own) ? called(framed, node, units) : value(framed, node, units)
-    emit(units, ['return ', grouped(node, text), ';'])
+    const text = call && isPreempted(call) && isHeld(node) && returnOf(node, framed.own) ? called(framed, node, units) : value(framed, node, units)
+    emit(units, [node.hasCall ? restoring(framed) : '', 'return ', grouped(node, text), ';'])
   }
 }
 
@@ -8126,6 +8122,7 @@ function switched(framed, { discriminant, cases }, units) {
 function looped(framed, loop, units) {
   const { draft, own } = framed
   const { type, init, test, update, body, end } = loop
+  framed.isLowered ||= framed.nests
   const labels = labelsOf(draft, loop)
   const place = word(framed, 'K')
   const isDo = type === 'DoWhileStatement'
@@ -8166,6 +8163,7 @@ function walked(framed, loop, units) {
   const { draft } = framed
   const { left, right, body } = loop
   if (isHeld(left)) return refuse(framed)
+  framed.isLowered ||= framed.nests
   const list = keep(framed, [`${draft.helper('W')}(`, grouped(right, value(framed, right, units)), ')'], units)
   const item = word(framed, 'x')
   const first = ++framed.place
@@ -8272,9 +8270,9 @@ function planFrame(draft, calls) {
 }
 
 /** A twin that leaves frames. @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], entry: string, frame: Pieces }} plan @returns {Pieces} */
-function textOfFrame(draft, { node, facts, calls, entry, frame }) {
+function textOfFrame(draft, { node, facts, entry, frame }) {
   const { our, variables, helper, source, edits } = draft
-  const { names, shared, numbers, fractions, isShared, isTail, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
+  const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
   const given = isShared ? [] : namesOf(source, params)
   const isArrow = facts.isArrow && facts.usesThis
@@ -8284,24 +8282,18 @@ function textOfFrame(draft, { node, facts, calls, entry, frame }) {
   if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
   for (let i = 1; i <= mostTemps; i++) append(locals, `${our}T${i}`)
-  const all = joined(joined([`${our}K`, `${our}r`], given), locals)
-  let restored = ''
-  for (let i = 0; i < all.length; i++) restored += `${i ? ',' : ''}${i}:${all[i]}`
-  // What a frame has held may be anything to V8, which would allocate each fraction anew: fft would take 2.6 instead of 1.5 times as long
-  // as the original. To convert numbers to numbers does nothing but tell it; and of what has never been done, as the other call is not, it
-  // makes no code.
-  let told = ''
-  pick(all, name => fractions.has(name) && (told += `if(typeof ${name}=="number")${name}=+${name};else ${helper('z')}(${draft.budget});`))
+  const all = joined(joined([], given), locals)
+  const kept = join(joined([`{0:${our}r`, `${our}K`], all), ',') + '}'
   // What calls nothing needs no room.
-  const { 0: depth, 1: isDeep } = calls.length ? [`,${our}D=--${draft.budget}.room`, `||${our}D<0`] : ['', '']
-  let declared = `${our}K=0${depth},${our}r,${our}F`
+  const room = !nests ? '' : hasRestored ? `(${our}D=--${draft.budget}.room)<0||` : `--${draft.budget}.room<0||`
+  let declared = `${our}K=0${hasRestored ? `,${our}D` : ''},${our}r`
   for (let i = 0; i < locals.length; i++) declared += `,${locals[i]}${numbers.has(locals[i]) ? '=0' : ''}`
   declared = join(joined([declared], listOf(variables)), ',')
   const endsAlways = body.type !== 'BlockStatement' || matches(/^(?:Return|Throw)/, body.body[body.body.length - 1]?.type ?? '')
   const self = isShared ? `${our}I` : entry
   const text = [terse(draft.begin), `var ${declared};` +
-    `${our}o:{if(--${draft.budget}.left<=0${isDeep})if(${our}F=${helper('H')}())${told ? '{' : ''}({${restored}}=${our}F);${told && `${told}}`}else break ${our}o;`,
-  frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${!isShared && facts.usesThis ? 'this' : 0},[${join(all, ',')}],${our}F)}`]
+    `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`,
+  frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`]
   if (!isShared) {
     return isArrow ? [`(${entry}=>${entry}=(${join(given, ',')})=>{`, strict, text, ')()'] : [head, text]
   }
@@ -8341,21 +8333,22 @@ function run(generator) {
 }
 
 /** What gives the result of a call that has given `budget`; of one that has returned just that, too. */
-const suspended = () => pending.pop() ?? returning(budget)
+function suspended() {
+  const last = pending.pop()
+  return last instanceof Frame ? begun(goOnFrom(last)) : last ?? returning(budget)
+}
 
 /** @template T @param {T} value @returns {Generator<never, T>} */
 function* returning(value) {
   return value
 }
 
-/** The frame of the twin that is called next to go on. @type {any[] | null} */
+/** The frame of the twin that is called next to go on. @type {any} */
 let resumed = null
-/** The frame of one that went on, and has been suspended once more. @type {any[] | null} */
-let leftAgain = null
 /** What is left of the budget meanwhile. */
 let pointsLeft = 0
 
-/** @returns {any[] | null} the frame from which a twin is to go on; null: its budget is used up */
+/** @returns {any} the frame from which a twin is to go on; null: its budget is used up */
 function frameOf() {
   const found = resumed
   if (found !== null) {
@@ -8367,38 +8360,40 @@ function frameOf() {
   return found
 }
 
-/**
- * Suspends a twin that leaves frames.
- *
- * @param {any} entry the twin @param {any} self @param {any[]} values its place, what is pending, and its variables @param {any} last the
- *   frame from which it went on
- */
-function suspend(entry, self, values, last) {
-  append(values, budget.away)
+/** What a twin leaves that is suspended. */
+class Frame {
+  /** @param {any} entry the twin @param {any} values its place and its variables by their names, what is pending as 0 @param {any} self */
+  constructor(entry, values, self) {
+    this.entry = entry
+    this.values = values
+    this.self = self
+  }
+}
+
+/** Suspends a twin that leaves frames. @param {any} entry @param {any} values @param {any} self as of Frame */
+function suspend(entry, values, self) {
+  values[1] = budget.away
   budget.away = false
-  if (last) leftAgain = values
-  else append(pending, begun(framed(entry, self, values)))
+  append(pending, new Frame(entry, values, self))
   return budget
 }
 
-/** @param {any} entry @param {any} self @param {any[]} values @returns {Generator<any, any, any>} */
-function* framed(entry, self, values) {
-  for (;;) {
+/** What the twin returns may be the result of another: then that is gone on from. @param {Frame} frame @returns {Generator<any, any, any>} */
+function* goOnFrom(frame) {
+  for (let result; ; frame = pending.pop()) {
+    const { entry, values, self } = frame
     try {
-      values[1] = values[1] === budget ? yield suspended() : yield
+      values[0] = values[0] === budget ? yield suspended() : yield
     } catch (error) {
-      if (!values[values.length - 1]) throw error
-      values[1] = new Failure(error)
+      if (!values[1]) throw error
+      values[0] = new Failure(error)
     }
     resumed = values
-    leftAgain = null
     pointsLeft = budget.left
     budget.left = 0
-    const result = apply(entry, self, NO_ARGUMENTS)
+    result = apply(entry, self, NO_ARGUMENTS)
     if (result !== budget) return result
-    if (leftAgain === null) return yield suspended() // of what it returns
-    values = leftAgain
-    leftAgain = null
+    if (!(pending[pending.length - 1] instanceof Frame)) return yield suspended()
   }
 }
 
@@ -8429,6 +8424,9 @@ let driving = 0
 
 /** Whether a chunk of a loop has to be followed by a yield. */
 const over = () => driving > 0 || dispatching === null || dispatching.isOver()
+
+/** After a chunk: the round whose point was the yield is not counted again, and there is one in any case. */
+const again = () => { budget.left = budget.left > 0 ? budget.left + 1 : 2 }
 
 /** Valid source ends like that in no other way: a comment has its own end after it. */
 const NO_SOURCE = /\{\s*\[native code\]\s*\}\s*$/
@@ -8772,12 +8770,12 @@ function rewriting(fn, options, methods = [], isClass = false) {
   const ownName = own?.id ? own.id.name : ''
   if (own) own.id = null
   const free = names(tree)
-  const our = prefixFor(withoutEscapes(`${source} ${join(links.values, ' ')}`))
+  const our = prefixFor(`${source} ${join(links.values, ' ')}`)
   /** @type {FunctionDraft} */
   const draft = {
-    fn, options, label, source, tree, free, our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
+    fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
-    helper: key => bind(draft, HELPERS[key], key === 'e' ? wayTo(links, 'call') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
+    helper: key => bind(draft, HELPERS[key], key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
     budget: `${our}budget`, keepers: null, inlined: null, begin: '', steps: '', self: 'this', isOfModule: false,
     isCounted: options.budgeted !== false, framed: null
   }
@@ -8955,8 +8953,11 @@ function nameCallee(draft, call, plan, { callee: value, get }) {
 }
 
 // Here, for a closure holds all that a closure beside it holds.
-/** @param {Links} links @param {string} way */
-const wayTo = (links, way) => (/** @type {any} */ callee) => wayOf(links, callee, way)
+/** @param {Links} links @param {string} way @param {boolean} [isMethod] */
+const wayTo = (links, way, isMethod = false) => (/** @type {any} */ callee) => {
+  const found = wayOf(links, callee, way)
+  return isMethod ? asMethod(found) : found
+}
 /** @param {Links} links @param {() => any} get @param {string} way */
 const wayLater = (links, get, way) => () => wayOf(links, get(), way)
 /** @param {() => any} get */
@@ -9309,7 +9310,6 @@ const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]}
  * @property {string} twin the name of its twin
  * @property {boolean} isDirect whether its twin has a name wherever it has one
  * @property {Pieces | null} frame the body of its twin, if that leaves frames: then it is no generator
- * @property {number} excess by how many characters that makes its text longer
  * @property {string} entry the name of what begins a call of its twin, if that is no common function
  * @property {Edit[]} plain edits of its text in plain text
  * @property {Edit[]} inner edits of its plain text in a twin
@@ -9340,17 +9340,13 @@ const MOST_GROWTH = 3.99
 const GROWTH = 3.6
 /** Characters that are not counted of a short text: those it begins with. */
 const HEAD = 400
-const SHORT = 2000
+const SHORT = 1000
+/** How often a text that is too long is printed until it is known which twins are to be generators. */
+const PRINTS = 5
 /** By how many characters a call, a loop and a function grow in a twin. */
 const CALL = 36
 const LOOP = 40
 const TWIN = 60
-/** The part of a call that is the same in a frame; and a function that leaves frames, but for its variables. */
-const ENTERING = 26
-const OF_FRAME = 110
-/** Characters of a helper that keeps an entry, at least, and of a call that is inlined, more than of another. */
-const KEEPER = 60
-const INLINE = 50
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
 
@@ -9403,25 +9399,35 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   /** @type {Plan[]} */
   let plans = []
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
-  /** @param {number} excess @param {Map<string, string> | null} keepers @param {Set<Node> | null} inlined */
-  const print = (excess, keepers, inlined) => {
+  /** @type {Set<Node> | null} */
+  let inlined = emptySet()
+  /** @type {Map<string, string> | null} */
+  let keepers = emptyMap()
+  let fits = true
+  /** @param {number} generators how many twins are to be such instead of leaving frames @returns {string} */
+  const print = generators => {
     kept.length = 0
+    keepers?.clear()
     plans = planModule(tree, text)
-    return printModule(text, tree, plans, runtime, kept, prologue, excess, keepers, inlined) + epilogue
+    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
+    fits = printed.length <= room
+    return printed
   }
-  const keepers = emptyMap()
-  const inlined = emptySet()
-  let result = print(0, keepers, inlined)
-  // What keeps entries goes first, then what is inlined. How much goes with frames is estimated.
-  let held = KEEPER * keepers.size
-  let isLast = inlined.size === 0
-  for (let i = 0, most = 0, excess; i < 5 && (excess = result.length - room) > 0 && (held || !isLast || find(plans, isSpare)); i++, held = 0) {
-    if (!isLast && excess > held) {
-      isLast = true
-      held += INLINE * inlined.size
+  let result = print(0)
+  // What is inlined goes first, what keeps entries last.
+  if (!fits) {
+    inlined = null
+    let least = 0
+    let most = pick(plans, isSpare).length
+    for (let i = 0; i < PRINTS && least < most; i++) {
+      const middle = (least + most) >> 1
+      print(middle)
+      if (fits) most = middle
+      else least = middle + 1
     }
-    if (excess > held) most += excess - held + text.length / 50
-    result = print(most, null, isLast ? null : inlined)
+    result = print(most)
+    if (!fits) keepers = null
+    if (!fits) result = print(most)
   }
   return url === undefined ? result : result + mapLine(text, result, kept, url)
 }
@@ -9463,7 +9469,7 @@ function planOf(facts, parent) {
   const plan = facts.node.plan = {
     facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
     holdsDual: false, sizes: [], twin: '',
-    isDirect: false, excess: 0, frame: null, entry: '',
+    isDirect: false, frame: null, entry: '',
     plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
   }
   plan.reason = refusalOf(plan)
@@ -9738,17 +9744,18 @@ function findShort(plans) {
  *
  * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
  * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
- * @param {number} excess by how many characters it is to be shorter than with all frames
+ * @param {number} generators how many twins are to be such that could leave frames
  * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
  * @param {Set<Node> | null} inlined likewise
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, excess, keepers, inlined) {
+function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined) {
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
-  /** Those of a script that are global. */
+  /** Those of a script that are global, and the same in all scripts; and those of this one. */
   const global = our + (isScript ? 'rt_' : '')
+  const unit = global
   /** Which helpers it refers to. */
   const used = emptySet()
   /** @param {string} key */
@@ -9762,19 +9769,20 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
   const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    plan.twin = `${plan.parent?.parent ? our : global}${i}`
+    const isNamed = plan.node.type === 'FunctionDeclaration' || isPrivate(plan) // others are known where they stand
+    plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
     plan.draft = {
-      source, our, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
+      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
       steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
     }
     plan.frame = optimisations.frame(plan.draft, plan)
   }
-  if (excess > 0) chooseFrames(plans, excess)
+  chooseGenerators(plans, generators)
   for (let i = 0; i < plans.length; i++) {
     const plan = plans[i]
-    if (plan.frame) plan.entry = isPrivate(plan) ? `#${plan.twin}` : `${plan.twin}e`
+    if (plan.frame) plan.entry = isPrivate(plan) ? `#${plan.twin}` : plan.twin
   }
   for (let i = plans.length; i-- > 0;) {
     const plan = plans[i]
@@ -9811,13 +9819,11 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
       result += `function ${global}${key}(${list}){return ${global}p.runtime.${HELPERS[key]}(${list})}`
     }
     // A stand-in, by which nothing has a twin, keeps nothing.
-    let i = 0
-    keepers?.forEach((/** @type {any} */ _, /** @type {string} */ key) => {
-      const name = `${global}${i++}`
+    keepers?.forEach((find, key) => {
       const isMethod = startsWith(key, '.')
-      const { 0: none, 1: plain, 2: found } = isMethod ? ['={}', `${global}M(f)`, `${global}M(${global}e(${name}p=f))`] : ['', 'f', `${global}e(${name}p=f)`]
-      const first = isScript ? `${global}p.runtime.isStandIn?${plain}:` : ''
-      result += `var ${name}p${none},${name}q;function ${name}k(f){return f===${name}p?${name}q:${first}${name}q=${found}}`
+      const way = `${global}${isMethod ? 'E' : 'e'}`
+      const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
+      result += `var ${find}p${isMethod ? '={}' : ''},${find}q;function ${find}(f){return f===${find}p?${find}q:${first}${find}q=${way}(${find}p=f)}`
     })
     return used.size ? result : ''
   }
@@ -9904,7 +9910,11 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
 
     function expression() {
       const { id } = node
-      if (!id) return isDual ? registered(named(asItIs), text) : [`(${twin}=>`, registered(named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function')), twin), ')(', text, ')']
+      if (!id && isDual) return registered(named(asItIs), text)
+      if (!id) {
+        const fn = named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
+        return frame ? [`${helper('Q')}(`, text, `,${twin}=>(`, fn, '))'] : [`(${twin}=>`, registered(fn, twin), ')(', text, ')']
+      }
       return isDual ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
         : ['(()=>{', stub(plan, `function ${id.name}`), text, 'return ', registered(id.name, twin), '})()']
     }
@@ -9945,25 +9955,26 @@ function printModule(source, tree, plans, specifier, kept, begin, excess, keeper
     const given = join(names, ',')
     const rest = `${given && `${given},`}...${our}r`
     const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
-    const self = usesThis ? 'this' : 'void 0'
+    const self = usesThis ? 'this' : 0
     const all = isSimple ? `[${given}]` : isArrow ? `[${rest}]` : 'arguments'
     const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
       : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${given})` : `${helper('a')}(${twin},${self},${all})`})`
-    return `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
+    return isArrow && !directive ? `${head}(${isSimple ? given : rest})=>${result}`
+      : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
   }
 }
 
-/** @param {Node} call @param {Node} own the function that it is in @returns {boolean} whether it is the last that is done there */
-function isReturned(call, own) {
+/** @param {Node} call @param {Node} own the function that it is in @returns {Node | null} what returns its result, if it is the last that is done there */
+function returnOf(call, own) {
   let top = call
   for (; top.parent !== own; top = top.parent) {
     const { type, argument, consequent, alternate, right } = top.parent
     if (type === 'ReturnStatement' && argument === top) break
     const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
-    if (!isLast) return false
+    if (!isLast) return null
   }
-  for (; top !== own; top = top.parent) if (matches(/^(?:Try|ForOf)/, top.type)) return false
-  return true
+  for (let around = top; around !== own; around = around.parent) if (matches(/^(?:Try|ForOf)/, around.type)) return null
+  return top
 }
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
@@ -9974,38 +9985,27 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
 const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
 
 /**
- * Has twins be generators until the text is short enough: first those that make closures, as these are called more often, then those
- * that grow most.
+ * Has twins be generators: first those that make closures, as these are called more often, and those around them; then the longest.
  *
- * @param {Plan[]} plans @param {number} excess characters
+ * @param {Plan[]} plans @param {number} count
  */
-function chooseFrames(plans, excess) {
-  const framed = pick(plans, isSpare)
-  for (let i = 0; i < framed.length; i++) {
-    const { node: { params, body }, facts: { loops }, calls, draft, frame } = framed[i]
-    const { names, mostTemps } = /** @type {Framed} */ (draft.framed)
-    const variables = join(joined(namesOf(draft.source, params), names), ',').length + 4 * mostTemps
-    framed[i].excess = lengthOfPieces(frame) - (body.end - body.start) + OF_FRAME + 3 * variables - (CALL - ENTERING) * calls.length - LOOP * loops.length
+function chooseGenerators(plans, count) {
+  if (count === 0) return
+  const spare = pick(plans, isSpare)
+  /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
+  const heights = emptyMap()
+  const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
+  for (let i = plans.length; i-- > 0;) {
+    const { parent } = plans[i]
+    if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
   }
-  const holds = (/** @type {Plan} */ { children }) => children.length > 0 ? 1 : 0
-  sort(framed, (/** @type {Plan} */ a, /** @type {Plan} */ b) => holds(b) - holds(a) || b.excess - a.excess)
-  for (let i = 0; i < framed.length && excess > 0; i++) {
-    excess -= framed[i].excess
-    framed[i].frame = null
-    unframe(framed[i].draft)
+  const lengthOf = (/** @type {Plan} */ { node: { start, end } }) => end - start
+  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
+    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || lengthOf(b) - lengthOf(a))
+  for (let i = 0; i < count; i++) {
+    spare[i].frame = null
+    unframe(spare[i].draft)
   }
-}
-
-/** @param {Pieces} pieces @returns {number} how long their text is before it is edited */
-function lengthOfPieces(pieces) {
-  let length = 0
-  const stack = [pieces]
-  while (stack.length) {
-    const piece = takeLast(stack)
-    if (isArray(piece)) for (let i = 0; i < piece.length; i++) append(stack, piece[i])
-    else length += typeof piece === 'string' ? piece.length : piece.to - piece.from
-  }
-  return length
 }
 
 /** @param {Plan} plan @returns {boolean} whether a function around it may be long */
@@ -10136,6 +10136,9 @@ function twin(fn, generator, entry, self) {
   stamp(fn, generator || undefined, entry === false ? fn : entry ?? null, self)
   return fn
 }
+
+/** The function that drives a twin which leaves frames. @param {any} entry @param {(entry: any) => any} make */
+const withStub = (entry, make) => twin(make(entry), 0, entry)
 
 /** @param {Twin} twin @param {any} fn that it is of @returns {any} its generator function, as anybody may call it */
 function generatorOf(twin, fn) {
@@ -11220,13 +11223,14 @@ const shared = /* @__PURE__ */ Symbol.for('rt.mjs')
 const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
-  `const{apply,construct}=Reflect,{call}=Function.prototype,{next}=(function*(){})(),budget={left:0,room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)};` +
+  `const{apply,construct}=Reflect,{call}=Function.prototype,{next}=(function*(){})(),budget={left:1/0,room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
+  `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
-  `asMethod(f){return typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}}},` +
-  `twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
-  `run(g){return this.drive(g)},over(){return true},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
-  `plain(f,self,args){budget.left=2**30-1;return apply(f,self,args)},` +
-  `drive(g){for(;;){budget.left=2**30-1;const s=apply(next,g,[]);if(s.done)return s.value}},` +
+  `asMethod,enterMethod:asMethod,` +
+  `withStub(f,make){return this.twin(make(f),0,f)},twin(f,generator,entry=null,self=null){set(f,{generator:generator||void 0,entry:entry===!1?f:entry,awaited:null,self,target:null,Blank:null});return f},` +
+  `run(g){return this.drive(g)},*walk(l){for(const v of l)yield v},each:own,collect:own,binding:own,short(){return true},` +
+  `plain:apply,` +
+  `drive(g){return apply(next,g,[]).value},` +
   `prototypeOf:Object.getPrototypeOf,` +
   `named(f,value){return Object.defineProperty(f,'name',{value,configurable:true})},nothing:{},` +
   `body(f,body){set(f,{generator:null,entry:f,awaited:f,self:null,target:null,Blank:null,body})}}}})()`
@@ -11275,9 +11279,11 @@ function published(twin, fn) {
 const runtime = {
   budget,
   twin,
+  withStub,
   enter: entryOf,
   awaited: awaitedEntryOf,
   asMethod,
+  enterMethod: (/** @type {any} */ fn) => asMethod(entryOf(fn)),
   apply,
   construct,
   body,
@@ -11285,6 +11291,7 @@ const runtime = {
   run,
   suspended,
   over,
+  again,
   wait,
   iterate,
   each,
@@ -12029,7 +12036,7 @@ function mapLine(source, text, kept, url) {
   let ascii = ''
   let from = 0
   for (let match; (match = exec(foreign, map)); from = foreign.lastIndex) {
-    ascii += cut(map, from, match.index) + `\\u${cut(hexadecimal(0x10000 + codeAt(match[0], 0), 16), 1)}`
+    ascii += cut(map, from, match.index) + `\\u${cut(digitsOf(0x10000 + codeAt(match[0], 0), 16), 1)}`
   }
   return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(ascii + cut(map, from))}`
 }
