@@ -6862,6 +6862,13 @@ function variable({ our, variables }, key) {
   return our + key
 }
 
+/** Tells one text from others. @param {string} text @returns {string} */
+function hashOf(text) {
+  let hash = 0
+  for (let i = 0; i < text.length; i++) hash = (hash * 31 + codeAt(text, i)) | 0
+  return digitsOf(hash >>> 0, 36)
+}
+
 /** What no name of a text begins with, if a letter or a digit follows. @param {string} text */
 function prefixFor(text) {
   const names = /\$(_*)[^\W_]/g
@@ -9755,7 +9762,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
   const our = prefixFor(source)
   /** Those of a script that are global, and the same in all scripts; and those of this one. */
   const global = our + (isScript ? 'rt_' : '')
-  const unit = global
+  const unit = isScript ? `${global}${hashOf(source)}_` : our
   /** Which helpers it refers to. */
   const used = emptySet()
   /** @param {string} key */

@@ -71,6 +71,27 @@ forms('a script ends with the value that it ended with', () => {
   }
 })
 
+forms('scripts of one page keep their functions apart', async () => {
+  const first = 'function outer(n) { let sum = 0; for (let i = 0; i < n; i++) sum += inner(i); return sum }\n' +
+    'function inner(n) { let sum = 0; for (let i = 0; i < 3; i++) sum += list.map(x => x * n)[0]; return sum }\nvar list = [1]'
+  const second = first.replaceAll('outer', 'others').replaceAll('inner', 'within').replace('sum += i', 'sum -= i').replace('list.map(x => x * n)', 'list.filter(x => x)')
+  for (const text of [first, second]) runInThisContext(preemptify.source(text, { type: 'script' }))
+  for (const name of ['outer', 'others']) {
+    const expected = globalThis[name](5)
+    assert.is(await driveAsync(preemptify(globalThis[name])(5), { limit: 3 }), expected, name)
+  }
+})
+
+forms('no name of ours is one of the source, however that is spelled', async () => {
+  for (const name of ['$p', '\\u0024p', '\\u{24}e', '\\u{0024}_b', '$_b', '$__t', '$', '$$b', '$é']) {
+    const text = `let ${name} = 0; export const main = n => { for (let i = 0; i < n; i++) ${name} += [1, 2].map(x => main(i - 1) + x)[1]; return ${name} }`
+    const { original, rewritten } = await modules(text)
+    const expected = [original.main(4), original.main(4)]
+    assert.is(rewritten.main(4), expected[0], name)
+    assert.is(await driveAsync(preemptify(rewritten.main)(4), { limit: 3 }), expected[1], name)
+  }
+})
+
 forms('what is computed before a call keeps its value and its order, wherever the job goes on', async () => {
   const other = 'export let x = 1; export const bump = () => [x++, 4][1]'
   const text = `
@@ -482,6 +503,14 @@ pieces('where nobody has imported rt.mjs, a script is what it was', () => {
       function run(x) { for (let i = 0; i < 2; i++) pass[1](i); return pass[0](x) }\n${source}\n[main(), logged]`
     assert.equal(inspect(runInNewContext(preemptify.source(text, { type: 'script' })), { depth: 9 }), inspect(runInNewContext(text), { depth: 9 }), name)
   }
+})
+
+pieces('where nobody has imported rt.mjs, a loop may be longer than any budget', () => {
+  // The innermost of many functions has no second body.
+  const nested = depth => depth ? `(function () { for (;;) return ${nested(depth - 1)} })()`
+    : '(function () { let odd = 0; for (let i = 0; i < 2 ** 30 + 9; i++) odd += i & 1; return odd })()'
+  const text = `function main() { return ${nested(8)} } /*${'.'.repeat(9000)}*/\nmain()`
+  assert.is(runInNewContext(preemptify.source(text, { type: 'script' })), 2 ** 29 + 4)
 })
 
 pieces.run()
