@@ -9695,7 +9695,7 @@ function constructorOf({ variable }) {
 /** The function of the module that is called, or whose body makes an object. @param {Node} call @returns {Plan | null} */
 function targetOf(call) {
   const { type, callee = call.tag } = call
-  if (type === 'NewExpression') return isClass(callee.variable) ? /** @type {Node} */ (constructorOf(callee)).plan : null
+  if (type === 'NewExpression' && isClass(callee.variable)) return /** @type {Node} */ (constructorOf(callee)).plan
   const value = callee.type === 'Identifier' ? valueOfName(callee) : callee.property?.type === 'PrivateIdentifier' ? privateMethod(callee) : callee
   return value && isFunctionNode(value) ? value.plan : null
 }
