@@ -6903,13 +6903,9 @@ function pastDirectives(body, at) {
   return at
 }
 
-/** @param {string} source @param {Node[]} nodes @returns {string[]} their texts */
-function namesOf(source, nodes) {
-  /** @type {string[]} */
-  const names = []
-  pick(nodes, ({ start, end }) => append(names, cut(source, start, end)))
-  return names
-}
+/** What holds a parameter of a twin that leaves frames. @param {Draft} draft @param {Node} param @returns {string} */
+const parameterOf = ({ our, source }, { type, argument, start, end }) =>
+  type === 'Identifier' ? cut(source, start, end) : argument ? cut(source, argument.start, argument.end) : `${our}a${start}`
 
 /** @param {Node} node @param {(node: Node) => any} isWanted @returns {boolean} whether it, or one of those it is made of, is wanted */
 function some(node, isWanted) {
@@ -7521,6 +7517,10 @@ function frame(draft, plan) {
   if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
   /** @type {Unit[]} */
   const units = []
+  if (!framed.isShared) {
+    pick(node.params, param => matches(/^(?:Array|Object)/, param.type) &&
+      emit(units, asStatement(framed, param, [asItStands(framed, param), '=', parameterOf(draft, param), ';'])))
+  }
   if (body.type === 'BlockStatement') {
     unitsOf(framed, pick(body.body, ({ type, directive }) => directive === undefined && type !== 'FunctionDeclaration'), units)
   }
@@ -7561,8 +7561,10 @@ function localsOf(own, facts, free) {
   pick(facts.functions, ({ node }) => node.type === 'FunctionDeclaration' && append(functions, node))
   const scopes = pick(facts.scopes, ({ node }) => node === own || node.start >= own.body.start && !isFunctionNode(node))
   if (find(functions, ({ parent }) => parent !== own.body) || find(scopes, ({ node }) => matches(/^Class/, node.type))) return null
-  let isShared = functions.length > 0 || facts.usesArguments || facts.usesSuper || isPrivate({ node: own, facts }) ||
-    find(own.params, ({ type }) => type !== 'Identifier') !== undefined
+  let isShared = functions.length > 0 || facts.usesArguments || facts.usesSuper || isPrivate({ node: own, facts }) || own.scope.isSplit ||
+    find(own.params, ({ argument }) => argument && argument.type !== 'Identifier') !== undefined
+  /** @type {Variable[]} */
+  const taken = []
   const calledAt = firstUse(functions)
   for (let i = 0; i < scopes.length; i++) {
     const { variables } = scopes[i]
@@ -7572,17 +7574,20 @@ function localsOf(own, facts, free) {
       if (!canBeKept(variable, own, facts, functions, calledAt)) return null
       if (isCaptured(variable, facts)) isShared ||= isChanging(variable, own)
       else variable.isNumber = isNumber(variable)
+      if (isTakenApart(variable, own)) append(taken, variable)
       if (!matches(/^(?:var|let|const)$/, variable.kind) && !isOfHeldCatch(variable)) continue
       append(locals[names[k]] ??= [], variable)
       if (variable.kind !== 'catch') for (let i = 0; i < variable.declarations.length; i++) declarations.add(declaratorOf(variable.declarations[i]).parent)
     }
   }
+  if (!isShared) pick(taken, variable => append(locals[variable.name] ??= [], variable))
   const all = keysOf(locals)
   /** @type {Variable[]} */
   const renamed = []
   for (let i = 0; i < all.length; i++) {
     const name = all[i]
-    const isTaken = hidesAround(locals[name][0], own, free) || own.scope.variables[name]?.kind === 'parameter'
+    const parameter = own.scope.variables[name]
+    const isTaken = hidesAround(locals[name][0], own, free) || (parameter?.kind === 'parameter' && !find(locals[name], variable => variable === parameter))
     if (!isTaken && !areMixed(locals[name], facts)) continue
     const kept = pick(locals[name], variable => !canBeRenamed(variable, facts))
     if (kept.length > (isTaken ? 0 : 1)) return null
@@ -7653,6 +7658,9 @@ const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= ou
 
 /** @param {Variable} variable @param {Facts} facts of the function that declares it @returns {boolean} whether closures use it */
 const isCaptured = ({ references }, facts) => find(references, ({ scope }) => scope.facts !== facts) !== undefined
+
+/** Whether it is declared in a pattern among the parameters. @param {Variable} variable @param {Node} own */
+const isTakenApart = ({ kind, declarations }, own) => kind === 'parameter' && !find(own.params, param => (param.argument ?? param) === declarations[0])
 
 /** @param {Variable} variable @returns {boolean} whether it is there as long as a `catch` that has places */
 const isOfHeldCatch = ({ kind, scope: { node } }) => kind === 'catch' && isHeld(node)
@@ -8281,10 +8289,17 @@ function textOfFrame(draft, { node, facts, entry, frame }) {
   const { our, variables, helper, source, edits } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
-  const given = isShared ? [] : namesOf(source, params)
+  /** @type {string[]} */
+  const given = []
+  let list = /** @type {Pieces} */ ('')
+  if (isShared) list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
+  else pick(params, param => {
+    const name = parameterOf(draft, param)
+    list += `${given.length ? ',' : ''}${param.argument ? '...' : ''}${name}`
+    append(given, name)
+  })
   const isArrow = facts.isArrow && facts.usesThis
   const strict = isStrictBody(body.body) ? '"use strict";' : ''
-  const list = params.length ? range({ edits }, params[0].start, params[params.length - 1].end) : ''
   const head = [isArrow ? '(' : isPrivate({ node, facts }) ? `${entry}(` : facts.usesSuper ? 'm(' : `function ${entry}(`, list, isArrow ? ')=>{' : '){', strict]
   if (isTail) return [head, variables.size ? `var ${join(listOf(variables), ',')};` : '', frame, '}']
   const locals = pick(names, name => find(given, other => other === name) === undefined)
@@ -8302,7 +8317,7 @@ function textOfFrame(draft, { node, facts, entry, frame }) {
     `${our}o:{if(${room}--${draft.budget}.left<=0)if(${our}r=${helper('H')}())(${kept}=${our}r);else break ${our}o;`,
   frame, `${endsAlways ? '' : 'return'}}return ${helper('S')}(${self},${kept}${!isShared && facts.usesThis ? ',this' : ''})}`]
   if (!isShared) {
-    return isArrow ? [`(${entry}=>${entry}=(${join(given, ',')})=>{`, strict, text, ')()'] : [head, text]
+    return isArrow ? [`(${entry}=>${entry}=(${list})=>{`, strict, text, ')()'] : [head, text]
   }
   /** @type {Pieces[]} */
   const declarations = []

@@ -92,6 +92,33 @@ forms('no name of ours is one of the source, however that is spelled', async () 
   }
 })
 
+forms('parameters that are taken apart are variables, and are taken apart once', async () => {
+  const text = `
+    const log = [], add = (...all) => { let sum = 0; for (const x of all) sum += x; log.push(sum); return sum }
+    const counted = n => ({ get a() { log.push('a'); return n }, b: [n + 1, n + 2], c: n + 3, [Symbol.iterator]: function* () { yield n; yield n + 4; log.push('end') } })
+    function Made({ c }, ...rest) { this.c = add(c); for (let i = 0; i < rest.length; i++) rest[i] += add(i, c); this.get = () => c; this.rest = add(...rest) }
+    class Own { #n = 1; #sum({ c }) { return add(this.#n, c) } static of([n]) { return add(n) + new Own().#sum({ c: n }) } }
+    const apart = ({ a, b: [, last], ...others }, [first, second], ...more) => {
+      const x = add(a, last) + add(first, second)
+      { let a = add(5); more.push(a) }
+      for (const [a, b] of [[1, 2], [3, 4]]) more.push(add(a, b, first))
+      return [x, more, add(a, last, others.c), Object.keys(others)]
+    }
+    function changing({ c }, [n]) { c = add(c, n); const next = () => c++; next(); return [add(c), next()] }
+    function missing({ a: { b } }) { return add(b) }
+    export function main() {
+      const made = new Made(counted(1), 2, 3), errors = []
+      try { missing(counted(9)) } catch (error) { errors.push(error.name) }
+      try { missing() } catch (error) { errors.push(error.name) }
+      return [apart(counted(1), counted(2), 3, 4), made.c, made.get(), made.rest, changing(counted(1), [7]), Own.of([3]), errors, log.splice(0)]
+    }/*${'.'.repeat(9000)}*/`
+  assert.match(preemptify.source(text), /\(\$a\d+,\$a\d+,\.\.\.more\)/)
+  const { original, rewritten } = await modules(text)
+  const expected = original.main()
+  assert.equal(rewritten.main(), expected)
+  for (const limit of budgets) assert.equal(await driveAsync(preemptify(rewritten.main)(), { limit }), expected, `budget ${limit}`)
+})
+
 forms('what is computed before a call keeps its value and its order, wherever the job goes on', async () => {
   const other = 'export let x = 1; export const bump = () => [x++, 4][1]'
   const text = `
