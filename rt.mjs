@@ -7190,8 +7190,8 @@ const closing = draft => draft.framed ? '' : `)===${draft.budget}?yield ${way(dr
  * Makes a call one that may yield:
  *
  *   f(a)        ->  ((r = enter(f)(a)) === budget ? yield suspended() : r)
- *   a.b(c)      ->  ((r = asMethod(enter((o = a).b)).call(o, c)) === ...)
- *   a?.b(c).d   ->  ((o = a) == null ? void 0 : ((r = asMethod(enter(o.b)).call(o, c)) === ...).d)
+ *   a.b(c)      ->  ((r = enterMethod((o = a).b).call(o, c)) === ...)
+ *   a?.b(c).d   ->  ((o = a) == null ? void 0 : ((r = enterMethod(o.b).call(o, c)) === ...).d)
  *
  * @param {Draft} draft @param {CallSite} call
  */
@@ -7268,7 +7268,7 @@ const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
  * stands in the text, engines inline both. Where most is maps of 2000, a job takes 1.4 to 1.75 times as long as plain code,
  * without this 2.0 to 2.6 times (Chromium 156).
  *
- *   a.map(f)  ->  (short(a, g = (0, f)) ? a.map(g) : asMethod(enter(a.map)).call(a, g))
+ *   a.map(f)  ->  (short(a, g = (0, f)) ? a.map(g) : enterMethod(a.map).call(a, g))
  *
  * @param {Draft} draft @param {CallSite} call @returns {boolean} whether it is one of those
  */
@@ -7427,7 +7427,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
 //                              } return suspend(twin, { place, result, a, b }, this) }
 //
 // Places are numbered as they stand in the text; a loop begins each round with none. What is computed before a place and needed
-// after it is a variable. Where closures use what changes, or there is more than plain parameters, only the first part is called
+// after it is a variable. Where closures use what changes, or parameters hold expressions, only the first part is called
 // once: it has the parameters, what closures use and the functions that are declared; what leaves frames is an arrow function in it.
 //
 //   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
@@ -7436,8 +7436,9 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
 // is passed over, if it has no places; one that has comes after its `try`, which keeps how it ended. What is waited for there and fails is
 // thrown where it was called.
 //
-// In the text K is the place, r the result, D the room that is left, T1 and so on what is kept, V1 and so on what has another
-// name, o encloses all of it, and I is the rest. What calls only what it returns needs no frame.
+// In the text T is the twin where it stands in an expression, K the place, r the result, D the room that is left, a1 and so on a parameter that
+// is taken apart, T1 and so on what is kept, V1 and so on what has another name, o encloses all of it, and I is the rest. What calls only
+// what it returns needs no frame.
 
 /**
  * @typedef {object} Framed a function whose twin leaves frames
@@ -7446,7 +7447,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @property {Node[]} returns
  * @property {boolean} isTail whether it has nothing to go on from, and leaves none
  * @property {boolean} isShared whether closures share what it declares with it
- * @property {string[]} names of what it declares, but for parameters
+ * @property {string[]} names of what it declares, but for parameters that are names
  * @property {string[]} shared those that closures use, where they share it
  * @property {Set<string>} numbers of names, those that begin as 0: see isNumber
  * @property {Variable[]} renamed those whose names mean something else around them, or in them
@@ -8284,7 +8285,7 @@ function planFrame(draft, calls) {
   }
 }
 
-/** A twin that leaves frames. @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[], entry: string, frame: Pieces }} plan @returns {Pieces} */
+/** A twin that leaves frames. @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan @returns {Pieces} */
 function textOfFrame(draft, { node, facts, entry, frame }) {
   const { our, variables, helper, source, edits } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)

@@ -2,7 +2,7 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import { runInNewContext, runInThisContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify } from '../rt.mjs'
+import { budget, preemptify } from '../rt.mjs'
 import { budgets } from './fixtures/preemptify/both-ways.mjs'
 import { evaluateLogged, functionsOf, outcomeOf, randomProgram } from './fixtures/preemptify/random-source.mjs'
 import { drive, driveAsync } from './support/drive.mjs'
@@ -117,6 +117,26 @@ forms('parameters that are taken apart are variables, and are taken apart once',
   const expected = original.main()
   assert.equal(rewritten.main(), expected)
   for (const limit of budgets) assert.equal(await driveAsync(preemptify(rewritten.main)(), { limit }), expected, `budget ${limit}`)
+})
+
+forms('a twin that is suspended again and again has one caller, whatever it returns', async () => {
+  const text = `function loop(n) { let sum = 0; for (let i = 0; i < n; i++) sum += i; return sum }
+    function onward(n) { for (let i = 0; i < n; i++) if (i === n - 1) return loop(n) }
+    export const main = n => loop(n) + onward(n)/*${'.'.repeat(3000)}*/`
+  const { original, rewritten } = await modules(text)
+  const stack = [preemptify(rewritten.main)(500)]
+  let [deepest, points, result] = [0, 0]
+  while (stack.length > 0) {
+    budget.left = 1
+    const { done, value } = stack.at(-1).next(result)
+    result = done ? value : undefined
+    if (done) stack.pop()
+    else if (value !== undefined) stack.push(value)
+    else points++
+    deepest = Math.max(deepest, stack.length)
+  }
+  assert.is(result, original.main(500))
+  assert.ok(points > 1000 && deepest < 9, `${points} points, ${deepest} calls`)
 })
 
 forms('what is computed before a call keeps its value and its order, wherever the job goes on', async () => {
