@@ -92,7 +92,7 @@ forms('no name of ours is one of the source, however that is spelled', async () 
   }
 })
 
-forms('parameters that are taken apart are variables, and are taken apart once', async () => {
+forms('parameters that are destructured are variables, and are destructured once', async () => {
   const text = `
     const log = [], add = (...all) => { let sum = 0; for (const x of all) sum += x; log.push(sum); return sum }
     const counted = n => ({ get a() { log.push('a'); return n }, b: [n + 1, n + 2], c: n + 3, [Symbol.iterator]: function* () { yield n; yield n + 4; log.push('end') } })
@@ -117,6 +117,13 @@ forms('parameters that are taken apart are variables, and are taken apart once',
   const expected = original.main()
   assert.equal(rewritten.main(), expected)
   for (const limit of budgets) assert.equal(await driveAsync(preemptify(rewritten.main)(), { limit }), expected, `budget ${limit}`)
+})
+
+forms('what makes an object, and cannot run long, is called plainly by twins', () => {
+  const text = `function Point(x) { this.x = x } function Walk(n) { for (let i = 0; i < n; i++) this.x = i }
+    export function main(f) { f(); return [new Point(1), new Walk(2)] }/*${'.'.repeat(3000)}*/`
+  assert.match(preemptify.source(text), /=\s*new Point\(1\)/)
+  assert.not.match(preemptify.source(text), /\$n\(\s*\(?Point/)
 })
 
 forms('a twin that is suspended again and again has one caller, whatever it returns', async () => {
