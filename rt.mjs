@@ -609,14 +609,17 @@ const wrongType = (name, wanted, value) => new TypeError(`${name} must be ${want
 const outOfRange = (name, wanted, value) => new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
 
 /**
- * @param {string} wanted @param {(value: number) => boolean} isValid
- * @returns {(name: string, value: unknown) => number} a check: of what is no number by a TypeError, else by a RangeError
+ * @param {string} type @param {string} wanted @param {(value: any) => boolean} [isValid] what throws a RangeError; another type, a TypeError
+ * @returns {(name: string, value: any) => any} a check
  */
-const number = (wanted, isValid) => (name, value) => {
-  if (typeof value !== 'number') throw wrongType(name, wanted, value)
-  if (!isValid(value)) throw outOfRange(name, wanted, value)
+const typed = (type, wanted, isValid) => (name, value) => {
+  if (typeof value !== type) throw wrongType(name, wanted, value)
+  if (isValid !== undefined && !isValid(value)) throw outOfRange(name, wanted, value)
   return value
 }
+
+/** @param {string} wanted @param {(value: number) => boolean} isValid @returns {(name: string, value: unknown) => number} */
+const number = (wanted, isValid) => typed('number', wanted, isValid)
 
 const positive = number('a number > 0', value => value > 0)
 const notNegative = number('a number >= 0', value => value >= 0)
@@ -631,27 +634,19 @@ const points = (name, value) => value === 'auto' ? AUTO : counted(name, value)
 /** @param {string} word that will do, too @param {Checks[string]} check @returns {Checks[string]} */
 const or = (word, check) => (name, value) => value === word || check(name, value)
 
-/** @param {string} type @param {string} wanted @returns {(name: string, value: any) => any} */
-const typed = (type, wanted) => (name, value) => {
-  if (typeof value !== type) throw wrongType(name, wanted, value)
-  return value
-}
-
 const callable = typed('function', 'a function')
 const flag = typed('boolean', 'a boolean')
 const text = typed('string', 'a string')
 
 /** @param {string[]} choices @returns {(name: string, value: any) => any} */
 const among = (...choices) => (name, value) => {
-  if (find(choices, choice => choice === value) === undefined) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
+  if (!choices.includes(value)) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
   return value
 }
 
 /** @param {string} name @param {any} fn @param {unknown} given */
 function refuseAsyncGenerator(name, fn, given) {
-  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
-    throw wrongType(name, 'a generator function, not an async one', given)
-  }
+  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') throw wrongType(name, 'a generator function, not an async one', given)
 }
 
 /** @param {string} name @param {unknown} value @returns {any} */
