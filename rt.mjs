@@ -891,19 +891,18 @@ export class Task {
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(work, options) {
-    if (typeof work !== 'function') {
-      if (options !== undefined) throw wrongType('work', 'a function', work)
-      if (this.run === Task.prototype.run) {
-        if (new.target !== Task) throw wrongType(`${new.target.name}.run`, 'a function', undefined)
-        const isOptions = typeof work === 'object' && work !== null
+    if (typeof work === 'function') {
+      this.run = work
+      this.name = work.name
+    } else {
+      const isOptions = options === undefined && typeof work === 'object' && work !== null
+      if (options !== undefined || new.target === Task) {
         throw wrongType('work', isOptions ? 'a function, and the options come after it' : 'a function', work)
       }
+      callable(`${new.target.name}.run`, this.run === Task.prototype.run ? undefined : this.run)
+      this.name = this.constructor.name
       options = work
-      callable(`${this.constructor.name}.run`, this.run)
-    } else {
-      this.run = work
     }
-    this.name = typeof work === 'function' ? work.name : this.constructor.name
     // Fields would hide the accessors of a derived class.
     for (const name in TASK_OPTIONS) if (name in new.target.prototype) delete (/** @type {any} */ (this)[name])
     if (options !== undefined) {
