@@ -1164,21 +1164,16 @@ class BudgetTuner {
    * Takes in what the points of a budget cost. Those that waits cut short count together, once they come to a whole one: CommsTime
    * takes 5 % longer where each counts.
    *
-   * @param {number} passed points, > 0
-   * @param {number} elapsed ms
+   * @param {number} points > 0
+   * @param {number} ms
    * @param {number} resolution of the clock, ms; Infinity while it is not known
    * @param {number} ceiling ms that a budget may cost at most
    */
-  add(passed, elapsed, resolution, ceiling) {
-    this.early += passed
-    this.took += elapsed
-    if (this.early < this.points && this.took < ceiling) return
-    this.learn(this.early, this.took, resolution, ceiling)
+  learn(points, ms, resolution, ceiling) {
+    const passed = this.early += points
+    const elapsed = this.took += ms
+    if (passed < this.points && elapsed < ceiling) return
     this.early = this.took = 0
-  }
-
-  /** @param {number} passed @param {number} elapsed @param {number} resolution @param {number} ceiling as of `add` */
-  learn(passed, elapsed, resolution, ceiling) {
     const tick = Math.min(1, resolution)
     const expected = this.time / this.passed * passed
     if (elapsed - resolution > 2 * expected || elapsed + resolution < expected / 4) {
@@ -3610,7 +3605,7 @@ class Dispatcher extends Accounts {
       a.tuner ??= new BudgetTuner()
       if (a.limit === AUTO) {
         const passed = this.#pointsPassed()
-        if (passed > 0) a.tuner.add(passed, this.elapsed, this.resolution, this.#budgetCeiling)
+        if (passed > 0) a.tuner.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
       }
       if (outcome === BLOCKED || outcome === AWAY) this.#block(a)
     }
