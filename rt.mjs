@@ -1585,24 +1585,20 @@ class Settlement extends Waitable {
   constructor(thenable) {
     super()
     this.thenable = thenable
-    /** @type {Dispatcher | null} */
-    this.dispatcher = null
-    this.round = 0
   }
   /** @param {Job | null} job */
   begin(job) {
-    this.dispatcher = job && activationOf(job).dispatcher
-    if (this.dispatcher !== null) this.dispatcher.holds++
-    const { round } = this
-    follow(this.thenable, () => round === this.round, (phase, outcome) => {
+    const dispatcher = job && activationOf(job).dispatcher
+    let isAwaited = true
+    if (dispatcher !== null) dispatcher.holds++
+    this.undo = () => {
+      isAwaited = false // what the thenable still says is not for the next waiter
+      if (dispatcher !== null) dispatcher.holds--
+    }
+    follow(this.thenable, () => isAwaited, (phase, outcome) => {
       this.undo()
       settle(this, phase, outcome)
     })
-  }
-  undo() {
-    this.round++ // what the thenable still says is not for the next waiter
-    if (this.dispatcher !== null) this.dispatcher.holds--
-    this.dispatcher = null
   }
 }
 
