@@ -102,8 +102,7 @@ function makeHost(platform) {
   const { performance, document, navigator, scheduler } = platform
   const now = performance.now.bind(performance)
   const hidden = () => document?.visibilityState === 'hidden'
-  /** @type {Host} */
-  const host = {
+  return {
     now,
     hidden,
     // `scheduler` is what it was above: by now it may be one of ours, which would post its rounds to itself.
@@ -122,16 +121,13 @@ function makeHost(platform) {
       const { captureStackTrace } = /** @type {any} */ (Error)
       captureStackTrace?.(place, listener)
       return /\n\s+at (?!async )|^[^*\n]*@/.test(place.stack) // frames of V8, or else of the others
-    }
-  }
-  if (navigator?.scheduling?.isInputPending) host.inputPending = () => navigator.scheduling.isInputPending()
-  if (platform.requestAnimationFrame) {
-    host.frame = fn => {
+    },
+    inputPending: navigator?.scheduling?.isInputPending ? () => navigator.scheduling.isInputPending() : undefined,
+    frame: platform.requestAnimationFrame ? fn => {
       const request = platform.requestAnimationFrame(own(fn))
       return () => platform.cancelAnimationFrame(request)
-    }
+    } : undefined
   }
-  return host
 }
 
 /**
