@@ -1767,28 +1767,25 @@ const hasWaiters = ({ size }) => size > 0
 function refuseCycle(waiting, waitable) {
   // Only a job that somebody waits for can close a circle: most waits need not walk the chain.
   if (!waiting.extras.owned.some(hasWaiters)) return
-  /** Who waits for whom, on the way from the job. @type {Map<Activation, Activation | null>} */
-  const waiters = new Map()
-  const follow = (/** @type {Waitable | null} */ awaited, /** @type {Activation | null} */ waiter) => {
-    for (const job of awaited?.owners() ?? []) {
-      const next = job && activationOf(job)
-      if (next && !waiters.has(next)) waiters.set(next, waiter)
-    }
-  }
-  follow(waitable, null)
+  /** Who waits for whom, on the way from the job. @type {Map<Activation, Activation>} */
+  const waiters = new Map([[waiting, waiting]])
   for (const a of waiters.keys()) {
-    if (a === waiting) {
-      waitable.leave(waiting)
-      throw deadlock(waiters, waiting)
+    const awaited = a === waiting ? waitable : a.waiting
+    for (const job of awaited?.owners() ?? []) {
+      const owner = job && activationOf(job)
+      if (owner === waiting) {
+        waitable.leave(waiting)
+        throw deadlock(waiters, waiting, a)
+      }
+      if (owner && !waiters.has(owner)) waiters.set(owner, a)
     }
-    follow(a.waiting, a)
   }
 }
 
-/** @param {Map<Activation, Activation | null>} waiters @param {Activation} waiting */
-function deadlock(waiters, waiting) {
-  const jobs = []
-  for (let a = /** @type {Activation | null | undefined} */ (waiting); a; a = waiters.get(a)) jobs.unshift(a.job)
+/** @param {Map<Activation, Activation>} waiters @param {Activation} waiting @param {Activation} last who waits for that */
+function deadlock(waiters, waiting, last) {
+  const jobs = [waiting.job]
+  for (let a = last; a !== waiting; a = /** @type {Activation} */ (waiters.get(a))) jobs.unshift(a.job)
   const names = [waiting.job, ...jobs].map(job => job.name)
   const shown = names.length <= 12 ? names : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
   return new DeadlockError(`deadlock: ${shown.join(' waits for ')}`, jobs)
