@@ -335,6 +335,38 @@ inheritance('raising a job that waits for one of several locks raises all of the
   assert.equal(log, ['owner of one', 'owner of the other', 5, 4, 3, 2])
 })
 
+inheritance('a job that is raised raises the owner of a lock past those that it passes itself, where all of them wait', () => {
+  const { host, scheduler } = world()
+  const lock = new Mutex()
+  const permits = new Semaphore(0)
+  const served = []
+  scheduler.spawn(function* () {
+    yield lock.lock()
+    yield sleep(3)
+    yield permits.acquire()
+    served.push('owner')
+    lock.unlock()
+  }, { priority: 1 })
+  scheduler.spawn(function* () {
+    yield permits.acquire()
+    served.push('other')
+  }, { priority: 3, release: 1 })
+  const raised = scheduler.spawn(function* () {
+    yield par(lock.lock(), permits.acquire())
+    served.push('raised')
+    lock.unlock()
+  }, { priority: 2, release: 2 })
+  scheduler.spawn(function* () {
+    raised.priority = 4
+    for (let left = 3; left > 0; left--) {
+      permits.release()
+      yield sleep(1)
+    }
+  }, { priority: 9, release: 5 })
+  host.run()
+  assert.equal(served, ['owner', 'raised', 'other'])
+})
+
 inheritance('goes on through jobs that wait for jobs', () => {
   const { host, scheduler, trace } = world()
   const mutex = new Mutex({ name: 'mutex' })
