@@ -963,11 +963,16 @@ const PLAIN = /* @__PURE__ */ parametersOf(PLAIN_TASK, PLAIN_TASK)
  *
  * @param {ReturnType<parametersOf>} parameters
  */
-const isPlain = ({ name, period, wcet, abort, excess, onMiss, onOverrun }) =>
-  name === '' && period === Infinity && wcet === Infinity && !abort && excess === undefined && onMiss === undefined && onOverrun === undefined
+const isPlain = ({ name, period, wcet, limit, abort, excess, onMiss, onOverrun }) =>
+  name === '' && period === Infinity && wcet === Infinity && limit === undefined && !abort && excess === undefined &&
+  onMiss === undefined && onOverrun === undefined
 
 /** Of the rest of code that is no job's. */
 const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
+/** Of tasks of the platform's kind. */
+const POSTED = /* @__PURE__ */ Object.freeze({ ...PLAIN })
+/** @param {Activation} a */
+const wasPosted = a => a.parameters === POSTED
 
 /**
  * The checked parameters of a job.
@@ -1038,8 +1043,6 @@ class Activation extends HeapNode {
     /** A Task, a function, or the iterator itself. */
     this.work = work
     this.args = args.length === 0 ? NO_ARGUMENTS : args
-    /** Whether it was posted as a task of the platform's kind. */
-    this.posted = false
     this.state = PENDING
 
     this.release = release
@@ -1062,8 +1065,6 @@ class Activation extends HeapNode {
     /** @type {Waitable | null} */
     this.waiting = null
 
-    /** Points per budget, or AUTO. */
-    this.limit = dispatcher.budget
     /** Of a job that has come back once. @type {BudgetTuner | null} */
     this.tuner = null
     /** Its cost at its last rotation: the slice counts from it, across preemptions. */
@@ -1298,9 +1299,9 @@ export class Job {
   get id() { return this.#activation.id }
   /** @returns {string} the name given, else the task's, else the function's */
   get name() {
-    const { parameters, work, id, posted } = this.#activation
+    const { parameters, work, id } = this.#activation
     return parameters.name || (typeof work === 'function' || work instanceof Task ? work.name : '') ||
-      (posted ? 'task' : `job ${id}`)
+      (parameters === POSTED ? 'task' : `job ${id}`)
   }
   /** @returns {Task | null} */
   get task() {
@@ -2103,12 +2104,12 @@ function start(a) {
     const isFunction = typeof work === 'function'
     const run = isFunction ? work : work.run
     const self = isFunction ? undefined : work
-    const given = isAsync(run) && !a.posted ? [a.job, ...args] : args
+    const given = isAsync(run) && !wasPosted(a) ? [a.job, ...args] : args
     const body = preemptible(run)
     const context = contextual === undefined ? contextual = engineContext() : contextual
     const result = context !== null ? context.run(a, () => Reflect.apply(body, self, given)) : Reflect.apply(body, self, given)
     // A generator is work; other iterators that a task returns are results, as the platform has it.
-    const isResult = a.posted && isIterator(result) && !generatorPrototype.isPrototypeOf(result)
+    const isResult = wasPosted(a) && isIterator(result) && !generatorPrototype.isPrototypeOf(result)
     const callee = isResult || isJob(result) ? null : calleeOf(a, result)
     if (callee !== null) {
       a.leaf = callee
@@ -2875,7 +2876,6 @@ class Dispatcher extends Accounts {
     const a = new Activation(this, isPlain(parameters) ? PLAIN : parameters, work, leaf, args, release ?? now)
     a.deadline = parameters.deadline
     a.priority = priority
-    a.limit = parameters.limit ?? this.budget
     if (signal !== undefined) listen(a, signal, false)
     if (!signal?.aborted) this.attach(a, parameters.uses, parameters.reservation)
     return this.launch(a, now)
@@ -3215,7 +3215,7 @@ class Dispatcher extends Accounts {
     const { extras } = a
     if (extras.reason !== NOT_CANCELLED) {
       // Asked to stop and ended without having been told, or by passing on what it was told.
-      if ((state === DONE || a.posted) && !extras.delivered) outcome = extras.reason
+      if ((state === DONE || wasPosted(a)) && !extras.delivered) outcome = extras.reason
       if (Object.is(outcome, extras.reason) && !(state === DONE && extras.delivered)) state = CANCELLED
     }
     if (a.state === READY) this.#extract(a)
@@ -3555,10 +3555,14 @@ class Dispatcher extends Accounts {
     return outcome
   }
 
+  /** Points per budget, or AUTO. @param {Activation} a */
+  #limitOf({ parameters: { limit = this.budget } }) { return limit }
+
   /** Grants the next budget. @param {Activation} a */
   #grant(a) {
     // A job that is cancelled but must be given what woke it gets as far as its next point.
-    this.granted = budget.left = isDoomed(a) ? 1 : a.limit !== AUTO ? a.limit : a.tuner === null ? 1 : a.tuner.points
+    const limit = this.#limitOf(a)
+    this.granted = budget.left = isDoomed(a) ? 1 : limit !== AUTO ? limit : a.tuner === null ? 1 : a.tuner.points
     if (this.begins) this.granted = ++budget.left
     this.begins = false
   }
@@ -3589,10 +3593,8 @@ class Dispatcher extends Accounts {
     this.charge(a)
     if (outcome < DONE) {
       a.tuner ??= new BudgetTuner()
-      if (a.limit === AUTO) {
-        const passed = this.#pointsPassed()
-        if (passed > 0) a.tuner.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
-      }
+      const passed = this.#limitOf(a) === AUTO ? this.#pointsPassed() : 0
+      if (passed > 0) a.tuner.learn(passed, this.elapsed, this.resolution, this.#budgetCeiling)
       if (outcome === BLOCKED || outcome === AWAY) this.#block(a)
     }
     if (this.lent === null) return
@@ -3692,7 +3694,7 @@ class Dispatcher extends Accounts {
    */
   #hasPeer(a) {
     const { best } = this
-    return best !== null && best.stamp >= 0 && !(best.started === undefined && best.posted) &&
+    return best !== null && best.stamp >= 0 && !(best.started === undefined && wasPosted(best)) &&
       this.compareStandings(best.standing, a.standing) === 0
   }
 
@@ -4695,10 +4697,10 @@ class AsyncDriver {
 const driverOf = a => extrasOf(a).driver ??= new AsyncDriver(a)
 
 /** Whether it was a task, and somebody has asked for its outcome. @param {Activation} a */
-const hasAudience = a => a.state >= DONE && a.deferred !== null && a.posted
+const hasAudience = a => a.state >= DONE && a.deferred !== null && wasPosted(a)
 
 /** Whether it goes on before tasks of equal standing. @param {Activation} a */
-const isContinuation = a => a.extras.driver !== null && (a.posted || a.extras.driver.isFree)
+const isContinuation = a => a.extras.driver !== null && (wasPosted(a) || a.extras.driver.isFree)
 
 /** Whether its code is a generator's, which yields; not a function's. @param {Activation} a */
 const hasGenerator = ({ leaf }) => leaf !== null && leaf !== UNSTARTED
@@ -4780,8 +4782,7 @@ function postTask(dispatcher, fn, options) {
   const own = priorityOf('priority', follows ? signal.priority : priority ?? 'user-visible')
 
   const now = dispatcher.read()
-  const a = new Activation(dispatcher, PLAIN, fn, UNSTARTED, NO_ARGUMENTS, now + delay)
-  a.posted = true
+  const a = new Activation(dispatcher, POSTED, fn, UNSTARTED, NO_ARGUMENTS, now + delay)
   a.deadline = deadline
   a.priority = dispatcher.policy.priority?.({ ...PLAIN, deadline, priority: own }) ?? own
   if (signal !== undefined) listen(a, signal, follows)
@@ -4798,7 +4799,7 @@ function abort(a, reason) {
   const { dispatcher } = a
   const { driver } = a.extras
   const hasReturned = driver !== null && driver.isAsync || a.leaf === null && dispatcher.current !== a
-  if (!a.posted || !hasReturned) {
+  if (!wasPosted(a) || !hasReturned) {
     dispatcher.cancel(a, reason)
   } else if (driver !== null && driver.promise !== null) {
     a.input = reason
@@ -4807,7 +4808,7 @@ function abort(a, reason) {
 }
 
 /** The signal that the yields of a task heed, each time; that of any other job cancels it, once. @param {Activation} a */
-const signalOf = a => a.posted || a.extras.driver?.isFree ? a.extras.signal : null
+const signalOf = a => wasPosted(a) || a.extras.driver?.isFree ? a.extras.signal : null
 
 /**
  * The jobs that listen to a signal, and whether they take their priority from it. One listener of ours for each kind of event
