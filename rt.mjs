@@ -967,12 +967,14 @@ const isPlain = ({ name, period, wcet, limit, abort, excess, onMiss, onOverrun }
   name === '' && period === Infinity && wcet === Infinity && limit === undefined && !abort && excess === undefined &&
   onMiss === undefined && onOverrun === undefined
 
-/** Of the rest of code that is no job's. */
-const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
 /** Of tasks of the platform's kind. */
 const POSTED = /* @__PURE__ */ Object.freeze({ ...PLAIN })
+/** Of the rest of code that is no job's. */
+const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
 /** @param {Activation} a */
 const wasPosted = a => a.parameters === POSTED
+/** Whether it goes on with code that is no job's: it ends when nothing more is heard of that. @param {Activation} a */
+const isOfNoJob = a => a.parameters === CONTINUATION
 
 /**
  * The checked parameters of a job.
@@ -3433,7 +3435,7 @@ class Dispatcher extends Accounts {
             driver.passed = false
             quiet = 0
           }
-          const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : driver.isFree ? DONE : AWAY
+          const outcome = driver.promise !== null ? POINT : driver.ended !== 0 ? driver.ended : isOfNoJob(a) ? DONE : AWAY
           this.#account(a, outcome)
           if (!hasAudience(a)) continue
         }
@@ -4668,10 +4670,8 @@ class AsyncDriver {
     this.isAsync = false
     /** DONE or FAILED, once that has settled. */
     this.ended = 0
-    /** A continuation of code that is no job: it ends when nothing more is heard of it. */
-    this.isFree = false
-    /** Whether it is one that inherits nothing. */
-    this.isPlain = false
+    /** Whether it goes on with code that is no job's, and has nothing of whoever asked. */
+    this.inheritsNothing = false
     /** Whose code goes on after a yield; null if nobody's, or if the engine tells. @type {Activation | null} */
     this.owner = contextual ? null : activation
   }
@@ -4730,7 +4730,7 @@ const driverOf = a => extrasOf(a).driver ??= new AsyncDriver(a)
 const hasAudience = a => a.state >= DONE && a.deferred !== null && wasPosted(a)
 
 /** Whether it goes on before tasks of equal standing. @param {Activation} a */
-const isContinuation = a => a.extras.driver !== null && (wasPosted(a) || a.extras.driver.isFree)
+const isContinuation = a => isOfNoJob(a) || wasPosted(a) && a.extras.driver !== null
 
 /** Whether its code is a generator's, which yields; not a function's. @param {Activation} a */
 const hasGenerator = ({ leaf }) => leaf !== null && leaf !== UNSTARTED
@@ -4784,7 +4784,7 @@ function yieldAsync(dispatcher, options) {
   const isBare = options === undefined || options === null
   if (isBare && asker !== null && !hasGenerator(asker) && asker.state < DONE) return yieldIn(asker)
   // A continuation that inherits nothing may be the rest of any code that inherits nothing.
-  if (isBare && asker === null && dispatcher.current?.extras.driver?.isPlain) return yieldIn(dispatcher.current)
+  if (isBare && asker === null && dispatcher.current?.extras.driver?.inheritsNothing) return yieldIn(dispatcher.current)
   const { deadline, priority = 'inherit', signal: given = isBare ? 'inherit' : null } =
     optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
   const signal = given === 'inherit' ? asker && signalOf(asker) : given
@@ -4794,9 +4794,9 @@ function yieldAsync(dispatcher, options) {
   a.priority = priority === 'inherit' ? asker?.priority ?? 0 : priorityOf('priority', priority)
   if (signal?.aborted) return Promise.reject(signal.reason)
   const driver = driverOf(a)
-  driver.isFree = driver.isAsync = true
-  driver.isPlain = isBare && asker === null
-  driver.owner = driver.isPlain ? null : asker?.extras.driver ? asker.extras.driver.owner : a
+  driver.isAsync = true
+  driver.inheritsNothing = isBare && asker === null
+  driver.owner = driver.inheritsNothing ? null : asker?.extras.driver ? asker.extras.driver.owner : a
   const { promise } = defer(driver)
   if (signal) listen(a, signal, false)
   dispatcher.launch(a, now)
@@ -4838,7 +4838,7 @@ function abort(a, reason) {
 }
 
 /** The signal that the yields of a task heed, each time; that of any other job cancels it, once. @param {Activation} a */
-const signalOf = a => wasPosted(a) || a.extras.driver?.isFree ? a.extras.signal : null
+const signalOf = a => wasPosted(a) || isOfNoJob(a) ? a.extras.signal : null
 
 /**
  * The jobs that listen to a signal, and whether they take their priority from it. One listener of ours for each kind of event
