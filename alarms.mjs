@@ -418,21 +418,19 @@ class Jitter {
 const courses = new WeakMap()
 
 /** How a job goes through its periods: one of them, or from one to the next, by `nextPeriod`. */
-class Course {
-  /** Of the present period. */
-  index = 0
+class Course extends Cycle {
   missed = 0
-  /** Periods after the present one. */
-  left = Infinity
+  /** Periods after the present one, of a job that loops. */
+  left = 0
   isLoop = false
 
   /**
    * @param {Job} job @param {number} period ms @param {number} lag ms, of its release @param {Jitter} jitter
-   * @param {(course: Course) => void} looped told when the job turns out to loop
+   * @param {(course: Course) => number} looped told when the job turns out to loop; how many periods are left to it then
    */
   constructor(job, period, lag, jitter, looped) {
+    super(job.release, period)
     this.job = job
-    this.cycle = new Cycle(job.release, period)
     this.lag = lag
     this.jitter = jitter
     this.looped = looped
@@ -444,11 +442,11 @@ class Course {
     if (!courses.has(job) && job.period === Infinity) {
       throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
     }
-    const course = courses.get(job) ?? new Course(job, job.period, 0, new Jitter(), () => {})
+    const course = courses.get(job) ?? new Course(job, job.period, 0, new Jitter(), () => Infinity)
     if (course.isLoop) return course
     course.isLoop = true
     course.begin()
-    course.looped(course)
+    course.left = course.looped(course)
     return course
   }
 
@@ -458,22 +456,14 @@ class Course {
     this.jitter.start.add(/** @type {number} */ (this.job.started) - this.job.release)
   }
 
-  /** When the present period started. */
-  get time() { return this.cycle.timeOf(this.index) }
-
-  /** @param {number} finished @returns {number} the index of the first period that starts then, or later */
-  after(finished) {
-    const latest = this.cycle.indexAt(finished)
-    return Math.max(this.index + 1, this.cycle.timeOf(latest) === finished ? latest : latest + 1)
-  }
-
-  /** @param {number} index of the period that has started @param {number} now @returns {number} how many were missed */
-  enter(index, now) {
-    const missed = index - this.index - 1
-    this.index = index
+  /** Goes on to the first period that starts then, or later. @param {number} finished @returns {number} how many were missed */
+  pass(finished) {
+    const latest = this.indexAt(finished)
+    const following = this.timeOf(latest) === finished ? latest : latest + 1
+    const missed = Math.max(0, following - this.index - 1)
+    this.index += missed + 1
     this.missed += missed
     this.left--
-    this.jitter.release.add(now - this.time)
     return missed
   }
 }
@@ -541,12 +531,11 @@ export function periodic(task, options = {}) {
   }
   /** The job loops: it keeps its periods itself from now on. */
   const leave = (/** @type {Course} */ course) => {
-    course.left = 0
-    if (latest !== course) return
-    if (!isCancelled) course.left = count - 1
+    if (latest !== course) return 0
     waiting = 0
     alarm.cancel()
     loop = course
+    return isCancelled ? 0 : count - 1
   }
   const ended = (/** @type {Course} */ course) => {
     const { job, isLoop } = course
@@ -597,25 +586,23 @@ function* passPeriod() {
     yield
     throw reason // in a critical section, which cancelling spares
   }
-  let index = 0
+  let missed = 0
+  const begin = () => {
+    course.jitter.release.add(scheduler.now() - course.time)
+    start.wake()
+  }
   const start = new PeriodStart(finished, false, { scheduler }, () => {
     // In the dispatcher, when the last budget has been charged to the period that ends.
-    if (index === 0) {
-      index = course.after(finished)
-      const time = course.cycle.timeOf(index)
-      seam.renew(job, time)
-      if (time > scheduler.now()) return start.sleepUntil(scheduler, time)
-    }
-    start.wake(course.enter(index, scheduler.now()))
+    missed = course.pass(finished)
+    seam.renew(job, course.time)
+    start.ring = begin
+    if (course.time > scheduler.now()) start.sleepUntil(scheduler, course.time)
+    else begin()
   })
-  const missed = yield start
+  yield start
   course.jitter.start.add(scheduler.now() - course.time)
   return missed
 }
-
-/** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<never>} */
-const refuseAwait = (onDone, onFailed) =>
-  Promise.reject(new TypeError('nextPeriod() is for generators, which yield it')).then(onDone, onFailed)
 
 /**
  * In a job with a period: waits for the start of its next one, from which its deadline then counts (RTSJ:
@@ -626,7 +613,10 @@ const refuseAwait = (onDone, onFailed) =>
  */
 export function nextPeriod() {
   // A call, so that it learns when the job goes on, and not when it was woken.
-  return Object.assign(passPeriod(), { then: refuseAwait })
+  return Object.assign(passPeriod(), {
+    /** @param {any} [onDone] @param {any} [onFailed] @returns {Promise<never>} */
+    then: (onDone, onFailed) => Promise.reject(new TypeError('nextPeriod() is for generators, which yield it')).then(onDone, onFailed)
+  })
 }
 
 const SPORADIC = { ...TASK, interarrival: interval, excess: among('defer', 'drop', 'queue', 'skip', 'replace', 'abort') }
