@@ -1141,7 +1141,7 @@ class PIBS extends Server {
 // ------------------------------------------------------------------------------------------ 5 reservations
 
 /** Stands for an entry where nothing is to be replenished. */
-const NEVER = { time: Infinity, cancel: () => true }
+const NEVER = { time: Infinity, ref: false, cancel: () => true }
 
 /** The books of a reservation, and what the scheduler sees of it (see ReservationHook in rt.mjs). */
 class Account {
@@ -1151,16 +1151,12 @@ class Account {
   busy = new Set()
   /** ms used in the foreground. */
   used = 0
-  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
-  isOff
   /** Whether it is off whatever is promised. */
   isMasked = false
-  /** How its jobs rank in the foreground; never changed in place. @type {import('./rt.mjs').Standing} */
-  #granted
-  /** @type {{ readonly time: number, cancel(): boolean }} */
+  /** How its jobs rank in the foreground; null while it is depleted. Never changed in place. @type {import('./rt.mjs').Standing | null} */
+  #granted = null
+  /** @type {{ readonly time: number, readonly ref: boolean, cancel(): boolean }} */
   #entry = NEVER
-  #ref = false
-  #wasDepleted = false
   #replenish
 
   /**
@@ -1174,8 +1170,6 @@ class Account {
     this.server = server
     this.claim = claim
     this.name = claim.name
-    this.priority = claim.priority
-    this.isOff = claim.utilization === 0
     this.depleted = depleted
     this.isRankedByDeadline = isRankedByDeadline
     this.#replenish = Object.assign((/** @type {number} */ time) => {
@@ -1184,27 +1178,28 @@ class Account {
       this.server.replenish(time)
       this.update()
     }, { of: this.name })
-    this.#granted = this.#grant()
     promise(scheduler, [[this, claim]])
   }
 
+  get priority() { return this.claim.priority }
+  /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
+  get isOff() { return this.isMasked || this.claim.utilization === 0 }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
   /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
   get level() { return this.isRankedByDeadline ? -this.claim.period : Infinity }
 
-  /** @param {Claim} claim what is to be promised, which is refused unless it counts no more @param {number} [priority] */
-  change(claim, priority = claim.priority) {
+  /** @param {Claim} claim what is to be promised, which is refused unless it counts no more */
+  change(claim) {
     if (promisesOf(this.scheduler).claims.has(this)) promise(this.scheduler, [[this, claim]])
     if (claim.utilization > 0) this.server.resize(claim, this.scheduler.now())
-    this.turn({ claim, priority })
+    this.turn({ claim })
   }
 
-  /** @param {{ claim?: Claim, priority?: number, isMasked?: boolean }} change on or off, perhaps */
+  /** @param {{ claim?: Claim, isMasked?: boolean }} change on or off, perhaps */
   turn(change) {
     const wasOff = this.isOff
     Object.assign(this, change)
-    this.isOff = this.isMasked || this.claim.utilization === 0
     if (wasOff && !this.isOff && this.server.isAwake) this.server.resume(this.scheduler.now())
     this.update()
   }
@@ -1251,8 +1246,7 @@ class Account {
 
   /** @param {Job} job @returns {import('./rt.mjs').Standing | null} */
   standing(job) {
-    if (!this.isDepleted) return this.#granted
-    return this.isOff || this.depleted !== 'background' ? null : seam.background(job)
+    return this.#granted ?? (this.isOff || this.depleted !== 'background' ? null : seam.background(job))
   }
 
   /** @param {Job} job @param {number} ms @param {number} time @param {import('./rt.mjs').Standing} standing */
@@ -1263,13 +1257,9 @@ class Account {
     const { server } = this
     const { depletions } = server
     server.consume(ms, time, !this.jobs.has(job))
-    if (server.depletions > depletions) this.#report(job, time)
     this.update()
-  }
-
-  /** Of jobs that go on. (Of those that have to stop the scheduler tells itself.) @param {Job} job @param {number} time */
-  #report(job, time) {
-    if (this.depleted === 'wait') return
+    // Of jobs that have to stop the scheduler tells itself.
+    if (server.depletions === depletions || this.depleted === 'wait') return
     const reservation = this.name
     seam.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
     if (this.depleted === 'postpone') seam.emit(this.scheduler, 'replenish', null, { reservation, due: time })
@@ -1277,33 +1267,25 @@ class Account {
 
   /** After anything that the server did: its jobs get their new standing, and the next replenishment is waited for. */
   update() {
-    const { server, isDepleted } = this
-    const { absoluteDeadline, priority } = this.#granted.job
-    const ranksAnew = priority !== this.priority || this.isRankedByDeadline && absoluteDeadline !== server.deadline
-    if (ranksAnew) this.#granted = this.#grant()
-    const isOut = this.isOff || isDepleted && this.depleted !== 'background'
-    if (ranksAnew || isDepleted !== this.#wasDepleted || isOut !== this.pool.isOut) {
-      this.#wasDepleted = isDepleted
-      this.pool.refresh(isOut, this.jobs)
-    }
-    this.#expect(isDepleted)
-  }
-
-  /** @returns {import('./rt.mjs').Standing} */
-  #grant() {
-    const { priority, server, isRankedByDeadline } = this
+    const { server, isDepleted, isRankedByDeadline, priority } = this
     const absoluteDeadline = isRankedByDeadline ? server.deadline : Infinity
-    return { band: isRankedByDeadline ? 0 : 1, job: { absoluteDeadline, priority }, payer: this }
+    const before = this.#granted
+    if (isDepleted) this.#granted = null
+    else if (before?.job.priority !== priority || before.job.absoluteDeadline !== absoluteDeadline) {
+      this.#granted = { band: isRankedByDeadline ? 0 : 1, job: { absoluteDeadline, priority }, payer: this }
+    }
+    const isOut = this.isOff || isDepleted && this.depleted !== 'background'
+    if (this.#granted !== before || isOut !== this.pool.isOut) this.pool.refresh(isOut, this.jobs)
+    this.#expect(isDepleted)
   }
 
   /** @param {boolean} isDepleted */
   #expect(isDepleted) {
     const isIdle = this.isOff || this.jobs.size === 0 && this.server instanceof Polling
     const time = isIdle ? Infinity : this.server.next
-    const ref = isDepleted && this.server.isAwake
-    if (this.#entry.time === time && (this.#ref === ref || time === Infinity)) return
+    const ref = time < Infinity && isDepleted && this.server.isAwake
+    if (this.#entry.time === time && this.#entry.ref === ref) return
     this.#entry.cancel()
-    this.#ref = ref
     this.#entry = time === Infinity ? NEVER : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
   }
 }
@@ -1358,8 +1340,8 @@ class IoAccount extends Account {
     if (count > 0) this.#served.set(main, count)
     else this.#served.delete(main)
     if (this.#served.size === 0 || this.claim.period < Infinity) return
-    const { priority, claim } = [...this.#served.keys()].reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
-    this.priority = priority
+    const { claim } = [...this.#served.keys()].reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
+    this.claim.priority = claim.priority
     this.server.inherit(claim.period, time)
   }
 
@@ -1579,8 +1561,7 @@ export class IoReservation extends Reserved {
    */
   resize(options) {
     const account = accountOf(this)
-    const claim = claimOfIo(this.name, checked(options, IO_CAPACITY), this.period)
-    account.change(claim, claim.period < Infinity ? claim.priority : account.priority)
+    account.change(claimOfIo(this.name, checked(options, IO_CAPACITY), account.claim))
     return this
   }
 }
@@ -1607,12 +1588,15 @@ const claimOfReservation = (name, capacity, period, priority, isBursty) => ({
   name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, isBursty
 })
 
+/** Of the reservation that it works for. */
+const INHERITED = { period: Infinity, priority: 0 }
+
 /**
- * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options @param {number} [own] the period
- *   that a utilization is of; Infinity: that of whom it works for
+ * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options
+ * @param {{ period: number, priority: number }} [before] of which a utilization is; Infinity: those of whom it works for
  * @returns {Claim}
  */
-function claimOfIo(name, { utilization, capacity, period }, own = Infinity) {
+function claimOfIo(name, { utilization, capacity, period }, { period: own, priority } = INHERITED) {
   if (capacity === undefined && period === undefined) {
     fraction('utilization', utilization)
     capacity = own < Infinity ? utilization * own : NaN
@@ -1621,8 +1605,9 @@ function claimOfIo(name, { utilization, capacity, period }, own = Infinity) {
     if (utilization !== undefined) throw new TypeError('utilization must not be given beside capacity and period')
     checkCapacity(capacity, period)
     utilization = capacity / period
+    priority = 1 / period
   }
-  return { name, of: 'I/O', utilization, wcet: capacity, period, deadline: period, priority: 1 / period, isBursty: true }
+  return { name, of: 'I/O', utilization, wcet: capacity, period, deadline: period, priority, isBursty: true }
 }
 
 /** @param {any} member @param {string} where @param {Policy} policy @returns {[object, Claim]} */
