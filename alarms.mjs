@@ -1397,9 +1397,7 @@ function checkCapacity(capacity, period) {
 }
 
 const CAPACITY = { capacity: elsewhere, period: elsewhere, priority: finite }
-const RESERVATION = {
-  ...CAPACITY, kind: among(...KINDS), depleted: elsewhere, name: text, scheduler: elsewhere
-}
+const RESERVATION = { ...CAPACITY, kind: among(...KINDS), depleted: elsewhere, name: text, scheduler: elsewhere }
 const IO_CAPACITY = { utilization: elsewhere, capacity: elsewhere, period: elsewhere }
 const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
 
@@ -1427,19 +1425,17 @@ export class Reservation extends Reserved {
    */
   constructor(options) {
     super()
-    const { capacity, period, depleted = 'background', name = 'reservation' } = checked(options, RESERVATION)
+    const { capacity, period, priority, depleted = 'background', name = 'reservation' } = checked(options, RESERVATION)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
-    checkCapacity(capacity, period)
-    const { kind = kinds[0], priority = 1 / period } = options
+    const { kind = kinds[0] } = options
+    const claim = claimOfReservation({ name, kind, capacity, period, priority })
     if (!kinds.includes(kind)) {
       throw wrongType('kind', `${kinds.map(one => `'${one}'`).join(' or ')} under ${scheduler.policy.name}`, kind)
     }
     const isRankedByDeadline = kind === 'constant-bandwidth'
-    const whenDepleted = isRankedByDeadline ? among('background', 'wait', 'postpone') : among('background', 'wait')
-    whenDepleted('depleted', depleted)
+    among('background', 'wait', ...isRankedByDeadline ? ['postpone'] : [])('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
-    const claim = claimOfReservation(name, capacity, period, priority, kind === 'deferrable')
     const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
     Object.defineProperty(this, seam.protocol, { value: account })
     this.#kind = kind
@@ -1462,10 +1458,10 @@ export class Reservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left; nothing has changed then
    */
   resize(options) {
+    const { name, kind } = this
     const { capacity = this.capacity, period = this.period } = checked(options, CAPACITY)
-    checkCapacity(capacity, period)
-    const { priority = this.priority === 1 / this.period ? 1 / period : this.priority } = options
-    accountOf(this).change(claimOfReservation(this.name, capacity, period, priority, this.kind === 'deferrable'))
+    const { priority = this.priority === 1 / this.period ? undefined : this.priority } = options
+    accountOf(this).change(claimOfReservation({ name, kind, capacity, period, priority }))
     return this
   }
 }
@@ -1583,10 +1579,13 @@ export class IoReservation extends Reserved {
  * @property {Required<CriticalSection>[]} [sections] of a task
  */
 
-/** @param {string} name @param {number} capacity @param {number} period @param {number} priority @param {boolean} isBursty @returns {Claim} */
-const claimOfReservation = (name, capacity, period, priority, isBursty) => ({
-  name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, isBursty
-})
+/** @param {{ name: string, kind: Kind, capacity: any, period: any, priority?: number }} reservation @returns {Claim} */
+function claimOfReservation({ name, kind, capacity, period, priority: own }) {
+  checkCapacity(capacity, period)
+  const priority = own === undefined ? 1 / period : finite('priority', own)
+  const isBursty = kind === 'deferrable'
+  return { name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, isBursty }
+}
 
 /** Of the reservation that it works for. */
 const INHERITED = { period: Infinity, priority: 0 }
@@ -1614,14 +1613,10 @@ function claimOfIo(name, { utilization, capacity, period }, { period: own, prior
 function claimOf(member, where, policy) {
   if (member instanceof Reserved) return [accountOf(member), accountOf(member).claim]
   if (typeof member !== 'object' || member === null) throw wrongType(where, 'a reservation or a task', member)
-  const { name = where, kind, utilization, capacity, period } = member
+  const { name = where, kind, utilization, capacity, period, priority } = member
   if (utilization !== undefined) return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
   interval(`${where}.period`, period)
-  if (capacity !== undefined) {
-    checkCapacity(capacity, period)
-    const { priority = 1 / period } = member
-    return [member, claimOfReservation(name, capacity, period, finite('priority', priority), kind === 'deferrable')]
-  }
+  if (capacity !== undefined) return [member, claimOfReservation({ name, kind, capacity, period, priority })]
   const demand = check.demand(where, member, policy)
   return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period, isBursty: false }]
 }
