@@ -4375,7 +4375,7 @@ export function schedulable(tasks, options = {}) {
   if (!Array.isArray(tasks)) throw wrongType('tasks', 'an array of Tasks', tasks)
   const demands = Array.from(tasks, (task, index) => demandOf(`tasks[${index}]`, task, policy))
   const isIndependent = !block(demands)
-  const utilization = demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
+  const utilization = utilizationOf(demands)
   const { failed, isExact, ...result } = isByDeadline ? byDemand(demands, utilization) : byResponse(demands)
   const isSynchronous = demands.every(({ phase }) => phase === demands[0].phase)
   return {
@@ -4399,6 +4399,9 @@ export function schedulable(tasks, options = {}) {
  * @property {Required<CriticalSection>[]} sections
  * @property {number} blocking ms that a less urgent one may hold it up
  */
+
+/** @param {Demand[]} demands */
+const utilizationOf = demands => demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
 
 /** @param {string} name @param {any} task @param {Policy} policy @returns {Demand} */
 function demandOf(name, task, policy) {
@@ -4442,30 +4445,26 @@ function block(demands) {
  * @param {Demand[]} demands
  */
 function byResponse(demands) {
-  const order = [...demands].sort((a, b) => b.priority - a.priority)
-  /** @type {Map<Demand, number>} */
-  const responses = new Map()
+  const order = demands.toSorted((a, b) => b.priority - a.priority)
   let terms = mostTerms(demands.length)
   let isExact = true
-  /** @type {Demand | null} */
-  let failed = null
-  /** Nobody who comes later in the order ends earlier: what blocks those before, it must wait for, too. */
-  let earliest = 0
 
-  /**
-   * @param {Demand} demand @param {number} last of those that interfere, itself left out
-   * @param {number} share that these ask for
-   */
-  function responseOf(demand, last, share) {
-    const { wcet, period, deadline, blocking } = demand
+  /** @param {Demand} demand */
+  function responseOf(demand) {
+    const { wcet, period, deadline, priority, blocking } = demand
+    const above = order.filter(other => other.priority >= priority && other !== demand)
+    const share = utilizationOf(above)
+    // One of several that have to be done by the same time is the last.
+    const peers = above.filter(other => other.priority === priority)
+    if (peers.some(peer => peer.deadline !== deadline || peer.period < deadline)) isExact = false
     if (share > LESS || share + wcet / period > MORE) return Infinity
     let longest = 0
-    for (let jobs = 1, end = earliest; ; jobs++) {
+    for (let jobs = 1, end = 0; ; jobs++) {
       const own = blocking + jobs * wcet
       // From below: what is asked for meanwhile is at least the share of the time.
       end = Math.max(end, own / (1 - share + 1e-12))
-      for (let before = -1; end > before * MORE; end = own + releasedBy(end, order, last, demand)) {
-        terms -= last + SUM
+      for (let before = -1; end > before * MORE; end = own + releasedBy(end, above, wcet === 0)) {
+        terms -= above.length + SUM
         if (terms < 0) {
           isExact &&= Math.max(longest, end - (jobs - 1) * period) > deadline * MORE
           return Infinity
@@ -4474,31 +4473,13 @@ function byResponse(demands) {
       }
       if (!(end < Infinity)) return Infinity
       longest = Math.max(longest, end - (jobs - 1) * period)
-      if (jobs === 1) earliest = end
       if (end <= jobs * period * MORE) return longest
     }
   }
 
-  let load = 0
-  for (let first = 0, last = 0; first < order.length; first = last) {
-    const { priority, deadline } = order[first]
-    let shortest = Infinity
-    let isAlike = true
-    for (; last < order.length && order[last].priority === priority; last++) {
-      load += order[last].wcet / order[last].period
-      shortest = Math.min(shortest, order[last].period)
-      isAlike &&= order[last].deadline === deadline
-    }
-    // One of several that have to be done by the same time is the last.
-    if (last - first > 1 && !(isAlike && deadline <= shortest)) isExact = false
-    for (let place = first; place < last; place++) {
-      const demand = order[place]
-      const longest = responseOf(demand, last, load - demand.wcet / demand.period)
-      responses.set(demand, longest)
-      if (longest > demand.deadline * MORE) failed ??= demand
-    }
-  }
-  return { schedulable: failed === null, isExact, response: demands.map(demand => responses.get(demand)), failed }
+  const responses = order.map(responseOf)
+  const failed = order.find(({ deadline }, place) => responses[place] > deadline * MORE) ?? null
+  return { schedulable: failed === null, isExact, response: demands.map(demand => responses[order.indexOf(demand)]), failed }
 }
 
 /**
@@ -4596,7 +4577,7 @@ function isSparse(order) {
 function busyPeriodOf(order, terms) {
   let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
   for (; terms > 0; terms -= order.length + SUM) {
-    const asked = releasedBy(end, order, order.length)
+    const asked = releasedBy(end, order)
     if (asked <= end * MORE) return end * MORE
     end = asked
   }
@@ -4604,19 +4585,15 @@ function busyPeriodOf(order, terms) {
 }
 
 /**
- * What has been released by a time, of those before `last`.
+ * What has been released by a time.
  *
- * @param {number} time @param {Demand[]} order @param {number} last @param {Demand} [waiting] for these, itself left out. If it
- *   needs no time at all, it waits until they have nothing to do, not even from that moment on
+ * @param {number} time @param {Demand[]} demands @param {boolean} [isInstant] for one that needs no time at all: it waits until
+ *   they have nothing to do, not even from that moment on
  */
-function releasedBy(time, order, last, waiting) {
-  const isInstant = waiting?.wcet === 0
+function releasedBy(time, demands, isInstant = false) {
   const [early, late] = [time * LESS, time * MORE]
   let sum = 0
-  for (let place = 0; place < last; place++) {
-    const { wcet, period } = order[place]
-    if (order[place] !== waiting) sum += (isInstant ? Math.floor(late / period) + 1 : Math.ceil(early / period)) * wcet
-  }
+  for (const { wcet, period } of demands) sum += (isInstant ? Math.floor(late / period) + 1 : Math.ceil(early / period)) * wcet
   return sum
 }
 
