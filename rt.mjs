@@ -4541,12 +4541,14 @@ function byDemand(demands, utilization) {
     const to = order[index + 1].deadline
     if (blocking > 0 && to > from) overload = overloadWithin(from, to, blocking)
   }
-  let horizon = Infinity
-  // Most overloads are early. The busy period ends early, too, but may be long in coming.
-  let to = 4 * order.reduce((longest, { period, deadline }) => Math.max(longest, period, deadline), 0)
-  for (let from = order[0].deadline; overload === null && from < horizon && terms >= 0; from = to, to *= 8) {
-    overload = overloadWithin(from, Math.min(to, horizon), 0)
-    if (to < horizon) horizon = Math.min(horizon, busyPeriodOf(order, terms / 8))
+  // The busy period is looked through as far as it is known to last: most overloads are early, and its end may be long in coming.
+  let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
+  for (let from = order[0].deadline, isOver = false; overload === null && !isOver && terms >= 0; from = end) {
+    const asked = releasedBy(end, order)
+    terms -= order.length + SUM
+    isOver = asked <= end * MORE
+    end = Math.max(asked, end * MORE)
+    overload = overloadWithin(from, end, 0)
   }
   if (overload === null) return { schedulable: terms >= 0, isExact: terms >= 0, failed: null }
   const late = overload * MORE
@@ -4571,17 +4573,6 @@ function isSparse(order) {
     last = deadline
     return asked + blocking <= deadline * MORE
   })
-}
-
-/** When the processor has nothing left to do. @param {Demand[]} order @param {number} terms at most */
-function busyPeriodOf(order, terms) {
-  let end = order.reduce((sum, { wcet }) => sum + wcet, 0)
-  for (; terms > 0; terms -= order.length + SUM) {
-    const asked = releasedBy(end, order)
-    if (asked <= end * MORE) return end * MORE
-    end = asked
-  }
-  return Infinity
 }
 
 /**
