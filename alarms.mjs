@@ -712,14 +712,13 @@ const MOST_REFILLS = 32
  *   resize(claim, time) to a capacity > 0; a server that is off is idle, and left as it is
  *   resume(time)        it was off, and somebody has work: what it may do begins now
  *
- * It may run in the foreground while something remains. `remaining` falls below 0 when the last budget outlasts
- * it: a debt that the next replenishments pay, so that none of it is forgiven.
+ * It may run in the foreground while something remains; at `next` capacity comes back, Infinity when all of it is there.
+ * `remaining` falls below 0 when the last budget outlasts it: a debt that the next replenishments pay, so that none of it is
+ * forgiven.
  *
  * Each law overrides these, `spend` for what is consumed, and `refill` for a replenishment.
  */
 class Server {
-  /** When capacity comes back; Infinity when all of it is there. */
-  next = Infinity
   /** What its jobs are ranked by under edf. */
   deadline = Infinity
   depletions = 0
@@ -775,6 +774,7 @@ class Server {
  * of its own; the amounts always sum to the capacity, so it is not amplified; an overrun is taken from the refill that is to come.
  */
 class Refilled extends Server {
+  next = Infinity
   /** @type {Refill[]} */
   refills = [{ time: this.began, amount: this.capacity, due: this.began }]
   /** Of what had been used when it was taken away. @type {Refill[]} */
@@ -792,22 +792,23 @@ class Refilled extends Server {
   spend(ms, time, isLent) {
     const { refills, isMoving } = this
     const used = time - ms
-    let left = ms
     this.#owedAt(time, ms)
-    this.#renew(used)
-    while (refills[0].amount <= left) {
-      const { time: began, amount } = /** @type {Refill} */ (refills.shift())
-      left -= amount
-      this.#append(this.returnOf(began, used), amount)
-      this.#renew(used)
+    for (let left = ms; left > 0;) {
+      const [first] = refills
+      // Where four periods have passed without any use, the page was stopped: more important work cannot be the reason, unless
+      // priorities are not by rate. What was missed is not made up for, at the expense of others.
+      if (first.time + 4 * this.period <= used) first.time = used
+      const { time: began, amount } = first
+      const taken = Math.min(amount, left)
+      left -= taken
+      if (taken === amount) refills.shift()
+      this.#append(this.returnOf(began, used), taken)
+      if (taken === amount) continue
+      // A server that woke at the end of what others did for it has what is left at once.
+      if (isMoving) first.time = isLent && began <= time ? Math.min(began + taken, time) : began + taken
+      first.amount -= taken
     }
     const [first] = refills
-    if (left > 0) {
-      this.#append(this.returnOf(first.time, used), left)
-      // A server that woke at the end of what others did for it has what is left at once.
-      if (isMoving) first.time = isLent && first.time <= time ? Math.min(first.time + left, time) : first.time + left
-      first.amount -= left
-    }
     // A sliver is not worth a dispatch: it comes with the next refill.
     if (refills.length > 1 && first.amount < Math.max(SPECK, this.capacity / 4096)) {
       refills.shift()
@@ -816,26 +817,14 @@ class Refilled extends Server {
     this.refill(isMoving ? time : used)
   }
 
-  /**
-   * Where four periods have passed without any use, the page was stopped: more important work cannot be the reason, unless
-   * priorities are not by rate. What was missed is not made up for, at the expense of others.
-   *
-   * @param {number} time
-   */
-  #renew(time) {
-    const [first] = this.refills
-    if (first.time + 4 * this.period <= time) first.time = time
-  }
-
   /** @param {number} time @param {number} amount */
   #append(time, amount) {
     const { refills } = this
-    let index = refills.length
-    while (index > 0 && refills[index - 1].time > time) index-- // that one had to be earned first
-    const last = refills[index - 1]
+    const index = refills.findLastIndex(refill => refill.time <= time) // those after it had to be earned first
+    const last = refills[index]
     const isAdjacent = last !== undefined && last.time + (this.isMoving ? last.amount : 0) >= time - SPECK
     if (!isAdjacent && (last === undefined || refills.length < MOST_REFILLS)) {
-      refills.splice(index, 0, { time, amount, due: time })
+      refills.splice(index + 1, 0, { time, amount, due: time })
       return
     }
     // The sooner one waits, when they have to be merged: by `time` no more than itself can have been used.
@@ -994,13 +983,15 @@ class Polling extends Deferrable {
  * hard variant). In any interval it uses at most its bandwidth, capacity / period, of the deadlines inside.
  */
 class ConstantBandwidth extends Server {
+  get next() { return this.isDepleted ? this.deadline : Infinity }
+
   /** @param {number} time @param {number} since */
   wake(time, since) {
     // What remains of the old deadline may be used only as far as the bandwidth allows it.
     const left = this.deadline === Infinity ? 0 : this.deadline - time
     if (this.remaining < left * this.bandwidth) return
     this.#restart(time)
-    this.#look()
+    this.#postpone()
   }
 
   /** @param {number} time */
@@ -1009,7 +1000,7 @@ class ConstantBandwidth extends Server {
   /** @param {number} ms @param {number} time @param {boolean} isLent */
   consume(ms, time, isLent) {
     super.consume(ms, time, isLent)
-    this.#look()
+    this.#postpone()
   }
 
   /** All but its debts is forgotten. @param {number} time */
@@ -1018,9 +1009,8 @@ class ConstantBandwidth extends Server {
     this.deadline = time + this.period
   }
 
-  #look() {
+  #postpone() {
     while (this.postpones && this.isDepleted && this.capacity >= SPECK) this.#recharge()
-    this.next = this.isDepleted ? this.deadline : Infinity
   }
 
   #recharge() {
@@ -1034,7 +1024,6 @@ class ConstantBandwidth extends Server {
     while (this.isDepleted && this.deadline <= time) this.#recharge()
     // It comes more than a period late: a deadline in the past would let it make up for what it did not use.
     if (this.deadline <= time) this.deadline = time + this.period
-    this.#look()
   }
 
   /** @param {Claim} claim @param {number} time */
@@ -1051,7 +1040,7 @@ class ConstantBandwidth extends Server {
     } else {
       this.#restart(time)
     }
-    this.#look()
+    this.#postpone()
   }
 }
 
@@ -1065,6 +1054,8 @@ class ConstantBandwidth extends Server {
 class PIBS extends Server {
   #eligible = -Infinity
   #used = 0
+
+  get next() { return this.isAwake && this.remaining === 0 ? this.#eligible : Infinity }
 
   /** @param {Claim} claim */
   constructor({ utilization, period }) {
@@ -1093,7 +1084,6 @@ class PIBS extends Server {
 
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    this.next = this.#eligible
     if (time < this.#eligible) return
     this.#eligible = time
     this.refill()
@@ -1102,7 +1092,6 @@ class PIBS extends Server {
   refill() {
     this.remaining = this.capacity
     this.deadline = this.#eligible + this.period
-    this.next = Infinity
   }
 
   /** @param {number} ms */
@@ -1115,26 +1104,22 @@ class PIBS extends Server {
   /** @param {number} time */
   sleep(time) {
     this.#conclude()
-    this.next = Infinity
   }
 
   /** A use has ended. */
   #conclude() {
     if (this.#used > 0) this.#eligible += this.#used / this.utilization
     this.#used = this.remaining = 0
-    this.next = this.#eligible
   }
 
   /** @param {Claim} claim @param {number} time */
   resize({ utilization, period }, time) {
     this.#conclude()
     // What was used is earned from now on at the new rate.
-    const wait = Math.max(0, this.#eligible - time)
-    if (wait > 0) this.#eligible = time + wait * this.utilization / utilization
+    if (this.#eligible > time) this.#eligible = time + (this.#eligible - time) * this.utilization / utilization
     this.utilization = utilization
     this.inherit(period < Infinity ? period : this.period, time)
     if (this.isAwake) this.wake(time, time)
-    else this.next = Infinity
   }
 }
 
