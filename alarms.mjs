@@ -1171,6 +1171,9 @@ class Account {
   get isOff() { return this.isMasked || this.claim.utilization === 0 }
   get isDepleted() { return this.isOff || this.server.isDepleted }
 
+  /** Which reservation one of its jobs works for. @param {Job} job @returns {Account} */
+  mainOf(job) { return this }
+
   /** Above all without a reservation, by fixed priority; among all jobs, by deadline. */
   get level() { return this.isRankedByDeadline ? -this.claim.period : Infinity }
 
@@ -1277,33 +1280,28 @@ class Account {
 
 /** The books of an I/O reservation: without a period of its own, it takes that and the priority from the most urgent that it works for. */
 class IoAccount extends Account {
-  /** Which reservation each of its jobs works for. @type {WeakMap<Job, Account>} */
+  /** @type {WeakMap<Job, Account>} */
   #mains = new WeakMap()
   /** For how many of its busy jobs each. @type {Map<Account, number>} */
   #served = new Map()
 
   /** Its jobs work for `main`: what the scheduler attaches them by. @param {Account} main */
   delegateOf(main) {
-    return {
-      level: this.claim.period < Infinity ? this.level : main.level,
-      payer: this,
-      attach: (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => {
-        this.#mains.set(job, main)
-        super.attach(job, scheduler)
-      }
-    }
+    const level = this.claim.period < Infinity ? this.level : main.level
+    return { level, payer: this, attach: (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.attach(job, scheduler, main) }
   }
 
-  /** @param {Job} job @param {Scheduler} scheduler */
-  attach(job, scheduler) {
-    const { current } = scheduler
-    const account = current && accountOf(seam.payer(current))
-    const main = account instanceof IoAccount ? account.#mains.get(/** @type {Job} */ (current)) : account
+  /** @param {Job} job */
+  mainOf(job) { return /** @type {Account} */ (this.#mains.get(job)) }
+
+  /** @param {Job} job @param {Scheduler} scheduler @param {Account | null} [main] default: that of the running job */
+  attach(job, scheduler, main = scheduler.current && accountOf(seam.payer(scheduler.current))?.mainOf(scheduler.current)) {
     if (!main) {
       throw new TypeError(`reservation must be given as io.for(main) where the running job has none: ` +
         `${this.name} takes priority and period from the reservation that it works for`)
     }
-    this.delegateOf(main).attach(job, scheduler)
+    this.#mains.set(job, main)
+    super.attach(job, scheduler)
   }
 
   /** @param {Job} job @param {number} time */
@@ -1320,19 +1318,15 @@ class IoAccount extends Account {
 
   /** @param {Job} job @param {number} more @param {number} time */
   #serve(job, more, time) {
-    const main = /** @type {Account} */ (this.#mains.get(job))
+    const main = this.mainOf(job)
     const count = (this.#served.get(main) ?? 0) + more
     if (count > 0) this.#served.set(main, count)
     else this.#served.delete(main)
     if (this.#served.size === 0 || this.claim.period < Infinity) return
-    const { claim } = [...this.#served.keys()].reduce((best, other) => this.#isMoreUrgent(other, best) ? other : best)
+    const urgencyOf = (/** @type {Account} */ { claim }) => this.isRankedByDeadline ? -claim.period : claim.priority
+    const { claim } = [...this.#served.keys()].reduce((best, other) => urgencyOf(other) > urgencyOf(best) ? other : best)
     this.claim.priority = claim.priority
     this.server.inherit(claim.period, time)
-  }
-
-  /** @param {Account} a @param {Account} b */
-  #isMoreUrgent(a, b) {
-    return this.isRankedByDeadline ? a.claim.period < b.claim.period : a.priority > b.priority
   }
 }
 
@@ -1396,8 +1390,6 @@ const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), 
  * the next replenishment, and a critical section is finished on credit.
  */
 export class Reservation extends Reserved {
-  #kind
-
   /**
    * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?: string,
    *   scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at all; `period`: ms, > 0;
@@ -1423,10 +1415,9 @@ export class Reservation extends Reserved {
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
     const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
     Object.defineProperty(this, seam.protocol, { value: account })
-    this.#kind = kind
   }
 
-  get kind() { return this.#kind }
+  get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
   get depleted() { return accountOf(this).depleted }
   get priority() { return accountOf(this).priority }
   /** ms that its jobs may still use, as of the latest reading of the clock. @returns {number} */
@@ -1550,7 +1541,7 @@ export class IoReservation extends Reserved {
 // -------------------------------------------------------------------------------------------- 6 admission
 
 /**
- * What is asked for. `isBursty`: it may come at the end of a period and again at the start of the next.
+ * What is asked for.
  *
  * @typedef {object} Claim
  * @property {string} name
@@ -1560,7 +1551,7 @@ export class IoReservation extends Reserved {
  * @property {number} period ms
  * @property {number} deadline ms
  * @property {number} priority
- * @property {boolean} isBursty
+ * @property {Kind} [kind] of a reservation
  * @property {Required<CriticalSection>[]} [sections] of a task
  */
 
@@ -1568,8 +1559,7 @@ export class IoReservation extends Reserved {
 function claimOfReservation({ name, kind, capacity, period, priority: own }) {
   checkCapacity(capacity, period)
   const priority = own === undefined ? 1 / period : finite('priority', own)
-  const isBursty = kind === 'deferrable'
-  return { name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, isBursty }
+  return { name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, kind }
 }
 
 /** Of the reservation that it works for. */
@@ -1591,7 +1581,7 @@ function claimOfIo(name, { utilization, capacity, period }, { period: own, prior
     utilization = capacity / period
     priority = 1 / period
   }
-  return { name, of: 'I/O', utilization, wcet: capacity, period, deadline: period, priority, isBursty: true }
+  return { name, of: 'I/O', utilization, wcet: capacity, period, deadline: period, priority }
 }
 
 /** @param {any} member @param {string} where @param {Policy} policy @returns {[object, Claim]} */
@@ -1603,8 +1593,11 @@ function claimOf(member, where, policy) {
   interval(`${where}.period`, period)
   if (capacity !== undefined) return [member, claimOfReservation({ name, kind, capacity, period, priority })]
   const demand = check.demand(where, member, policy)
-  return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period, isBursty: false }]
+  return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period }]
 }
+
+/** Whether it may come at the end of a period and again at the start of the next. @param {Claim} claim */
+const isBursty = ({ of, kind }) => of === 'I/O' || kind === 'deferrable'
 
 /** What sums may exceed their bounds by: less than a thousand fractions add up to by rounding. */
 const NOISE = 1e-9
@@ -1649,7 +1642,7 @@ function sumsOf({ policy, claims: all, share, guarantees }) {
   /** @type {Sums} */
   const sums = { utilization, demand: utilization, bound: share, share, test }
   if (test === 'equation 1') {
-    sums.demand = sum(({ utilization: used, isBursty }) => isBursty ? (2 - used) * used : used)
+    sums.demand = sum(claim => isBursty(claim) ? (2 - claim.utilization) * claim.utilization : claim.utilization)
     const count = Math.max(1, claims.filter(({ of }) => of !== 'I/O').length)
     sums.bound = share * count * (2 ** (1 / count) - 1)
   }
@@ -1689,7 +1682,7 @@ function isSchedulable(claims, policy, share) {
   if (isByDeadline(policy)) return schedulable(set, { policy: edf }).schedulable
   // What may be used back to back is there once more, at the worst moment: a task that comes once.
   const longest = Math.max(0, ...reservations.map(({ period }) => period))
-  const extra = longest === 0 ? [] : claims.filter(({ isBursty }) => isBursty).map(claim => ({
+  const extra = longest === 0 ? [] : claims.filter(isBursty).map(claim => ({
     name: claim.name, wcet: (claim.period < Infinity ? claim.wcet : claim.utilization * longest) / speed,
     period: 2 ** 30 * longest, priority: rank(claim)
   }))
