@@ -1264,14 +1264,9 @@ class Account {
     }
     const isOut = this.isOff || isDepleted && this.depleted !== 'background'
     if (this.#granted !== before || isOut !== this.pool.isOut) this.pool.refresh(isOut, this.jobs)
-    this.#expect(isDepleted)
-  }
-
-  /** @param {boolean} isDepleted */
-  #expect(isDepleted) {
-    const isIdle = this.isOff || this.jobs.size === 0 && this.server instanceof Polling
-    const time = isIdle ? Infinity : this.server.next
-    const ref = time < Infinity && isDepleted && this.server.isAwake
+    const isIdle = this.isOff || this.jobs.size === 0 && server instanceof Polling
+    const time = isIdle ? Infinity : server.next
+    const ref = time < Infinity && isDepleted && server.isAwake
     if (this.#entry.time === time && this.#entry.ref === ref) return
     this.#entry.cancel()
     this.#entry = time === Infinity ? NEVER : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
@@ -1666,15 +1661,14 @@ function testOf(claims, policy) {
 /** @param {Claim[]} claims @param {Policy} policy @param {number} share */
 function isSchedulable(claims, policy, share) {
   const tasks = claims.filter(({ of }) => of === 'task')
-  const reservations = claims.filter(({ of }) => of === 'reservation').sort((a, b) => a.priority - b.priority)
+  const reservations = claims.filter(({ of }) => of === 'reservation')
   const io = claims.reduce((sum, { of, utilization }) => of === 'I/O' ? sum + utilization : sum, 0)
   const speed = share - io // in any time t, I/O takes io * t
   if (!(speed > 0)) return false
   // By fixed priority, reservations are above all tasks, and I/O above them.
   const top = Math.max(0, ...tasks.map(({ priority }) => priority))
-  const ranks = reservations.map(({ priority }) => priority)
-  const rank = (/** @type {Claim} */ { of, priority }) =>
-    of === 'task' ? priority : top + 1 + (of === 'I/O' ? ranks.length : ranks.indexOf(priority))
+  const rank = (/** @type {Claim} */ { of, priority }) => of === 'task' ? priority
+    : top + 1 + reservations.filter(other => of === 'I/O' || other.priority < priority).length
   const set = [...tasks, ...reservations].map(claim => ({
     ...claim, wcet: claim.wcet / speed, priority: rank(claim),
     sections: claim.sections?.map(({ resource, wcet }) => ({ resource, wcet: wcet / speed }))
