@@ -4495,28 +4495,18 @@ function byDemand(demands, utilization) {
 
   let terms = mostTerms(order.length)
 
-  /** What has to be done from 0 to `time`. @param {number} time */
+  /** What has to be done from 0 to `time`, and the latest deadline before that. @param {number} time */
   function demandBy(time) {
     terms -= order.length + SUM
-    const late = time * MORE
-    let sum = 0
+    const [early, late] = [time * LESS, time * MORE]
+    let asked = 0
+    let before = -Infinity
     for (const { wcet, period, deadline } of order) {
       if (deadline > late) break
-      if (wcet > 0) sum += (Math.floor((late - deadline) / period) + 1) * wcet
+      if (wcet > 0) asked += (Math.floor((late - deadline) / period) + 1) * wcet
+      if (deadline < early) before = Math.max(before, deadline + (Math.ceil((early - deadline) / period) - 1) * period)
     }
-    return sum
-  }
-
-  /** The latest deadline before `time`. @param {number} time */
-  function deadlineBefore(time) {
-    terms -= order.length + SUM
-    const early = time * LESS
-    let latest = -Infinity
-    for (const { period, deadline } of order) {
-      if (deadline >= early) break
-      latest = Math.max(latest, deadline + (Math.ceil((early - deadline) / period) - 1) * period)
-    }
-    return latest
+    return { asked, before }
   }
 
   /**
@@ -4526,10 +4516,10 @@ function byDemand(demands, utilization) {
    * @returns {number | null} by when too much is asked for
    */
   function overloadWithin(from, to, blocked) {
-    for (let time = deadlineBefore(to); time >= from && terms >= 0;) {
-      const asked = demandBy(time) + blocked
-      if (!(asked <= time * MORE)) return time
-      time = asked < time * LESS ? asked : deadlineBefore(time)
+    for (let time = demandBy(to).before; time >= from && terms >= 0;) {
+      const { asked, before } = demandBy(time)
+      if (!(asked + blocked <= time * MORE)) return time
+      time = asked + blocked < time * LESS ? asked + blocked : before
     }
     return null
   }
