@@ -869,12 +869,11 @@ class Refilled extends Server {
     this.refills = []
     this.#withdrawn = []
     let given = 0
-    let earned = time
     for (const { time: at, amount, due } of [...there, grown, ...used]) {
       const kept = Math.min(amount, capacity - given)
       given += kept
-      earned = Math.max(earned, time + (owed + given - most) * period / capacity - kept)
-      if (kept > 0) this.refills.push({ time: at <= time ? at : Math.max(due, earned), amount: kept, due })
+      const earned = time + (owed + given - most) * period / capacity - kept
+      if (kept > 0) this.refills.push({ time: at <= time ? at : Math.max(time, due, earned), amount: kept, due })
       if (amount > kept) this.#withdrawn.push({ time: due, amount: amount - kept, due })
     }
     this.capacity = capacity
