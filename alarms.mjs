@@ -765,20 +765,19 @@ class Server {
 /**
  * Capacity that comes back at a time.
  *
- * @typedef {{ time: number, amount: number, due: number }} Refill `due`: when it would if nothing had been resized to a
- *   bandwidth that has to earn it first
+ * @typedef {{ time: number, amount: number, due: number }} Refill `time`: Infinity of what a resize has taken away; `due`: when
+ *   it would come if nothing had been resized, to less or to a bandwidth that has to earn it first
  */
 
 /**
  * A server by fixed priority. Its capacity is a list of refills in order of time. Each piece that is used comes back at a time
- * of its own; the amounts always sum to the capacity, so it is not amplified; an overrun is taken from the refill that is to come.
+ * of its own; the amounts that come always sum to the capacity, so it is not amplified; an overrun is taken from the refill
+ * that is to come.
  */
 class Refilled extends Server {
   next = Infinity
   /** @type {Refill[]} */
   refills = [{ time: this.began, amount: this.capacity, due: this.began }]
-  /** Of what had been used when it was taken away. @type {Refill[]} */
-  #withdrawn = []
   #owed = 0
   #asOf = 0
 
@@ -860,21 +859,20 @@ class Refilled extends Server {
     const later = period - this.period
     const there = this.refills.filter(refill => refill.time <= time)
     // What was taken away after it had been used comes back no sooner than if it had not been.
-    const used = [...this.refills, ...this.#withdrawn].filter(refill => refill.time > time)
+    const used = this.refills.filter(({ time: at, due }) => at > time && (at < Infinity || due > time))
     for (const refill of used) refill.due = Math.max(time, refill.due + later)
     used.sort((a, b) => a.due - b.due)
     const known = [...there, ...used].reduce((sum, { amount }) => sum + amount, 0)
     const grown = { time: Infinity, amount: Math.max(0, capacity - known), due: time }
     // What is taken away is what would have come last.
     this.refills = []
-    this.#withdrawn = []
     let given = 0
     for (const { time: at, amount, due } of [...there, grown, ...used]) {
       const kept = Math.min(amount, capacity - given)
       given += kept
       const earned = time + (owed + given - most) * period / capacity - kept
       if (kept > 0) this.refills.push({ time: at <= time ? at : Math.max(time, due, earned), amount: kept, due })
-      if (amount > kept) this.#withdrawn.push({ time: due, amount: amount - kept, due })
+      if (amount > kept) this.refills.push({ time: Infinity, amount: amount - kept, due })
     }
     this.capacity = capacity
     this.period = period
