@@ -1554,15 +1554,12 @@ function claimOfReservation({ name, kind, capacity, period, priority: own }) {
   return { name, of: 'reservation', utilization: capacity / period, wcet: capacity, period, deadline: period, priority, kind }
 }
 
-/** Of the reservation that it works for. */
-const INHERITED = { period: Infinity, priority: 0 }
-
 /**
  * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options
- * @param {{ period: number, priority: number }} [before] of which a utilization is; Infinity: those of whom it works for
+ * @param {{ period: number, priority: number }} [before] those of a utilization; by default, of the reservation it works for
  * @returns {Claim}
  */
-function claimOfIo(name, { utilization, capacity, period }, { period: own, priority } = INHERITED) {
+function claimOfIo(name, { utilization, capacity, period }, { period: own, priority } = { period: Infinity, priority: 0 }) {
   if (capacity === undefined && period === undefined) {
     fraction('utilization', utilization)
     capacity = own < Infinity ? utilization * own : NaN
@@ -1712,10 +1709,8 @@ export function admit(set, options = {}) {
   const members = /** @type {any[]} */ (Symbol.iterator in set ? [...set] : [set])
   const { scheduler: given = members.find(member => member?.scheduler !== undefined)?.scheduler } = options
   const scheduler = here({ scheduler: given })
-  for (const member of members) {
-    if (member?.scheduler === undefined || member.scheduler === scheduler) continue
-    throw new TypeError(`set must be of one scheduler, but ${member.name} is of another`)
-  }
+  const stranger = members.find(member => member?.scheduler !== undefined && member.scheduler !== scheduler)
+  if (stranger !== undefined) throw new TypeError(`set must be of one scheduler, but ${stranger.name} is of another`)
   const { policy } = scheduler
   if (!isByDeadline(policy) && !isByPriority(policy)) {
     throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${JSON.stringify(policy.name)}`)
