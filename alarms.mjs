@@ -396,23 +396,18 @@ class Samples {
   /** Of the last 1000; NaN of none. @returns {Summary} */
   summary() {
     const sorted = this.#ring.toSorted((a, b) => a - b)
-    const { length } = sorted
     return {
       count: this.#count,
       min: sorted[0] ?? NaN,
-      mean: sorted.reduce((sum, value) => sum + value, 0) / length,
-      p99: sorted[Math.ceil(length * 0.99) - 1] ?? NaN,
-      max: sorted[length - 1] ?? NaN
+      mean: sorted.reduce((sum, value) => sum + value, 0) / sorted.length,
+      p99: sorted[Math.ceil(sorted.length * 0.99) - 1] ?? NaN,
+      max: sorted.at(-1) ?? NaN
     }
   }
 }
 
-/** How long after the starts of their periods jobs are released, start and finish. */
-class Jitter {
-  release = new Samples()
-  start = new Samples()
-  finish = new Samples()
-}
+/** How long after the starts of their periods jobs are released, start and finish. @typedef {ReturnType<typeof newJitter>} Jitter */
+const newJitter = () => ({ release: new Samples(), start: new Samples(), finish: new Samples() })
 
 /** The courses of the jobs that have one. @type {WeakMap<Job, Course>} */
 const courses = new WeakMap()
@@ -442,7 +437,7 @@ class Course extends Cycle {
     if (!courses.has(job) && job.period === Infinity) {
       throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
     }
-    const course = courses.get(job) ?? new Course(job, job.period, 0, new Jitter(), () => Infinity)
+    const course = courses.get(job) ?? new Course(job, job.period, 0, newJitter(), () => Infinity)
     if (course.isLoop) return course
     course.isLoop = true
     course.begin()
@@ -501,7 +496,7 @@ export function periodic(task, options = {}) {
   const { scheduler } = source
   const excess = source.parameter('excess') ?? 'skip'
   const cycle = new Cycle(scheduler.now() + phase, /** @type {number} */ (period))
-  const jitter = new Jitter()
+  const jitter = newJitter()
   /** That of the latest job, while it lives; and of the job that loops. @type {Course | null} */
   let latest = null
   /** @type {Course | null} */
@@ -688,11 +683,12 @@ export function frames(task, options = {}) {
   }
   const letGo = seam.hold(scheduler)
   let cancelFrame = host.frame(onFrame)
-  const cancel = ending(signal, () => {
-    cancelFrame()
-    letGo()
-  })
-  return { cancel }
+  return {
+    cancel: ending(signal, () => {
+      cancelFrame()
+      letGo()
+    })
+  }
 }
 
 // ------------------------------------------------------------------------------------------- 4 servers
@@ -1327,6 +1323,11 @@ const accountOf = reservation => reservation?.[seam.protocol]
 
 /** What reservations of both kinds have. */
 class Reserved {
+  /** @param {Account} account */
+  constructor(account) {
+    Object.defineProperty(this, seam.protocol, { value: account })
+  }
+
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor. */
@@ -1393,7 +1394,6 @@ export class Reservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
-    super()
     const { capacity, period, priority, depleted = 'background', name = 'reservation' } = checked(options, RESERVATION)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
@@ -1405,8 +1405,7 @@ export class Reservation extends Reserved {
     const isRankedByDeadline = kind === 'constant-bandwidth'
     among('background', 'wait', ...isRankedByDeadline ? ['postpone'] : [])('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
-    const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
-    Object.defineProperty(this, seam.protocol, { value: account })
+    super(new Account(scheduler, server, claim, depleted, isRankedByDeadline))
   }
 
   get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
@@ -1434,8 +1433,6 @@ export class Reservation extends Reserved {
   }
 }
 
-const DROP = { drop: flag }
-
 /**
  * Whether events are handled: what `interrupts` and `noInterrupts` do, wherever there is such a thing.
  *
@@ -1452,7 +1449,7 @@ function interruptible(switched) {
     drops: false,
     interrupts: () => turn(true, false),
     /** @param {{ drop?: boolean }} [options] */
-    noInterrupts: (options = {}) => turn(false, checked(options, DROP).drop ?? false)
+    noInterrupts: (options = {}) => turn(false, checked(options, { drop: flag }).drop ?? false)
   }
   return mask
 }
@@ -1477,12 +1474,10 @@ export class IoReservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
-    super()
     const { depleted = 'wait', name = 'I/O reservation' } = checked(options, IO_RESERVATION)
     const scheduler = here(options)
     const claim = claimOfIo(name, options)
-    const account = new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy))
-    Object.defineProperty(this, seam.protocol, { value: account })
+    super(new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy)))
   }
 
   /** Whether events are handled. */
