@@ -798,7 +798,6 @@ class Refilled extends Server {
       left -= taken
       if (taken === amount) refills.shift()
       this.#append(this.returnOf(began, used), taken)
-      if (taken === amount) continue
       // A server that woke at the end of what others did for it has what is left at once.
       if (isMoving) first.time = isLent && began <= time ? Math.min(began + taken, time) : began + taken
       first.amount -= taken
@@ -867,7 +866,7 @@ class Refilled extends Server {
       const kept = Math.min(amount, capacity - given)
       given += kept
       const earned = time + (owed + given - most) * period / capacity - kept
-      if (kept > 0) this.refills.push({ time: at <= time ? at : Math.max(time, due, earned), amount: kept, due })
+      if (kept > 0) this.refills.push({ time: at <= time ? at : Math.max(due, earned), amount: kept, due })
       if (amount > kept) this.refills.push({ time: Infinity, amount: amount - kept, due })
     }
     this.capacity = capacity
@@ -1259,7 +1258,7 @@ class Account {
     if (this.#granted !== before || isOut !== this.pool.isOut) this.pool.refresh(isOut, this.jobs)
     const isIdle = this.isOff || this.jobs.size === 0 && server instanceof Polling
     const time = isIdle ? Infinity : server.next
-    const ref = time < Infinity && isDepleted && server.isAwake
+    const ref = isDepleted && server.isAwake
     if (this.#entry.time === time && this.#entry.ref === ref) return
     this.#entry.cancel()
     this.#entry = time === Infinity ? NEVER : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
