@@ -814,11 +814,12 @@ class Refilled extends Server {
   /** @param {number} time @param {number} amount */
   #append(time, amount) {
     const { refills } = this
-    const index = refills.findLastIndex(refill => refill.time <= time) // those after it had to be earned first
-    const last = refills[index]
+    let index = refills.length
+    while (index > 0 && refills[index - 1].time > time) index-- // that one had to be earned first
+    const last = refills[index - 1]
     const isAdjacent = last !== undefined && last.time + (this.isMoving ? last.amount : 0) >= time - SPECK
     if (!isAdjacent && (last === undefined || refills.length < MOST_REFILLS)) {
-      refills.splice(index + 1, 0, { time, amount, due: time })
+      refills.splice(index, 0, { time, amount, due: time })
       return
     }
     // The sooner one waits, when they have to be merged: by `time` no more than itself can have been used.
@@ -1158,7 +1159,6 @@ class Account {
     promise(scheduler, [[this, claim]])
   }
 
-  get priority() { return this.claim.priority }
   /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
   get isOff() { return this.isMasked || this.claim.utilization === 0 }
   get isDepleted() { return this.isOff || this.server.isDepleted }
@@ -1247,11 +1247,11 @@ class Account {
 
   /** After anything that the server did: its jobs get their new standing, and the next replenishment is waited for. */
   update() {
-    const { server, isDepleted, isRankedByDeadline, priority } = this
+    const { server, isDepleted, isRankedByDeadline, claim: { priority } } = this
     const absoluteDeadline = isRankedByDeadline ? server.deadline : Infinity
     const before = this.#granted
     if (isDepleted) this.#granted = null
-    else if (before?.job.priority !== priority || before.job.absoluteDeadline !== absoluteDeadline) {
+    else if (before === null || before.job.priority !== priority || before.job.absoluteDeadline !== absoluteDeadline) {
       this.#granted = { band: isRankedByDeadline ? 0 : 1, job: { absoluteDeadline, priority }, payer: this }
     }
     const isOut = this.isOff || isDepleted && this.depleted !== 'background'
@@ -1409,7 +1409,7 @@ export class Reservation extends Reserved {
 
   get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
   get depleted() { return accountOf(this).depleted }
-  get priority() { return accountOf(this).priority }
+  get priority() { return accountOf(this).claim.priority }
   /** ms that its jobs may still use, as of the latest reading of the clock. @returns {number} */
   get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
 
