@@ -451,14 +451,19 @@ class Course extends Cycle {
     this.jitter.start.add(/** @type {number} */ (this.job.started) - this.job.release)
   }
 
-  /** Goes on to the first period that starts then, or later. @param {number} finished @returns {number} how many were missed */
-  pass(finished) {
+  /** @param {number} finished @returns {number} the index of the first period that starts then, or later */
+  after(finished) {
     const latest = this.indexAt(finished)
-    const following = this.timeOf(latest) === finished ? latest : latest + 1
-    const missed = Math.max(0, following - this.index - 1)
-    this.index += missed + 1
+    return Math.max(this.index + 1, this.timeOf(latest) === finished ? latest : latest + 1)
+  }
+
+  /** @param {number} index of the period that has started @param {number} now @returns {number} how many were missed */
+  enter(index, now) {
+    const missed = index - this.index - 1
+    this.index = index
     this.missed += missed
     this.left--
+    this.jitter.release.add(now - this.time)
     return missed
   }
 }
@@ -581,20 +586,16 @@ function* passPeriod() {
     yield
     throw reason // in a critical section, which cancelling spares
   }
-  let missed = 0
-  const begin = () => {
-    course.jitter.release.add(scheduler.now() - course.time)
-    start.wake()
-  }
   const start = new PeriodStart(finished, false, { scheduler }, () => {
     // In the dispatcher, when the last budget has been charged to the period that ends.
-    missed = course.pass(finished)
-    seam.renew(job, course.time)
-    start.ring = begin
-    if (course.time > scheduler.now()) start.sleepUntil(scheduler, course.time)
-    else begin()
+    const index = course.after(finished)
+    const time = course.timeOf(index)
+    seam.renew(job, time)
+    start.ring = () => start.wake(course.enter(index, scheduler.now()))
+    if (time > scheduler.now()) start.sleepUntil(scheduler, time)
+    else start.ring()
   })
-  yield start
+  const missed = yield start
   course.jitter.start.add(scheduler.now() - course.time)
   return missed
 }
