@@ -420,11 +420,11 @@ class Course extends Cycle {
   isLoop = false
 
   /**
-   * @param {Job} job @param {number} period ms @param {number} lag ms, of its release @param {Jitter} jitter
+   * @param {Job} job @param {number} lag ms, of its release @param {Jitter} jitter
    * @param {(course: Course) => number} looped told when the job turns out to loop; how many periods are left to it then
    */
-  constructor(job, period, lag, jitter, looped) {
-    super(job.release, period)
+  constructor(job, lag, jitter, looped) {
+    super(job.release, job.period)
     this.job = job
     this.lag = lag
     this.jitter = jitter
@@ -437,7 +437,7 @@ class Course extends Cycle {
     if (!courses.has(job) && job.period === Infinity) {
       throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
     }
-    const course = courses.get(job) ?? new Course(job, job.period, 0, newJitter(), () => Infinity)
+    const course = courses.get(job) ?? new Course(job, 0, newJitter(), () => Infinity)
     if (course.isLoop) return course
     course.isLoop = true
     course.begin()
@@ -525,7 +525,7 @@ export function periodic(task, options = {}) {
     waiting--
     const lag = scheduler.now() - time
     const job = source.release({ release: time, deadline: cycle.period })
-    const course = latest = new Course(job, cycle.period, lag, jitter, leave)
+    const course = latest = new Course(job, lag, jitter, leave)
     if (++released >= count) alarm.cancel()
     seam.ended(job, () => ended(course))
   }
