@@ -1323,11 +1323,6 @@ const accountOf = reservation => reservation?.[seam.protocol]
 
 /** What reservations of both kinds have. */
 class Reserved {
-  /** @param {Account} account */
-  constructor(account) {
-    Object.defineProperty(this, seam.protocol, { value: account })
-  }
-
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor. */
@@ -1394,6 +1389,7 @@ export class Reservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
+    super()
     const { capacity, period, priority, depleted = 'background', name = 'reservation' } = checked(options, RESERVATION)
     const scheduler = here(options)
     const kinds = kindsUnder(scheduler.policy)
@@ -1405,7 +1401,8 @@ export class Reservation extends Reserved {
     const isRankedByDeadline = kind === 'constant-bandwidth'
     among('background', 'wait', ...isRankedByDeadline ? ['postpone'] : [])('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
-    super(new Account(scheduler, server, claim, depleted, isRankedByDeadline))
+    const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
+    Object.defineProperty(this, seam.protocol, { value: account })
   }
 
   get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
@@ -1474,10 +1471,12 @@ export class IoReservation extends Reserved {
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
   constructor(options) {
+    super()
     const { depleted = 'wait', name = 'I/O reservation' } = checked(options, IO_RESERVATION)
     const scheduler = here(options)
     const claim = claimOfIo(name, options)
-    super(new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy)))
+    const account = new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy))
+    Object.defineProperty(this, seam.protocol, { value: account })
   }
 
   /** Whether events are handled. */
