@@ -2331,16 +2331,19 @@ function rulesOf(rules = {}) {
 }
 
 /**
- * Makes collections that have their methods as they are now, whatever a page makes of the prototype later.
+ * A collection whose methods remain as they are now, whatever a page makes of the prototype later.
  *
- * @param {new () => any} Class @returns {() => any}
+ * @template {new (...args: any[]) => any} C @param {C} Class @returns {C}
  */
 function hardened(Class) {
-  const { prototype } = Class
-  const names = ['get', 'set', 'has', 'add', 'delete', 'forEach'].filter(name => name in /** @type {any} */ (prototype))
-  const methods = Object.fromEntries(names.map(name => [name, { value: /** @type {any} */ (prototype)[name] }]))
-  return () => Object.defineProperties(new Class(), methods)
+  class Hardened extends Class {}
+  Object.defineProperties(Hardened.prototype, Object.getOwnPropertyDescriptors(Class.prototype))
+  return Hardened
 }
+
+const OwnMap = /* @__PURE__ */ hardened(Map)
+const OwnSet = /* @__PURE__ */ hardened(Set)
+const OwnWeakMap = /* @__PURE__ */ hardened(WeakMap)
 
 /** A call that has not ended; as a waitable, its turn. */
 class Call extends Waitable {
@@ -2394,18 +2397,18 @@ class Call extends Waitable {
 class Calls {
   isReleased = false
   /** By their reservation; each in order of eligibility, equals as they came. @type {Map<any, any>} */
-  #queues = hardened(Map)()
+  #queues = new OwnMap()
   /** Those that have not ended where they began. @type {WeakMap<Job, Call>} */
-  #calls = hardened(WeakMap)()
+  #calls = new OwnWeakMap()
   /** That which begins. @type {Call | null} */
   #begun = null
   /** @type {Map<string, AdoptionRow>} */
-  #rows = hardened(Map)()
+  #rows = new OwnMap()
   /** The event for which others had to end, and until when. */
   #event = null
   #until = 0
   /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
-  #newest = hardened(WeakMap)()
+  #newest = new OwnWeakMap()
   #apply = Reflect.apply
   #source = Function.prototype.toString
   #unwatch
@@ -2756,7 +2759,7 @@ export function adopt(target = globalThis, options = {}) {
   // Timers, frames, idle callbacks
 
   /** Calls that have not ended, by what set them. @type {Record<string, Map<any, Call>>} */
-  const pending = { timer: hardened(Map)(), frame: hardened(Map)(), idle: hardened(Map)() }
+  const pending = { timer: new OwnMap(), frame: new OwnMap(), idle: new OwnMap() }
   for (const [set, clear, kind] of TIMERS) {
     const own = pending[kind]
     const isDelayed = set === 'setTimeout' || set === 'setInterval'
@@ -2798,7 +2801,7 @@ export function adopt(target = globalThis, options = {}) {
     undo.push(() => observer.disconnect())
   }
   /** Calls that have not ended, and their observers. @type {Map<Call, any>} */
-  const observing = hardened(Map)()
+  const observing = new OwnMap()
   for (const name of OBSERVERS) {
     const native = target[name]
     if (typeof native !== 'function') continue
@@ -2832,13 +2835,11 @@ export function adopt(target = globalThis, options = {}) {
   // Listeners
 
   /** What the platform is given, by target, kind of listener, and listener: null in a property. @type {WeakMap<any, Map<string, Map<any, any>>>} */
-  const registered = hardened(WeakMap)()
+  const registered = new OwnWeakMap()
   /** What the page has put in a property, by what the platform has there: the body has properties of the window. @type {WeakMap<Function, any>} */
-  const handlers = hardened(WeakMap)()
-  const newMap = hardened(Map)
-  const newSet = hardened(Set)
+  const handlers = new OwnWeakMap()
   /** Targets that still are. @type {Set<WeakRef<any>>} */
-  const targets = hardened(Set)()
+  const targets = new OwnSet()
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
   /** How many listeners and handlers have been registered. */
   let order = 0
@@ -2856,9 +2857,9 @@ export function adopt(target = globalThis, options = {}) {
       const ref = new WeakRef(at)
       targets.add(ref)
       gone.register(at, ref)
-      registered.set(at, keys = newMap())
+      registered.set(at, keys = new OwnMap())
     }
-    if (!keys.has(key)) keys.set(key, newMap())
+    if (!keys.has(key)) keys.set(key, new OwnMap())
     entry.order = keys.get(key).get(null)?.order ?? order++ // what replaces a handler takes its place
     keys.get(key).set(listener, entry)
     entry.isGone = false
@@ -2884,7 +2885,7 @@ export function adopt(target = globalThis, options = {}) {
       return { deadline, ...isMessage ? rules.message : ofType.find((/** @type {EventRule} */ rule) => fits(rule, event.currentTarget)) }
     }
     /** @type {Set<Call>} */
-    const waiting = newSet()
+    const waiting = new OwnSet()
     /** Whether what it returns might prevent the default. @type {boolean | undefined} */
     let answers
     const settle = () => { if (entry.isGone && waiting.size === 0) forget(at, key, listener) }
