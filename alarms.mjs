@@ -2355,18 +2355,18 @@ class Call extends Waitable {
   isDropped = false
   /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | null} */
   place = null
-  /** Called when it has ended, unless that was at once. */
-  left = () => {}
   /** The same, for the queue where it was. */
   woken = () => {}
 
   /**
-   * @param {AdoptionRow} row @param {Function} fn @param {any} self @param {any[]} args @param {any} event
-   * @param {number} absoluteDeadline @param {number} priority
+   * @param {AdoptionRow} row @param {any} owner @param {any} part @param {Function} fn @param {any} self @param {any[]} args
+   * @param {any} event @param {number} absoluteDeadline @param {number} priority
    */
-  constructor(row, fn, self, args, event, absoluteDeadline, priority) {
+  constructor(row, owner, part, fn, self, args, event, absoluteDeadline, priority) {
     super()
     this.row = row
+    this.owner = owner
+    this.part = part
     this.fn = fn
     this.self = self
     this.args = args
@@ -2407,6 +2407,8 @@ class Calls {
   /** The event for which others had to end, and until when. */
   #event = null
   #until = 0
+  /** Those that have not ended, by what the page has to take them back. @type {Map<any, Set<Call>>} */
+  #pending = new OwnMap()
   /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
   #newest = new OwnWeakMap()
   #apply = Reflect.apply
@@ -2474,23 +2476,23 @@ class Calls {
    * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
    *
    * @param {AdoptionRow} row @param {Function} fn @param {any} self @param {any[]} args @param {AdoptionRule} rule
-   * @param {{ event?: any, listener?: any, isWhole?: boolean, pend?: (call: Call) => void }} [options] `listener`: what the event
-   *   calls; `pend` is told of a call that has not ended
+   * @param {{ owner: any, part?: any, event?: any, called?: any, isWhole?: boolean }} options `owner`, `part`: by which it can be
+   *   taken back; `called`: what the event calls
    * @returns {any} what it returned, if it has ended
    */
-  enter(row, fn, self, args, rule, { event = null, listener, isWhole = false, pend } = {}) {
+  enter(row, fn, self, args, rule, { owner, part, event = null, called, isWhole = false }) {
     if (this.isReleased || seam.isBusy() || event !== null && event.isTrusted === false) return this.#apply(fn, self, args)
     const { scheduler } = this
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === null ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(row, fn, self, args, event, release + deadline, priority)
+    const call = new Call(row, owner, part, fn, self, args, event, release + deadline, priority)
     const queue = this.#queueOf(reservation)
     let waits = this.#isBehind(queue, call)
     if (waits && event !== null) {
-      if (scheduler.host.nested?.(listener ?? fn)) return this.#apply(fn, self, args)
+      if (scheduler.host.nested?.(called)) return this.#apply(fn, self, args)
       if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
-        this.#makeWay(queue, call, pend)
+        this.#makeWay(queue, call)
         if (call.isDropped) return
         waits = false
       }
@@ -2508,7 +2510,7 @@ class Calls {
     if (waits || scheduler.paused) spawn()
     else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
-    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(listener ?? fn)) {
+    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(called)) {
       isWhole = true
       seam.run(scheduler, () => job, Infinity)
     }
@@ -2524,7 +2526,33 @@ class Calls {
     queue.push(call)
     if (event !== null) this.#keepPlace(call)
     if (waits && latest) this.#replace(fn, call)
-    pend?.(call)
+    this.#pend(call)
+  }
+
+  /** @param {Call} call */
+  #pend(call) {
+    const { owner } = call
+    const others = this.#pending.get(owner)
+    if (others === undefined) this.#pending.set(owner, new OwnSet().add(call))
+    else others.add(call)
+  }
+
+  /** @param {Call} call */
+  #settle(call) {
+    const { owner } = call
+    const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
+    others.delete(call)
+    if (others.size === 0) this.#pending.delete(owner)
+  }
+
+  /** @param {any} owner a timer's id, an observer, or the listeners of one type @param {any} [part] kind of timer, or listener */
+  pending(owner, part) {
+    return [...this.#pending.get(owner) ?? []].filter(call => call.part === part)
+  }
+
+  /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
+  drop(owner, part) {
+    for (const call of this.pending(owner, part)) call.drop()
   }
 
   /** @param {Call} call @returns {any} the call of a twin */
@@ -2575,13 +2603,13 @@ class Calls {
   /**
    * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
    *
-   * @param {any} queue @param {Call} call @param {((call: Call) => void) | undefined} pend
+   * @param {any} queue @param {Call} call
    */
-  #makeWay(queue, call, pend) {
+  #makeWay(queue, call) {
     const { scheduler } = this
     call.isWaiting = true
     call.keepPlace()
-    pend?.(call) // its listener may be removed meanwhile
+    this.#pend(call) // its listener may be removed meanwhile
     if (this.#event !== call.event) {
       this.#event = call.event
       this.#until = scheduler.now() + scheduler.round
@@ -2595,13 +2623,13 @@ class Calls {
       if (queue.first === first) break // it waits for something else
     }
     call.isWaiting = false
-    call.left()
+    this.#settle(call)
   }
 
   /** @param {any} queue @param {Call} call @param {any} end */
   #leave(queue, call, end) {
     queue.remove(call)
-    call.left()
+    this.#settle(call)
     if (!call.isWaiting) this.#count(call)
     if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
     // In a task of its own, so that the microtasks of this one come before.
@@ -2758,10 +2786,7 @@ export function adopt(target = globalThis, options = {}) {
 
   // Timers, frames, idle callbacks
 
-  /** Calls that have not ended, by what set them. @type {Record<string, Map<any, Call>>} */
-  const pending = { timer: new OwnMap(), frame: new OwnMap(), idle: new OwnMap() }
   for (const [set, clear, kind] of TIMERS) {
-    const own = pending[kind]
     const isDelayed = set === 'setTimeout' || set === 'setInterval'
     replace(holderOf(target, set), set, {
       value(native, self, args, trap) {
@@ -2770,12 +2795,10 @@ export function adopt(target = globalThis, options = {}) {
         const row = calls.row(kind, fn, trap)
         if (isDelayed) args[1] = +args[1] || 0
         const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
-        const pend = (/** @type {Call} */ call) => {
-          own.set(numberOf(id), call)
-          call.left = () => own.delete(numberOf(id))
-        }
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          if (!own.has(numberOf(id))) calls.enter(row, fn, this, given, { deadline, ...rules[kind] }, { pend }) // else an interval is late
+          const owner = numberOf(id)
+          if (calls.pending(owner, kind).length > 0) return // an interval is late
+          calls.enter(row, fn, this, given, { deadline, ...rules[kind] }, { owner, part: kind })
         }
         const id = apply(native, self, args)
         return id
@@ -2784,7 +2807,7 @@ export function adopt(target = globalThis, options = {}) {
     replace(holderOf(target, clear), clear, {
       value(native, self, args) {
         args[0] = numberOf(args[0]) // an object is asked once
-        own.get(args[0])?.drop()
+        calls.drop(args[0], kind)
         return apply(native, self, args)
       }
     })
@@ -2800,8 +2823,6 @@ export function adopt(target = globalThis, options = {}) {
     observer.observe({ type: 'long-animation-frame' })
     undo.push(() => observer.disconnect())
   }
-  /** Calls that have not ended, and their observers. @type {Map<Call, any>} */
-  const observing = new OwnMap()
   for (const name of OBSERVERS) {
     const native = target[name]
     if (typeof native !== 'function') continue
@@ -2811,11 +2832,7 @@ export function adopt(target = globalThis, options = {}) {
       if (isOthers(fn) && !calls.isReleased) {
         const row = calls.row('observer', fn, trap)
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          const pend = (/** @type {Call} */ call) => {
-            observing.set(call, given[1])
-            call.left = () => observing.delete(call)
-          }
-          return calls.enter(row, fn, this, given, rules.observer ?? {}, { pend })
+          return calls.enter(row, fn, this, given, rules.observer ?? {}, { owner: given[1] })
         }
       }
       return construct(native, args, made === proxy ? native : made)
@@ -2826,7 +2843,7 @@ export function adopt(target = globalThis, options = {}) {
     put(native.prototype, 'constructor', { value: proxy })
     replace(native.prototype, 'disconnect', {
       value(native, self, args) {
-        observing.forEach((observer, call) => observer === self && call.drop())
+        calls.drop(self)
         return apply(native, self, args)
       }
     })
@@ -2834,24 +2851,24 @@ export function adopt(target = globalThis, options = {}) {
 
   // Listeners
 
-  /** What the platform is given, by target, kind of listener, and listener: null in a property. @type {WeakMap<any, Map<string, Map<any, any>>>} */
+  /**
+   * What the platform has of ours, in its order: by target, by phase and type, and by listener, which is null for a property.
+   *
+   * @type {WeakMap<any, Map<string, Map<any, any>>>}
+   */
   const registered = new OwnWeakMap()
   /** What the page has put in a property, by what the platform has there: the body has properties of the window. @type {WeakMap<Function, any>} */
   const handlers = new OwnWeakMap()
   /** Targets that still are. @type {Set<WeakRef<any>>} */
   const targets = new OwnSet()
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
-  /** How many listeners and handlers have been registered. */
-  let order = 0
+  let hasBegun = false
 
   /** @param {EventRule} rule @param {any} at */
   const fits = ({ target: wanted }, at) => typeof wanted === 'string' ? at.matches?.(wanted)
     : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at
-  /** @param {any} at @param {string} key @param {any} listener */
-  const entryOf = (at, key, listener) => registered.get(at)?.get(key)?.get(listener)
-  /** @param {any} at @param {string} key @param {any} listener @param {any} entry */
-  const register = (at, key, listener, entry) => {
-    /** @type {any} */
+  /** @param {any} at @param {string} type @param {boolean} [capture] @returns {Map<any, any>} */
+  const listenersOf = (at, type, capture = false) => {
     let keys = registered.get(at)
     if (keys === undefined) {
       const ref = new WeakRef(at)
@@ -2859,21 +2876,20 @@ export function adopt(target = globalThis, options = {}) {
       gone.register(at, ref)
       registered.set(at, keys = new OwnMap())
     }
+    const key = `${capture} ${type}`
     if (!keys.has(key)) keys.set(key, new OwnMap())
-    entry.order = keys.get(key).get(null)?.order ?? order++ // what replaces a handler takes its place
-    keys.get(key).set(listener, entry)
-    entry.isGone = false
+    return /** @type {any} */ (keys.get(key))
   }
-  /** The platform has it no more. @param {any} at @param {string} key @param {any} listener */
-  const forget = (at, key, listener) => {
-    entryOf(at, key, listener)?.waiting.forEach((/** @type {Call} */ call) => { call.drop() })
-    registered.get(at)?.get(key)?.delete(listener)
+  /** The platform has it no more. @param {Map<any, any>} listeners @param {any} listener */
+  const forget = (listeners, listener) => {
+    calls.drop(listeners, listener)
+    listeners.delete(listener)
   }
   /**
-   * @param {any} at @param {string} key @param {any} listener @param {any} handler in a property; null: it is a listener
+   * @param {Map<any, any>} listeners @param {any} listener @param {any} handler in a property; null: it is a listener
    * @param {string} type @param {Function} trap @returns {any}
    */
-  const entryFor = (at, key, listener, handler, type, trap) => {
+  const entryFor = (listeners, listener, handler, type, trap) => {
     const isMessage = type === 'message' || type === 'messageerror'
     const row = calls.row(isMessage ? 'message' : type, handler ?? listener, trap)
     const isInput = INPUT.includes(type)
@@ -2884,18 +2900,9 @@ export function adopt(target = globalThis, options = {}) {
       const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
       return { deadline, ...isMessage ? rules.message : ofType.find((/** @type {EventRule} */ rule) => fits(rule, event.currentTarget)) }
     }
-    /** @type {Set<Call>} */
-    const waiting = new OwnSet()
     /** Whether what it returns might prevent the default. @type {boolean | undefined} */
     let answers
-    const settle = () => { if (entry.isGone && waiting.size === 0) forget(at, key, listener) }
-    const pend = (/** @type {Call} */ call) => {
-      waiting.add(call)
-      call.left = () => {
-        waiting.delete(call)
-        settle()
-      }
-    }
+    const begin = () => { if (entry.once && listeners.get(listener) === entry) listeners.delete(listener) }
     /** @param {any} fn @param {any} [object] whose method it is */
     const enteringOf = (fn, object) => {
       /** @type {any} */
@@ -2903,25 +2910,21 @@ export function adopt(target = globalThis, options = {}) {
         if (args.length > 1) return apply(fn, this, args) // onerror of a window
         const [event] = args
         const isWhole = mustEnd || event.waitUntil !== undefined || handler !== null && event.cancelable && (answers ??= seam.answers(handler))
-        entry.isGone ||= entry.once
-        try {
-          return calls.enter(row, fn, object ?? this, args, ruleOf(event), { event, listener: entering, isWhole, pend })
-        } finally {
-          settle()
-        }
+        begin()
+        return calls.enter(row, fn, object ?? this, args, ruleOf(event), { owner: listeners, part: listener, event, called: entering, isWhole })
       }
       return entering
     }
     /** @type {any} Where the method is none, the platform says so. */
     const entry = handler !== null || typeof listener === 'function' ? enteringOf(handler ?? listener) : {
       get handleEvent() {
-        entry.isGone ||= entry.once
+        begin()
         const { handleEvent } = listener
         return typeof handleEvent === 'function' ? enteringOf(handleEvent, listener) : handleEvent
       }
     }
     if (handler !== null) handlers.set(entry, handler)
-    return Object.assign(entry, { waiting, pend, order: 0, once: false, signal: undefined, isGone: false })
+    return Object.assign(entry, { once: false, signal: undefined })
   }
 
   /** @param {any} options */
@@ -2943,36 +2946,36 @@ export function adopt(target = globalThis, options = {}) {
         const type = `${args[0]}`
         const options = readOnce(args[2])
         const { capture, once, signal } = options
-        const key = `${capture} ${type}`
+        const listeners = listenersOf(at, type, capture)
         // Those that hear of an abort before us may add anew what the platform has removed.
-        if (entryOf(at, key, listener)?.signal?.aborted) forget(at, key, listener)
-        const known = entryOf(at, key, listener)
-        const entry = known ?? entryFor(at, key, listener, null, type, trap)
+        if (listeners.get(listener)?.signal?.aborted) forget(listeners, listener)
+        const known = listeners.get(listener)
+        const entry = known ?? entryFor(listeners, listener, null, type, trap)
         apply(native, self, [type, entry, options])
-        if (known?.isGone === false || signal?.aborted) return
+        if (known !== undefined || signal?.aborted) return
         apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-        follow(signal, () => entryOf(at, key, listener) === entry && forget(at, key, listener)) // else it was added anew since
+        follow(signal, () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener)) // else it was added anew since
         entry.once = !!once
         entry.signal = signal
         entry.restore = () => {
           apply(remove, at, [type, entry, options])
           apply(add, at, [type, listener, options])
         }
-        register(at, key, listener, entry)
+        listeners.set(listener, entry)
       }
     })
     replace(holder, 'removeEventListener', {
       value(native, self, args) {
         const { 1: listener } = args
+        if (!isListener(listener)) return apply(native, self, args)
         const type = args[0] = `${args[0]}`
         const capture = captures(args[2])
         if (args.length > 2) args[2] = capture
-        const at = self ?? target
-        const key = `${capture} ${type}`
-        const entry = isListener(listener) ? entryOf(at, key, listener) : undefined
+        const listeners = listenersOf(self ?? target, type, capture)
+        const entry = listeners.get(listener)
         if (entry !== undefined) apply(native, self, [type, entry, capture])
         apply(native, self, args)
-        forget(at, key, listener)
+        forget(listeners, listener)
       }
     })
   }
@@ -2990,22 +2993,22 @@ export function adopt(target = globalThis, options = {}) {
         set(native, self, args, trap) {
           const handler = args[0]
           const at = self ?? target
+          const type = name.slice(2)
+          const listeners = listenersOf(at, type)
           if (!isOthers(handler)) {
-            forget(at, name, null)
+            forget(listeners, null)
             return apply(native, self, args)
           }
-          const entry = entryFor(at, name, null, handler, name.slice(2), trap)
+          const entry = entryFor(listeners, null, handler, type, trap)
+          const isEarly = !hasBegun
           entry.restore = () => {
             if (apply(get, at, []) !== entry) return
-            if (entry.order >= early) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
+            if (!isEarly) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
             apply(set, at, [handler])
           }
           apply(native, self, [entry])
-          entryOf(at, name, null)?.waiting.forEach((/** @type {Call} */ call) => {
-            call.fn = handler // it is called in the place of the one before
-            entry.pend(call)
-          })
-          register(at, name, null, entry)
+          for (const call of calls.pending(listeners, null)) call.fn = handler // it is called in the place of the one before
+          listeners.set(null, entry) // in its place, too
         }
       })
     }
@@ -3018,18 +3021,13 @@ export function adopt(target = globalThis, options = {}) {
       ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : common
     for (const name of names) if (isOthers(object[name])) object[name] = object[name]
   }
-  const early = order
+  hasBegun = true
 
   return {
     release() {
       if (calls.isReleased) return
       calls.release()
-      for (const ref of targets) {
-        /** @type {any[]} */
-        const entries = []
-        registered.get(ref.deref())?.forEach(listeners => listeners.forEach(entry => entry.isGone || entries.push(entry)))
-        for (const { restore } of entries.sort((a, b) => a.order - b.order)) restore()
-      }
+      for (const ref of targets) registered.get(ref.deref())?.forEach(all => all.forEach(entry => entry.restore()))
       for (const undone of undo.reverse()) undone()
       realms.delete(target)
     },
