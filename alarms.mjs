@@ -2302,32 +2302,31 @@ const SOON = 16
  * @property {number} misses
  */
 
-const RULE = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere, latest: flag }
-const EVENT_RULE = { ...RULE, type: elsewhere, target: elsewhere }
 const ADOPTION = { rules: elsewhere, scheduler: check.scheduler, warn: flag }
-/** @type {any} */
-const RULES = { timer: RULE, frame: RULE, idle: RULE, observer: RULE, message: RULE, event: EVENT_RULE }
 
-/** @param {string} where @param {any} rule @param {Record<string, any>} known */
-function checkRule(where, rule, known) {
-  check.knownOptions(rule, known, where)
-  const { type, target, latest, ...parameters } = rule
-  new Task(/** @type {any} */ (() => {}), /** @type {any} */ (parameters))
-  if (latest !== undefined) flag('latest', latest)
-  for (const one of Array.isArray(type) ? type : [type]) if (one !== undefined) text('type', one)
-  if (target !== undefined && !['string', 'function'].includes(typeof target) && typeof target?.addEventListener !== 'function') {
-    throw wrongType('target', 'a selector, a function or an EventTarget', target)
-  }
-  return rule
-}
-
-/** @param {any} rules */
+/** @param {any} rules @returns {any} */
 function rulesOf(rules = {}) {
-  check.knownOptions(rules, RULES, 'rules')
+  const checks = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere, latest: flag }
+  const eventChecks = {
+    ...checks,
+    type(/** @type {string} */ name, /** @type {any} */ types) {
+      for (const type of [types].flat()) if (type !== undefined) text(name, type)
+    },
+    target(/** @type {string} */ name, /** @type {any} */ target) {
+      if (['string', 'function'].includes(typeof target) || typeof target?.addEventListener === 'function') return
+      throw wrongType(name, 'a selector, a function or an EventTarget', target)
+    }
+  }
+  const checkRule = (/** @type {string} */ where, /** @type {any} */ rule, /** @type {any} */ known = checks) => {
+    check.knownOptions(rule, known, where)
+    const { deadline, priority, reservation } = checked(rule, known)
+    new Task(/** @type {any} */ (() => {}), { deadline, priority, reservation })
+    return rule
+  }
+  check.knownOptions(rules, check.unchecked('timer', 'frame', 'idle', 'observer', 'message', 'event'), 'rules')
   const { event = [], ...others } = rules
-  for (const kind in others) checkRule(`rules.${kind}`, others[kind], RULES[kind])
-  const events = (Array.isArray(event) ? event : [event]).map((rule, index) => checkRule(`rules.event[${index}]`, rule, EVENT_RULE))
-  return { ...others, event: events }
+  for (const kind in others) checkRule(`rules.${kind}`, others[kind])
+  return { ...others, event: [event].flat().map((rule, index) => checkRule(`rules.event[${index}]`, rule, eventChecks)) }
 }
 
 /**
@@ -2345,6 +2344,21 @@ const OwnMap = /* @__PURE__ */ hardened(Map)
 const OwnSet = /* @__PURE__ */ hardened(Set)
 const OwnWeakMap = /* @__PURE__ */ hardened(WeakMap)
 
+/**
+ * How a callback is called.
+ *
+ * @typedef {object} Invocation
+ * @property {AdoptionRow} row
+ * @property {Function} fn
+ * @property {any} self
+ * @property {any[]} args
+ * @property {any} owner by which the page can take it back: a timer's id, an observer, or all listeners of its kind
+ * @property {any} part which of the owner's: the kind of timer, the listener, or null for the handler in a property
+ * @property {any} event or null
+ * @property {any} [called] what the event calls
+ * @property {boolean} [isWhole] whether it runs to its end
+ */
+
 /** A call that has not ended; as a waitable, its turn. */
 class Call extends Waitable {
   /** @type {Job | null} */
@@ -2355,22 +2369,13 @@ class Call extends Waitable {
   isDropped = false
   /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | null} */
   place = null
-  /** The same, for the queue where it was. */
+  /** Called when it has ended, for the queue where it was; unless that was at once. */
   woken = () => {}
 
-  /**
-   * @param {AdoptionRow} row @param {any} owner @param {any} part @param {Function} fn @param {any} self @param {any[]} args
-   * @param {any} event @param {number} absoluteDeadline @param {number} priority
-   */
-  constructor(row, owner, part, fn, self, args, event, absoluteDeadline, priority) {
+  /** @param {Invocation} of @param {number} absoluteDeadline @param {number} priority */
+  constructor(of, absoluteDeadline, priority) {
     super()
-    this.row = row
-    this.owner = owner
-    this.part = part
-    this.fn = fn
-    this.self = self
-    this.args = args
-    this.event = event
+    this.of = of
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
   }
@@ -2382,7 +2387,7 @@ class Call extends Waitable {
 
   /** Where its event is. */
   keepPlace() {
-    const { currentTarget, eventPhase } = this.event
+    const { currentTarget, eventPhase } = this.of.event
     this.place ??= { currentTarget, eventPhase }
   }
 
@@ -2411,7 +2416,6 @@ class Calls {
   #pending = new OwnMap()
   /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
   #newest = new OwnWeakMap()
-  #apply = Reflect.apply
   #source = Function.prototype.toString
   #unwatch
 
@@ -2420,7 +2424,7 @@ class Calls {
     this.scheduler = scheduler
     this.fail = fail
     this.#unwatch = seam.stalling(scheduler, (job, ms) => {
-      const row = this.#callOf(job)?.row
+      const row = this.#callOf(job)?.of.row
       if (row === undefined) return
       const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
       addStall(row, ms)
@@ -2438,7 +2442,7 @@ class Calls {
    */
   row(kind, fn, caller) {
     const isFunction = typeof fn === 'function'
-    const text = isFunction ? this.#apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
+    const text = isFunction ? apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
     const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
     return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, () => placeOf(caller))
   }
@@ -2475,22 +2479,22 @@ class Calls {
   /**
    * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
    *
-   * @param {AdoptionRow} row @param {Function} fn @param {any} self @param {any[]} args @param {AdoptionRule} rule
-   * @param {{ owner: any, part?: any, event?: any, called?: any, isWhole?: boolean }} options `owner`, `part`: by which it can be
-   *   taken back; `called`: what the event calls
+   * @param {Invocation} of @param {AdoptionRule} rule
    * @returns {any} what it returned, if it has ended
    */
-  enter(row, fn, self, args, rule, { owner, part, event = null, called, isWhole = false }) {
-    if (this.isReleased || seam.isBusy() || event !== null && event.isTrusted === false) return this.#apply(fn, self, args)
+  enter(of, rule) {
+    const { row, fn, self, args, event } = of
+    if (this.isReleased || seam.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === null ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(row, owner, part, fn, self, args, event, release + deadline, priority)
+    const call = new Call(of, release + deadline, priority)
     const queue = this.#queueOf(reservation)
+    let { isWhole = false } = of
     let waits = this.#isBehind(queue, call)
     if (waits && event !== null) {
-      if (scheduler.host.nested?.(called)) return this.#apply(fn, self, args)
+      if (scheduler.host.nested?.(of.called)) return apply(fn, self, args)
       if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
         this.#makeWay(queue, call)
         if (call.isDropped) return
@@ -2510,7 +2514,7 @@ class Calls {
     if (waits || scheduler.paused) spawn()
     else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
-    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(called)) {
+    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(of.called)) {
       isWhole = true
       seam.run(scheduler, () => job, Infinity)
     }
@@ -2531,7 +2535,7 @@ class Calls {
 
   /** @param {Call} call */
   #pend(call) {
-    const { owner } = call
+    const { owner } = call.of
     const others = this.#pending.get(owner)
     if (others === undefined) this.#pending.set(owner, new OwnSet().add(call))
     else others.add(call)
@@ -2539,15 +2543,15 @@ class Calls {
 
   /** @param {Call} call */
   #settle(call) {
-    const { owner } = call
+    const { owner } = call.of
     const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
     others.delete(call)
     if (others.size === 0) this.#pending.delete(owner)
   }
 
-  /** @param {any} owner a timer's id, an observer, or the listeners of one type @param {any} [part] kind of timer, or listener */
+  /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
   pending(owner, part) {
-    return [...this.#pending.get(owner) ?? []].filter(call => call.part === part)
+    return [...this.#pending.get(owner) ?? []].filter(({ of }) => of.part === part)
   }
 
   /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
@@ -2558,10 +2562,10 @@ class Calls {
   /** @param {Call} call @returns {any} the call of a twin */
   #start(call) {
     call.isWaiting = false
-    const { fn, self, args } = call
+    const { fn, self, args } = call.of
     const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
     const body = isAsync ? fn : seam.preemptible(fn)
-    const result = this.#apply(body, self, args)
+    const result = apply(body, self, args)
     if (body !== fn) return result
     call.value = result
   }
@@ -2610,8 +2614,8 @@ class Calls {
     call.isWaiting = true
     call.keepPlace()
     this.#pend(call) // its listener may be removed meanwhile
-    if (this.#event !== call.event) {
-      this.#event = call.event
+    if (this.#event !== call.of.event) {
+      this.#event = call.of.event
       this.#until = scheduler.now() + scheduler.round
     }
     while (this.#isBehind(queue, call)) {
@@ -2637,7 +2641,7 @@ class Calls {
   }
 
   /** @param {Call} call */
-  #count({ row, made }) {
+  #count({ of: { row }, made }) {
     const { cost, missed } = /** @type {Job} */ (made)
     this.#add(row, cost)
     if (missed) row.misses++
@@ -2652,7 +2656,7 @@ class Calls {
 
   /** To the job, the event remains at the target where its listener was called. @param {Call} call */
   #keepPlace(call) {
-    const { event } = call
+    const { event } = call.of
     call.keepPlace()
     for (const name of /** @type {const} */ (['currentTarget', 'eventPhase'])) {
       if (Object.hasOwn(event, name)) continue
@@ -2660,7 +2664,7 @@ class Calls {
       const own = () => {
         const { current } = this.scheduler
         const running = current === null ? undefined : this.#callOf(current)
-        return running?.event === event && running?.place ? running.place[name] : this.#apply(get, event, [])
+        return running?.place && running.of.event === event ? running.place[name] : apply(get, event, [])
       }
       Object.defineProperty(event, name, { configurable: true, get: own })
     }
@@ -2701,6 +2705,7 @@ function numberOf(id) {
   return number === number ? number | 0 : id
 }
 
+const apply = Reflect.apply
 /** @type {WeakSet<object>} */
 const realms = new WeakSet()
 
@@ -2748,7 +2753,7 @@ export function adopt(target = globalThis, options = {}) {
   if (realms.has(target)) throw new TypeError('target is adopted already; release() it first')
   realms.add(target)
 
-  const { apply, construct } = Reflect
+  const { construct } = Reflect
   const { console } = target
   const fail = target.reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
   const calls = new Calls(scheduler, warn && console ? (/** @type {string} */ text) => console.warn(text) : null, fail)
@@ -2798,7 +2803,7 @@ export function adopt(target = globalThis, options = {}) {
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
           const owner = numberOf(id)
           if (calls.pending(owner, kind).length > 0) return // an interval is late
-          calls.enter(row, fn, this, given, { deadline, ...rules[kind] }, { owner, part: kind })
+          calls.enter({ row, fn, self: this, args: given, owner, part: kind, event: null }, { deadline, ...rules[kind] })
         }
         const id = apply(native, self, args)
         return id
@@ -2832,7 +2837,7 @@ export function adopt(target = globalThis, options = {}) {
       if (isOthers(fn) && !calls.isReleased) {
         const row = calls.row('observer', fn, trap)
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          return calls.enter(row, fn, this, given, rules.observer ?? {}, { owner: given[1] })
+          return calls.enter({ row, fn, self: this, args: given, owner: given[1], part: undefined, event: null }, rules.observer ?? {})
         }
       }
       return construct(native, args, made === proxy ? native : made)
@@ -2911,7 +2916,8 @@ export function adopt(target = globalThis, options = {}) {
         const [event] = args
         const isWhole = mustEnd || event.waitUntil !== undefined || handler !== null && event.cancelable && (answers ??= seam.answers(handler))
         begin()
-        return calls.enter(row, fn, object ?? this, args, ruleOf(event), { owner: listeners, part: listener, event, called: entering, isWhole })
+        const self = object ?? this
+        return calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
       }
       return entering
     }
@@ -2927,13 +2933,7 @@ export function adopt(target = globalThis, options = {}) {
     return Object.assign(entry, { once: false, signal: undefined })
   }
 
-  /** @param {any} options */
-  const captures = options => !!(Object(options) === options ? options.capture : options)
-  /** They are read once, in the platform's order: what they say may change. @param {any} options @returns {any} */
-  const readOnce = options => {
-    const { capture, once, passive, signal } = Object(options) === options ? options : { capture: options }
-    return { __proto__: options, capture: !!capture, once, passive, signal }
-  }
+  const asObject = (/** @type {any} */ options) => Object(options) === options ? options : { capture: options }
   const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
 
   for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
@@ -2944,9 +2944,10 @@ export function adopt(target = globalThis, options = {}) {
         if (!isListener(listener)) return apply(native, self, args)
         const at = self ?? target
         const type = `${args[0]}`
-        const options = readOnce(args[2])
-        const { capture, once, signal } = options
-        const listeners = listenersOf(at, type, capture)
+        const { capture, once, passive, signal } = asObject(args[2]) // read once, in the platform's order: what they say may change
+        /** @type {any} */
+        const options = { __proto__: args[2], capture: !!capture, once, passive, signal }
+        const listeners = listenersOf(at, type, !!capture)
         // Those that hear of an abort before us may add anew what the platform has removed.
         if (listeners.get(listener)?.signal?.aborted) forget(listeners, listener)
         const known = listeners.get(listener)
@@ -2969,7 +2970,7 @@ export function adopt(target = globalThis, options = {}) {
         const { 1: listener } = args
         if (!isListener(listener)) return apply(native, self, args)
         const type = args[0] = `${args[0]}`
-        const capture = captures(args[2])
+        const capture = !!asObject(args[2]).capture
         if (args.length > 2) args[2] = capture
         const listeners = listenersOf(self ?? target, type, capture)
         const entry = listeners.get(listener)
@@ -3007,7 +3008,7 @@ export function adopt(target = globalThis, options = {}) {
             apply(set, at, [handler])
           }
           apply(native, self, [entry])
-          for (const call of calls.pending(listeners, null)) call.fn = handler // it is called in the place of the one before
+          for (const call of calls.pending(listeners, null)) call.of.fn = handler // it is called in the place of the one before
           listeners.set(null, entry) // in its place, too
         }
       })
