@@ -2367,15 +2367,16 @@ class Call extends Waitable {
   value = undefined
   isWaiting = false
   isDropped = false
-  /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | null} */
-  place = null
   /** Called when it has ended, for the queue where it was; unless that was at once. */
   woken = () => {}
 
   /** @param {Invocation} of @param {number} absoluteDeadline @param {number} priority */
   constructor(of, absoluteDeadline, priority) {
     super()
+    const { event } = of
     this.of = of
+    /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | null} */
+    this.place = event && { currentTarget: event.currentTarget, eventPhase: event.eventPhase }
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
   }
@@ -2384,12 +2385,6 @@ class Call extends Waitable {
   owners() { return [] }
   undo() {}
   refresh() {}
-
-  /** Where its event is. */
-  keepPlace() {
-    const { currentTarget, eventPhase } = this.of.event
-    this.place ??= { currentTarget, eventPhase }
-  }
 
   /** It is not to be made, unless it has begun. */
   drop() {
@@ -2419,18 +2414,19 @@ class Calls {
   #source = Function.prototype.toString
   #unwatch
 
-  /** @param {Scheduler} scheduler @param {((text: string) => void) | null} warn @param {(error: unknown) => void} fail */
-  constructor(scheduler, warn, fail) {
+  /** @param {Scheduler} scheduler @param {any} target @param {boolean} warn */
+  constructor(scheduler, target, warn) {
+    const { console, reportError } = target
     this.scheduler = scheduler
-    this.fail = fail
+    this.fail = reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
     this.#unwatch = seam.stalling(scheduler, (job, ms) => {
       const row = this.#callOf(job)?.of.row
       if (row === undefined) return
       const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
       addStall(row, ms)
-      if (!isWorse || warn === null) return
+      if (!isWorse || !warn) return
       const { kind, name, where } = row
-      warn(`${kind} ${name}${where && `, registered at ${where},`} kept the thread for ${Math.round(ms * 10) / 10} ms`.trimStart())
+      console?.warn(`${kind} ${name}${where && `, registered at ${where},`} kept the thread for ${Math.round(ms * 10) / 10} ms`.trimStart())
     })
   }
 
@@ -2528,7 +2524,7 @@ class Calls {
     call.isWaiting = waits
     this.#calls.set(job, call)
     queue.push(call)
-    if (event !== null) this.#keepPlace(call)
+    if (event !== null) this.#keepPlace(event)
     if (waits && latest) this.#replace(fn, call)
     this.#pend(call)
   }
@@ -2612,7 +2608,6 @@ class Calls {
   #makeWay(queue, call) {
     const { scheduler } = this
     call.isWaiting = true
-    call.keepPlace()
     this.#pend(call) // its listener may be removed meanwhile
     if (this.#event !== call.of.event) {
       this.#event = call.of.event
@@ -2654,10 +2649,8 @@ class Calls {
     row.longest = Math.max(row.longest, ms)
   }
 
-  /** To the job, the event remains at the target where its listener was called. @param {Call} call */
-  #keepPlace(call) {
-    const { event } = call.of
-    call.keepPlace()
+  /** To a job, its event remains at the target where its listener was called. @param {any} event */
+  #keepPlace(event) {
     for (const name of /** @type {const} */ (['currentTarget', 'eventPhase'])) {
       if (Object.hasOwn(event, name)) continue
       const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
@@ -2754,9 +2747,7 @@ export function adopt(target = globalThis, options = {}) {
   realms.add(target)
 
   const { construct } = Reflect
-  const { console } = target
-  const fail = target.reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
-  const calls = new Calls(scheduler, warn && console ? (/** @type {string} */ text) => console.warn(text) : null, fail)
+  const calls = new Calls(scheduler, target, warn)
   /** @type {(() => void)[]} */
   const undo = []
   /** @param {any} fn */
@@ -2834,18 +2825,17 @@ export function adopt(target = globalThis, options = {}) {
     /** @param {any} _ @param {any[]} args @param {any} made @returns {any} */
     const trap = (_, args, made) => {
       const fn = args[0]
-      if (isOthers(fn) && !calls.isReleased) {
+      if (isOthers(fn)) {
         const row = calls.row('observer', fn, trap)
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
           return calls.enter({ row, fn, self: this, args: given, owner: given[1], part: undefined, event: null }, rules.observer ?? {})
         }
       }
-      return construct(native, args, made === proxy ? native : made)
+      return construct(native, args, made)
     }
-    /** @type {any} */
-    const proxy = new Proxy(native, { construct: trap })
-    put(holderOf(target, name), name, { value: proxy })
-    put(native.prototype, 'constructor', { value: proxy })
+    const value = new Proxy(native, { construct: trap })
+    put(holderOf(target, name), name, { value })
+    put(native.prototype, 'constructor', { value })
     replace(native.prototype, 'disconnect', {
       value(native, self, args) {
         calls.drop(self)
