@@ -318,8 +318,6 @@ export function until(time, options = {}) {
 class Timeout extends Sleep {
   #awaited
   #subject
-  /** @type {{ job: Job | null, woken: () => void } | null} */
-  #waiter = null
 
   /** @param {number} ms @param {any} subject @param {{ scheduler?: Scheduler }} options */
   constructor(ms, subject, options) {
@@ -346,12 +344,13 @@ class Timeout extends Sleep {
   /** @param {Job | null} job */
   begin(job) {
     if (job !== null && this.#subject === job) throw new TypeError(`${job.name} waits for itself`)
-    const waiter = this.#waiter = { job, woken: () => this.#hear() }
-    if (this.#awaited.enlist(waiter)) this.#hear()
+    this.job = job
+    if (this.#awaited.enlist(this)) this.woken()
     else super.begin(job)
   }
 
-  #hear() {
+  /** What it waits for is over. */
+  woken() {
     super.undo()
     if (this.#awaited.isFulfilled) this.wake(this.#awaited.outcome)
     else this.fail(this.#awaited.outcome)
@@ -359,7 +358,7 @@ class Timeout extends Sleep {
 
   undo() {
     super.undo()
-    if (this.#waiter !== null) this.#awaited.leave(this.#waiter)
+    this.#awaited.leave(this)
   }
 }
 
