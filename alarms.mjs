@@ -2531,9 +2531,8 @@ class Calls {
   /** @param {Call} call */
   #pend(call) {
     const { owner } = call.of
-    const others = this.#pending.get(owner)
-    if (others === undefined) this.#pending.set(owner, new OwnSet().add(call))
-    else others.add(call)
+    const others = this.#pending.get(owner) ?? new OwnSet()
+    this.#pending.set(owner, others.add(call))
   }
 
   /** @param {Call} call */
@@ -2585,12 +2584,9 @@ class Calls {
 
   /** @param {any} reservation */
   #queueOf(reservation) {
-    let queue = this.#queues.get(reservation)
-    if (queue === undefined) {
-      const { policy } = this.scheduler
-      queue = new seam.Heap((/** @type {any} */ a, /** @type {any} */ b) => policy.compare(a, b) || a.made.id - b.made.id)
-      this.#queues.set(reservation, queue)
-    }
+    const queue = this.#queues.get(reservation) ?? new seam.Heap((/** @type {any} */ a, /** @type {any} */ b) =>
+      this.scheduler.policy.compare(a, b) || a.made.id - b.made.id)
+    this.#queues.set(reservation, queue)
     return queue
   }
 
@@ -2858,9 +2854,9 @@ export function adopt(target = globalThis, options = {}) {
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
   let hasBegun = false
 
-  /** @param {EventRule} rule @param {any} at */
-  const fits = ({ target: wanted }, at) => typeof wanted === 'string' ? at.matches?.(wanted)
-    : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at
+  /** @param {EventRule} rule @param {string} type @param {any} at */
+  const fits = ({ type: types, target: wanted }, type, at) => (types === undefined || [types].flat().includes(type)) &&
+    (typeof wanted === 'string' ? at.matches?.(wanted) : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at)
   /** @param {any} at @param {string} type @param {boolean} [capture] @returns {Map<any, any>} */
   const listenersOf = (at, type, capture = false) => {
     let keys = registered.get(at)
@@ -2888,11 +2884,11 @@ export function adopt(target = globalThis, options = {}) {
     const row = calls.row(isMessage ? 'message' : type, handler ?? listener, trap)
     const isInput = INPUT.includes(type)
     const mustEnd = WHOLE.includes(type)
-    const ofType = rules.event.filter((/** @type {EventRule} */ rule) => rule.type === undefined || [rule.type].flat().includes(type))
     /** @param {any} event @returns {AdoptionRule} */
     const ruleOf = event => {
       const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
-      return { deadline, ...isMessage ? rules.message : ofType.find((/** @type {EventRule} */ rule) => fits(rule, event.currentTarget)) }
+      const ofEvent = (/** @type {EventRule} */ rule) => fits(rule, type, event.currentTarget)
+      return { deadline, ...isMessage ? rules.message : rules.event.find(ofEvent) }
     }
     /** Whether what it returns might prevent the default. @type {boolean | undefined} */
     let answers
@@ -2919,7 +2915,7 @@ export function adopt(target = globalThis, options = {}) {
       }
     }
     if (handler !== null) handlers.set(entry, handler)
-    return Object.assign(entry, { once: false, signal: undefined })
+    return entry
   }
 
   const asObject = (/** @type {any} */ options) => Object(options) === options ? options : { capture: options }
@@ -2945,13 +2941,11 @@ export function adopt(target = globalThis, options = {}) {
         if (known !== undefined || signal?.aborted) return
         apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
         follow(signal, () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener)) // else it was added anew since
-        entry.once = !!once
-        entry.signal = signal
-        entry.restore = () => {
+        const restore = () => {
           apply(remove, at, [type, entry, options])
           apply(add, at, [type, listener, options])
         }
-        listeners.set(listener, entry)
+        listeners.set(listener, Object.assign(entry, { once, signal, restore }))
       }
     })
     replace(holder, 'removeEventListener', {
