@@ -2756,11 +2756,9 @@ export function adopt(target = globalThis, options = {}) {
       if (now && Object.keys(replaced).every(key => /** @type {any} */ (now)[key] === replaced[key])) Object.defineProperty(holder, name, before)
     })
   }
-  /**
-   * @param {any} holder @param {PropertyKey} name @param {Record<string, (native: any, self: any, args: any[], trap: Function) => any>} own
-   *   what is done instead of its value, or its getter and setter
-   */
-  const replace = (holder, name, own) => {
+  /** What is done instead of a function. @typedef {(native: any, self: any, args: any[], trap: Function) => any} Replacement */
+  /** @param {any} holder @param {PropertyKey} name @param {Record<string, Replacement>} own of its value, or its getter and setter */
+  const redefine = (holder, name, own) => {
     const before = holder && Object.getOwnPropertyDescriptor(holder, name)
     if (!before?.configurable) return
     /** @type {Record<string, any>} */
@@ -2774,33 +2772,31 @@ export function adopt(target = globalThis, options = {}) {
     }
     put(holder, name, replaced, before)
   }
+  /** @param {any} holder @param {PropertyKey} name @param {Replacement} value */
+  const replace = (holder, name, value) => redefine(holder, name, { value })
 
   // Timers, frames, idle callbacks
 
   for (const [set, clear, kind] of TIMERS) {
     const isDelayed = set === 'setTimeout' || set === 'setInterval'
-    replace(holderOf(target, set), set, {
-      value(native, self, args, trap) {
-        const fn = args[0]
-        if (!isOthers(fn)) return apply(native, self, args)
-        const row = calls.row(kind, fn, trap)
-        if (isDelayed) args[1] = +args[1] || 0
-        const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
-        args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          const owner = numberOf(id)
-          if (calls.pending(owner, kind).length > 0) return // an interval is late
-          calls.enter({ row, fn, self: this, args: given, owner, part: kind, event: null }, { deadline, ...rules[kind] })
-        }
-        const id = apply(native, self, args)
-        return id
+    replace(holderOf(target, set), set, (native, self, args, trap) => {
+      const fn = args[0]
+      if (!isOthers(fn)) return apply(native, self, args)
+      const row = calls.row(kind, fn, trap)
+      if (isDelayed) args[1] = +args[1] || 0
+      const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
+      args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+        const owner = numberOf(id)
+        if (calls.pending(owner, kind).length > 0) return // an interval is late
+        calls.enter({ row, fn, self: this, args: given, owner, part: kind, event: null }, { deadline, ...rules[kind] })
       }
+      const id = apply(native, self, args)
+      return id
     })
-    replace(holderOf(target, clear), clear, {
-      value(native, self, args) {
-        args[0] = numberOf(args[0]) // an object is asked once
-        calls.drop(args[0], kind)
-        return apply(native, self, args)
-      }
+    replace(holderOf(target, clear), clear, (native, self, args) => {
+      args[0] = numberOf(args[0]) // an object is asked once
+      calls.drop(args[0], kind)
+      return apply(native, self, args)
     })
   }
 
@@ -2831,11 +2827,9 @@ export function adopt(target = globalThis, options = {}) {
     const value = new Proxy(native, { construct: trap })
     put(holderOf(target, name), name, { value })
     put(native.prototype, 'constructor', { value })
-    replace(native.prototype, 'disconnect', {
-      value(native, self, args) {
-        calls.drop(self)
-        return apply(native, self, args)
-      }
+    replace(native.prototype, 'disconnect', (native, self, args) => {
+      calls.drop(self)
+      return apply(native, self, args)
     })
   }
 
@@ -2923,44 +2917,40 @@ export function adopt(target = globalThis, options = {}) {
 
   for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
     const { addEventListener: add, removeEventListener: remove } = holder ?? {}
-    replace(holder, 'addEventListener', {
-      value(native, self, args, trap) {
-        const { 1: listener } = args
-        if (!isListener(listener)) return apply(native, self, args)
-        const at = self ?? target
-        const type = `${args[0]}`
-        const { capture, once, passive, signal } = asObject(args[2]) // read once, in the platform's order: what they say may change
-        /** @type {any} */
-        const options = { __proto__: args[2], capture: !!capture, once, passive, signal }
-        const listeners = listenersOf(at, type, !!capture)
-        // Those that hear of an abort before us may add anew what the platform has removed.
-        if (listeners.get(listener)?.signal?.aborted) forget(listeners, listener)
-        const known = listeners.get(listener)
-        const entry = known ?? entryFor(listeners, listener, null, type, trap)
-        apply(native, self, [type, entry, options])
-        if (known !== undefined || signal?.aborted) return
-        apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-        follow(signal, () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener)) // else it was added anew since
-        const restore = () => {
-          apply(remove, at, [type, entry, options])
-          apply(add, at, [type, listener, options])
-        }
-        listeners.set(listener, Object.assign(entry, { once, signal, restore }))
+    replace(holder, 'addEventListener', (native, self, args, trap) => {
+      const { 1: listener } = args
+      if (!isListener(listener)) return apply(native, self, args)
+      const at = self ?? target
+      const type = `${args[0]}`
+      const { capture, once, passive, signal } = asObject(args[2]) // read once, in the platform's order: what they say may change
+      /** @type {any} */
+      const options = { __proto__: args[2], capture: !!capture, once, passive, signal }
+      const listeners = listenersOf(at, type, !!capture)
+      // Those that hear of an abort before us may add anew what the platform has removed.
+      if (listeners.get(listener)?.signal?.aborted) forget(listeners, listener)
+      const known = listeners.get(listener)
+      const entry = known ?? entryFor(listeners, listener, null, type, trap)
+      apply(native, self, [type, entry, options])
+      if (known !== undefined || signal?.aborted) return
+      apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
+      follow(signal, () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener)) // else it was added anew since
+      const restore = () => {
+        apply(remove, at, [type, entry, options])
+        apply(add, at, [type, listener, options])
       }
+      listeners.set(listener, Object.assign(entry, { once, signal, restore }))
     })
-    replace(holder, 'removeEventListener', {
-      value(native, self, args) {
-        const { 1: listener } = args
-        if (!isListener(listener)) return apply(native, self, args)
-        const type = args[0] = `${args[0]}`
-        const capture = !!asObject(args[2]).capture
-        if (args.length > 2) args[2] = capture
-        const listeners = listenersOf(self ?? target, type, capture)
-        const entry = listeners.get(listener)
-        if (entry !== undefined) apply(native, self, [type, entry, capture])
-        apply(native, self, args)
-        forget(listeners, listener)
-      }
+    replace(holder, 'removeEventListener', (native, self, args) => {
+      const { 1: listener } = args
+      if (!isListener(listener)) return apply(native, self, args)
+      const type = args[0] = `${args[0]}`
+      const capture = !!asObject(args[2]).capture
+      if (args.length > 2) args[2] = capture
+      const listeners = listenersOf(self ?? target, type, capture)
+      const entry = listeners.get(listener)
+      if (entry !== undefined) apply(native, self, [type, entry, capture])
+      apply(native, self, args)
+      forget(listeners, listener)
     })
   }
 
@@ -2969,7 +2959,7 @@ export function adopt(target = globalThis, options = {}) {
   for (const holder of holders) {
     for (const name of Object.getOwnPropertyNames(holder).filter(isOn)) {
       const { get, set } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name))
-      replace(holder, name, {
+      redefine(holder, name, {
         get(native, self, args) {
           const value = apply(native, self, args)
           return handlers.get(value) ?? value
