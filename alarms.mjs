@@ -2545,7 +2545,8 @@ class Calls {
 
   /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
   pending(owner, part) {
-    return [...this.#pending.get(owner) ?? []].filter(({ of }) => of.part === part)
+    const calls = this.#pending.get(owner)
+    return calls === undefined ? [] : [...calls].filter(({ of }) => of.part === part)
   }
 
   /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
