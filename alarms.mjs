@@ -2265,9 +2265,9 @@ const WHOLE = [
 const INPUT = ['input', 'change', 'submit', 'scroll', 'select', 'selectionchange', 'toggle']
 /** Of which the elements of a page are asked for handlers that they have. */
 const COMMON = [
-  'click', 'dblclick', 'input', 'change', 'submit', 'keydown', 'keypress', 'keyup', 'mousedown', 'mouseup', 'mousemove', 'mouseover',
-  'mouseout', 'mouseenter', 'mouseleave', 'pointerdown', 'pointermove', 'pointerup', 'touchstart', 'touchmove', 'touchend', 'wheel',
-  'scroll', 'focus', 'blur', 'load'
+  'onclick', 'ondblclick', 'oninput', 'onchange', 'onsubmit', 'onkeydown', 'onkeypress', 'onkeyup', 'onmousedown', 'onmouseup',
+  'onmousemove', 'onmouseover', 'onmouseout', 'onmouseenter', 'onmouseleave', 'onpointerdown', 'onpointermove', 'onpointerup',
+  'ontouchstart', 'ontouchmove', 'ontouchend', 'onwheel', 'onscroll', 'onfocus', 'onblur', 'onload'
 ]
 /** Callbacks that are told apart; what comes after these is counted together. */
 const MOST_ROWS = 1000
@@ -2381,7 +2381,6 @@ class Call extends Waitable {
   }
   // The queue that it is in is that of calls, which it leaves when it has ended.
   get isRanked() { return false }
-  owners() { return [] }
   undo() {}
   refresh() {}
 
@@ -2847,7 +2846,6 @@ export function adopt(target = globalThis, options = {}) {
   /** Targets that still are. @type {Set<WeakRef<any>>} */
   const targets = new OwnSet()
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
-  let hasBegun = false
 
   /** @param {EventRule} rule @param {string} type @param {any} at */
   const fits = ({ type: types, target: wanted }, type, at) => (types === undefined || [types].flat().includes(type)) &&
@@ -2975,10 +2973,10 @@ export function adopt(target = globalThis, options = {}) {
             return apply(native, self, args)
           }
           const entry = entryFor(listeners, null, handler, type, trap)
-          const isEarly = !hasBegun
           entry.restore = () => {
             if (apply(get, at, []) !== entry) return
-            if (!isEarly) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
+            const [first] = listeners.keys()
+            if (first !== null) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
             apply(set, at, [handler])
           }
           apply(native, self, [entry])
@@ -2989,14 +2987,12 @@ export function adopt(target = globalThis, options = {}) {
     }
   }
   const { document } = target
-  const common = COMMON.map(type => `on${type}`)
   for (const object of [target, document, ...document?.querySelectorAll('*') ?? []]) {
     if (!object) continue
     const names = object === target || object === document
-      ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : common
+      ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
     for (const name of names) if (isOthers(object[name])) object[name] = object[name]
   }
-  hasBegun = true
 
   return {
     release() {
