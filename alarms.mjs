@@ -1800,7 +1800,7 @@ function addHandler(target, type, capture, passive, handler) {
 /** When an event happened. @param {Scheduler} scheduler @param {any} event @returns {number} host timestamp, ms */
 function releaseOf(scheduler, event) {
   const now = scheduler.now()
-  const happened = scheduler.host.eventTime === undefined ? event.timeStamp : scheduler.host.eventTime(event)
+  const happened = scheduler.host.eventTime?.(event) ?? event.timeStamp
   return happened > 0 && happened < now ? happened : now // a time stamp of 0, or in the future, is none
 }
 
@@ -2352,8 +2352,8 @@ const OwnWeakMap = /* @__PURE__ */ hardened(WeakMap)
  * @property {any} self
  * @property {any[]} args
  * @property {any} owner by which the page can take it back: a timer's id, an observer, or all listeners of its kind
- * @property {any} part which of the owner's: the kind of timer, the listener, or null for the handler in a property
- * @property {any} event or null
+ * @property {any} [part] which of the owner's: the kind of timer, the listener, or null for the handler in a property
+ * @property {any} [event]
  * @property {any} [called] what the event calls
  * @property {boolean} [isWhole] whether it runs to its end
  */
@@ -2374,7 +2374,7 @@ class Call extends Waitable {
     super()
     const { event } = of
     this.of = of
-    /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | null} */
+    /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | undefined} */
     this.place = event && { currentTarget: event.currentTarget, eventPhase: event.eventPhase }
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
@@ -2473,21 +2473,21 @@ class Calls {
   /**
    * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
    *
-   * @param {Invocation} of @param {AdoptionRule} rule
+   * @param {Invocation} of @param {AdoptionRule} [rule]
    * @returns {any} what it returned, if it has ended
    */
-  enter(of, rule) {
+  enter(of, rule = {}) {
     const { row, fn, self, args, event } = of
     if (this.isReleased || seam.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
-    const release = event === null ? scheduler.now() : releaseOf(scheduler, event)
+    const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
     const call = new Call(of, release + deadline, priority)
     const queue = this.#queueOf(reservation)
     let { isWhole = false } = of
     let waits = this.#isBehind(queue, call)
-    if (waits && event !== null) {
+    if (waits && event !== undefined) {
       if (scheduler.host.nested?.(of.called)) return apply(fn, self, args)
       if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
         this.#makeWay(queue, call)
@@ -2508,7 +2508,7 @@ class Calls {
     if (waits || scheduler.paused) spawn()
     else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
-    if (!waits && event !== null && job.finished === undefined && scheduler.host.nested?.(of.called)) {
+    if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(of.called)) {
       isWhole = true
       seam.run(scheduler, () => job, Infinity)
     }
@@ -2522,7 +2522,7 @@ class Calls {
     call.isWaiting = waits
     this.#calls.set(job, call)
     queue.push(call)
-    if (event !== null) this.#keepPlace(event)
+    if (event !== undefined) this.#keepPlace(event)
     if (waits && latest) this.#replace(fn, call)
     this.#pend(call)
   }
@@ -2788,7 +2788,7 @@ export function adopt(target = globalThis, options = {}) {
       args[0] = /** @this {any} @param {any[]} given */ function (...given) {
         const owner = numberOf(id)
         if (calls.pending(owner, kind).length > 0) return // an interval is late
-        calls.enter({ row, fn, self: this, args: given, owner, part: kind, event: null }, { deadline, ...rules[kind] })
+        calls.enter({ row, fn, self: this, args: given, owner, part: kind }, { deadline, ...rules[kind] })
       }
       const id = apply(native, self, args)
       return id
@@ -2819,7 +2819,7 @@ export function adopt(target = globalThis, options = {}) {
       if (isOthers(fn)) {
         const row = calls.row('observer', fn, trap)
         args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          return calls.enter({ row, fn, self: this, args: given, owner: given[1], part: undefined, event: null }, rules.observer ?? {})
+          return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
         }
       }
       return construct(native, args, made)
