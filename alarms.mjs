@@ -2369,11 +2369,11 @@ class Call extends Waitable {
   /** Called when it has ended, for the queue where it was; unless that was at once. */
   woken = () => {}
 
-  /** @param {Invocation} of @param {number} absoluteDeadline @param {number} priority */
-  constructor(of, absoluteDeadline, priority) {
+  /** @param {Invocation} invocation @param {number} absoluteDeadline @param {number} priority */
+  constructor(invocation, absoluteDeadline, priority) {
     super()
-    const { event } = of
-    this.of = of
+    const { event } = invocation
+    this.invocation = invocation
     /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | undefined} */
     this.place = event && { currentTarget: event.currentTarget, eventPhase: event.eventPhase }
     this.absoluteDeadline = absoluteDeadline
@@ -2418,7 +2418,7 @@ class Calls {
     this.scheduler = scheduler
     this.fail = reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
     this.#unwatch = seam.stalling(scheduler, (job, ms) => {
-      const row = this.#callOf(job)?.of.row
+      const row = this.#callOf(job)?.invocation.row
       if (row === undefined) return
       const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
       addStall(row, ms)
@@ -2473,22 +2473,22 @@ class Calls {
   /**
    * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
    *
-   * @param {Invocation} of @param {AdoptionRule} [rule]
+   * @param {Invocation} invocation @param {AdoptionRule} [rule]
    * @returns {any} what it returned, if it has ended
    */
-  enter(of, rule = {}) {
-    const { row, fn, self, args, event } = of
+  enter(invocation, rule = {}) {
+    const { row, fn, self, args, event, called } = invocation
     if (this.isReleased || seam.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
     const { scheduler } = this
     const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
     const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
     const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
-    const call = new Call(of, release + deadline, priority)
+    const call = new Call(invocation, release + deadline, priority)
     const queue = this.#queueOf(reservation)
-    let { isWhole = false } = of
+    let { isWhole = false } = invocation
     let waits = this.#isBehind(queue, call)
     if (waits && event !== undefined) {
-      if (scheduler.host.nested?.(of.called)) return apply(fn, self, args)
+      if (scheduler.host.nested?.(called)) return apply(fn, self, args)
       if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
         this.#makeWay(queue, call)
         if (call.isDropped) return
@@ -2508,7 +2508,7 @@ class Calls {
     if (waits || scheduler.paused) spawn()
     else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
     const job = /** @type {Job} */ (call.made)
-    if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(of.called)) {
+    if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
       isWhole = true
       seam.run(scheduler, () => job, Infinity)
     }
@@ -2529,14 +2529,14 @@ class Calls {
 
   /** @param {Call} call */
   #pend(call) {
-    const { owner } = call.of
+    const { owner } = call.invocation
     const others = this.#pending.get(owner) ?? new OwnSet()
     this.#pending.set(owner, others.add(call))
   }
 
   /** @param {Call} call */
   #settle(call) {
-    const { owner } = call.of
+    const { owner } = call.invocation
     const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
     others.delete(call)
     if (others.size === 0) this.#pending.delete(owner)
@@ -2545,7 +2545,7 @@ class Calls {
   /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
   pending(owner, part) {
     const calls = this.#pending.get(owner)
-    return calls === undefined ? [] : [...calls].filter(({ of }) => of.part === part)
+    return calls === undefined ? [] : [...calls].filter(({ invocation }) => invocation.part === part)
   }
 
   /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
@@ -2556,7 +2556,7 @@ class Calls {
   /** @param {Call} call @returns {any} the call of a twin */
   #start(call) {
     call.isWaiting = false
-    const { fn, self, args } = call.of
+    const { fn, self, args } = call.invocation
     const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
     const body = isAsync ? fn : seam.preemptible(fn)
     const result = apply(body, self, args)
@@ -2604,8 +2604,8 @@ class Calls {
     const { scheduler } = this
     call.isWaiting = true
     this.#pend(call) // its listener may be removed meanwhile
-    if (this.#event !== call.of.event) {
-      this.#event = call.of.event
+    if (this.#event !== call.invocation.event) {
+      this.#event = call.invocation.event
       this.#until = scheduler.now() + scheduler.round
     }
     while (this.#isBehind(queue, call)) {
@@ -2631,7 +2631,7 @@ class Calls {
   }
 
   /** @param {Call} call */
-  #count({ of: { row }, made }) {
+  #count({ invocation: { row }, made }) {
     const { cost, missed } = /** @type {Job} */ (made)
     this.#add(row, cost)
     if (missed) row.misses++
@@ -2652,7 +2652,7 @@ class Calls {
       const own = () => {
         const { current } = this.scheduler
         const running = current === null ? undefined : this.#callOf(current)
-        return running?.place && running.of.event === event ? running.place[name] : apply(get, event, [])
+        return running?.place && running.invocation.event === event ? running.place[name] : apply(get, event, [])
       }
       Object.defineProperty(event, name, { configurable: true, get: own })
     }
@@ -2980,7 +2980,7 @@ export function adopt(target = globalThis, options = {}) {
             apply(set, at, [handler])
           }
           apply(native, self, [entry])
-          for (const call of calls.pending(listeners, null)) call.of.fn = handler // it is called in the place of the one before
+          for (const call of calls.pending(listeners, null)) call.invocation.fn = handler // it is called in the place of the one before
           listeners.set(null, entry) // in its place, too
         }
       })
