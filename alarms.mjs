@@ -2847,8 +2847,8 @@ export function adopt(target = globalThis, options = {}) {
   const targets = new OwnSet()
   const gone = new FinalizationRegistry(ref => targets.delete(ref))
 
-  /** @param {EventRule} rule @param {string} type @param {any} at */
-  const fits = ({ type: types, target: wanted }, type, at) => (types === undefined || [types].flat().includes(type)) &&
+  /** @param {string} type @param {any} at @returns {(rule: EventRule) => boolean} */
+  const fits = (type, at) => ({ type: types, target: wanted }) => (types === undefined || [types].flat().includes(type)) &&
     (typeof wanted === 'string' ? at.matches?.(wanted) : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at)
   /** @param {any} at @param {string} type @param {boolean} [capture] @returns {Map<any, any>} */
   const listenersOf = (at, type, capture = false) => {
@@ -2880,8 +2880,7 @@ export function adopt(target = globalThis, options = {}) {
     /** @param {any} event @returns {AdoptionRule} */
     const ruleOf = event => {
       const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
-      const ofEvent = (/** @type {EventRule} */ rule) => fits(rule, type, event.currentTarget)
-      return { deadline, ...isMessage ? rules.message : rules.event.find(ofEvent) }
+      return { deadline, ...isMessage ? rules.message : rules.event.find(fits(type, event.currentTarget)) }
     }
     /** Whether what it returns might prevent the default. @type {boolean | undefined} */
     let answers
