@@ -316,9 +316,6 @@ export function until(time, options = {}) {
 
 /** Waits for something else, but no longer than for a time. */
 class Timeout extends Sleep {
-  #awaited
-  #subject
-
   /** @param {number} ms @param {any} subject @param {{ scheduler?: Scheduler }} options */
   constructor(ms, subject, options) {
     const awaited = Waitable.of(subject)
@@ -327,38 +324,38 @@ class Timeout extends Sleep {
       this.undo()
       this.fail(new TimeoutError(`not within ${ms} ms`))
     })
-    this.#awaited = awaited
-    this.#subject = subject
+    this.awaited = awaited
+    this.subject = subject
   }
 
   get isRanked() { return true }
-  get handsOver() { return this.#awaited.handsOver }
+  get handsOver() { return this.awaited.handsOver }
   // The others of a circle cannot end this wait before its time: a circle is none the less told when it closes.
   owners() {
-    return this.#awaited.owners()
+    return this.awaited.owners()
   }
   refresh() {
-    this.#awaited.refresh()
+    this.awaited.refresh()
   }
 
   /** @param {Job | null} job */
   begin(job) {
-    if (job !== null && this.#subject === job) throw new TypeError(`${job.name} waits for itself`)
+    if (job !== null && this.subject === job) throw new TypeError(`${job.name} waits for itself`)
     this.job = job
-    if (this.#awaited.enlist(this)) this.woken()
+    if (this.awaited.enlist(this)) this.woken()
     else super.begin(job)
   }
 
   /** What it waits for is over. */
   woken() {
     super.undo()
-    if (this.#awaited.isFulfilled) this.wake(this.#awaited.outcome)
-    else this.fail(this.#awaited.outcome)
+    if (this.awaited.isFulfilled) this.wake(this.awaited.outcome)
+    else this.fail(this.awaited.outcome)
   }
 
   undo() {
     super.undo()
-    this.#awaited.leave(this)
+    this.awaited.leave(this)
   }
 }
 
@@ -1810,9 +1807,6 @@ function releaseOf(scheduler, event) {
 class Stage extends Fifo {
   /** Jobs that have not ended. */
   busy = 0
-  #start
-  #ended
-  #isSerial
 
   /**
    * @param {() => Job | null} start takes events and has them handled; null where nothing waits for that
@@ -1820,9 +1814,9 @@ class Stage extends Fifo {
    */
   constructor(start, ended, isSerial = true) {
     super()
-    this.#start = start
-    this.#ended = ended
-    this.#isSerial = isSerial
+    this.start = start
+    this.ended = ended
+    this.isSerial = isSerial
   }
 
   /** @param {QueuedEvent} event */
@@ -1832,14 +1826,14 @@ class Stage extends Fifo {
   }
 
   advance() {
-    if (this.#isSerial && this.busy > 0 || this.size === 0) return
-    const job = this.#start()
+    if (this.isSerial && this.busy > 0 || this.size === 0) return
+    const job = this.start()
     if (job === null) return
     this.busy++
     seam.ended(job, () => {
       this.busy--
       this.advance()
-      this.#ended()
+      this.ended()
     })
   }
 }
