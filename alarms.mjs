@@ -2426,13 +2426,13 @@ class Calls {
    * Found by what the function looks like, so that one that is made anew for each timer is one callback; a stack is taken for the
    * first only.
    *
-   * @param {string} kind @param {any} fn @param {Function} caller whose caller registers it @returns {AdoptionRow}
+   * @param {string} kind @param {any} fn @returns {AdoptionRow}
    */
-  row(kind, fn, caller) {
+  row(kind, fn) {
     const isFunction = typeof fn === 'function'
     const text = isFunction ? apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
     const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
-    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, () => placeOf(caller))
+    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, callingPlace)
   }
 
   /** @param {string} key @param {string} kind @param {() => string} name @param {() => string} where @returns {AdoptionRow} */
@@ -2671,13 +2671,9 @@ function nameOf(fn) {
   return typeof name === 'string' ? name : ''
 }
 
-/** Where the caller of a function was called. @param {Function} fn @returns {string} file:line; '' where the engine does not tell */
-function placeOf(fn) {
-  const at = new Error()
-  const { captureStackTrace } = /** @type {any} */ (Error)
-  captureStackTrace?.(at, fn)
-  // Not all engines leave out what comes before.
-  const line = `${at.stack}`.split('\n').find(line => /:\d+:\d+/.test(line) && !line.includes(import.meta.url))
+/** Where the page has called what leads here, as far as the engine tells. @returns {string} file:line, or '' */
+function callingPlace() {
+  const line = `${new Error().stack}`.split('\n').find(line => /:\d+:\d+/.test(line) && !line.includes(import.meta.url))
   return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
 }
 
@@ -2750,7 +2746,7 @@ export function adopt(target = globalThis, options = {}) {
       if (now && Object.keys(replaced).every(key => /** @type {any} */ (now)[key] === replaced[key])) Object.defineProperty(holder, name, before)
     })
   }
-  /** What is done instead of a function. @typedef {(native: any, self: any, args: any[], trap: Function) => any} Replacement */
+  /** What is done instead of a function. @typedef {(native: any, self: any, args: any[]) => any} Replacement */
   /** @param {any} holder @param {PropertyKey} name @param {Record<string, Replacement>} own of its value, or its getter and setter */
   const redefine = (holder, name, own) => {
     const before = holder && Object.getOwnPropertyDescriptor(holder, name)
@@ -2760,9 +2756,9 @@ export function adopt(target = globalThis, options = {}) {
     for (const key in own) {
       const native = before[/** @type {'value'} */ (key)]
       if (typeof native !== 'function') return
-      const trap = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
-        calls.isReleased ? apply(native, self, args) : own[key](native, self, args, trap)
-      replaced[key] = new Proxy(native, { apply: trap })
+      const replacement = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
+        calls.isReleased ? apply(native, self, args) : own[key](native, self, args)
+      replaced[key] = new Proxy(native, { apply: replacement })
     }
     put(holder, name, replaced, before)
   }
@@ -2773,10 +2769,10 @@ export function adopt(target = globalThis, options = {}) {
 
   for (const [set, clear, kind] of TIMERS) {
     const isDelayed = set === 'setTimeout' || set === 'setInterval'
-    replace(holderOf(target, set), set, (native, self, args, trap) => {
+    replace(holderOf(target, set), set, (native, self, args) => {
       const fn = args[0]
       if (!isOthers(fn)) return apply(native, self, args)
-      const row = calls.row(kind, fn, trap)
+      const row = calls.row(kind, fn)
       if (isDelayed) args[1] = +args[1] || 0
       const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
       args[0] = /** @this {any} @param {any[]} given */ function (...given) {
@@ -2807,18 +2803,18 @@ export function adopt(target = globalThis, options = {}) {
   for (const name of OBSERVERS) {
     const native = target[name]
     if (typeof native !== 'function') continue
-    /** @param {any} _ @param {any[]} args @param {any} made @returns {any} */
-    const trap = (_, args, made) => {
-      const fn = args[0]
-      if (isOthers(fn)) {
-        const row = calls.row('observer', fn, trap)
-        args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-          return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
+    const value = new Proxy(native, {
+      construct(_, args, made) {
+        const fn = args[0]
+        if (isOthers(fn)) {
+          const row = calls.row('observer', fn)
+          args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+            return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
+          }
         }
+        return construct(native, args, made)
       }
-      return construct(native, args, made)
-    }
-    const value = new Proxy(native, { construct: trap })
+    })
     put(holderOf(target, name), name, { value })
     put(native.prototype, 'constructor', { value })
     replace(native.prototype, 'disconnect', (native, self, args) => {
@@ -2864,11 +2860,11 @@ export function adopt(target = globalThis, options = {}) {
   }
   /**
    * @param {Map<any, any>} listeners @param {any} listener @param {any} handler in a property; null: it is a listener
-   * @param {string} type @param {Function} trap @returns {any}
+   * @param {string} type @returns {any}
    */
-  const entryFor = (listeners, listener, handler, type, trap) => {
+  const entryFor = (listeners, listener, handler, type) => {
     const isMessage = type === 'message' || type === 'messageerror'
-    const row = calls.row(isMessage ? 'message' : type, handler ?? listener, trap)
+    const row = calls.row(isMessage ? 'message' : type, handler ?? listener)
     const isInput = INPUT.includes(type)
     const mustEnd = WHOLE.includes(type)
     /** @param {any} event @returns {AdoptionRule} */
@@ -2909,7 +2905,7 @@ export function adopt(target = globalThis, options = {}) {
 
   for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
     const { addEventListener: add, removeEventListener: remove } = holder ?? {}
-    replace(holder, 'addEventListener', (native, self, args, trap) => {
+    replace(holder, 'addEventListener', (native, self, args) => {
       const { 1: listener } = args
       if (!isListener(listener)) return apply(native, self, args)
       const at = self ?? target
@@ -2921,7 +2917,7 @@ export function adopt(target = globalThis, options = {}) {
       // Those that hear of an abort before us may add anew what the platform has removed.
       if (listeners.get(listener)?.signal?.aborted) forget(listeners, listener)
       const known = listeners.get(listener)
-      const entry = known ?? entryFor(listeners, listener, null, type, trap)
+      const entry = known ?? entryFor(listeners, listener, null, type)
       apply(native, self, [type, entry, options])
       if (known !== undefined || signal?.aborted) return
       apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
@@ -2956,7 +2952,7 @@ export function adopt(target = globalThis, options = {}) {
           const value = apply(native, self, args)
           return handlers.get(value) ?? value
         },
-        set(native, self, args, trap) {
+        set(native, self, args) {
           const handler = args[0]
           const at = self ?? target
           const type = name.slice(2)
@@ -2965,7 +2961,7 @@ export function adopt(target = globalThis, options = {}) {
             forget(listeners, null)
             return apply(native, self, args)
           }
-          const entry = entryFor(listeners, null, handler, type, trap)
+          const entry = entryFor(listeners, null, handler, type)
           entry.restore = () => {
             if (apply(get, at, []) !== entry) return
             const [first] = listeners.keys()
