@@ -2859,12 +2859,12 @@ export function adopt(target = globalThis, options = {}) {
     listeners.delete(listener)
   }
   /**
-   * @param {Map<any, any>} listeners @param {any} listener @param {any} handler in a property; null: it is a listener
+   * @param {Map<any, any>} listeners @param {any} listener null in a property @param {any} given by the page
    * @param {string} type @returns {any}
    */
-  const entryFor = (listeners, listener, handler, type) => {
+  const entryFor = (listeners, listener, given, type) => {
     const isMessage = type === 'message' || type === 'messageerror'
-    const row = calls.row(isMessage ? 'message' : type, handler ?? listener)
+    const row = calls.row(isMessage ? 'message' : type, given)
     const isInput = INPUT.includes(type)
     const mustEnd = WHOLE.includes(type)
     /** @param {any} event @returns {AdoptionRule} */
@@ -2881,7 +2881,7 @@ export function adopt(target = globalThis, options = {}) {
       const entering = /** @this {any} @param {any[]} args */ function (...args) {
         if (args.length > 1) return apply(fn, this, args) // onerror of a window
         const [event] = args
-        const isWhole = mustEnd || event.waitUntil !== undefined || handler !== null && event.cancelable && (answers ??= seam.answers(handler))
+        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
         begin()
         const self = object ?? this
         return calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
@@ -2889,14 +2889,13 @@ export function adopt(target = globalThis, options = {}) {
       return entering
     }
     /** @type {any} Where the method is none, the platform says so. */
-    const entry = handler !== null || typeof listener === 'function' ? enteringOf(handler ?? listener) : {
+    const entry = typeof given === 'function' ? enteringOf(given) : {
       get handleEvent() {
         begin()
-        const { handleEvent } = listener
-        return typeof handleEvent === 'function' ? enteringOf(handleEvent, listener) : handleEvent
+        const { handleEvent } = given
+        return typeof handleEvent === 'function' ? enteringOf(handleEvent, given) : handleEvent
       }
     }
-    if (handler !== null) handlers.set(entry, handler)
     return entry
   }
 
@@ -2917,7 +2916,7 @@ export function adopt(target = globalThis, options = {}) {
       // Those that hear of an abort before us may add anew what the platform has removed.
       if (listeners.get(listener)?.signal?.aborted) forget(listeners, listener)
       const known = listeners.get(listener)
-      const entry = known ?? entryFor(listeners, listener, null, type)
+      const entry = known ?? entryFor(listeners, listener, listener, type)
       apply(native, self, [type, entry, options])
       if (known !== undefined || signal?.aborted) return
       apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
@@ -2962,6 +2961,7 @@ export function adopt(target = globalThis, options = {}) {
             return apply(native, self, args)
           }
           const entry = entryFor(listeners, null, handler, type)
+          handlers.set(entry, handler)
           entry.restore = () => {
             if (apply(get, at, []) !== entry) return
             const [first] = listeners.keys()
