@@ -1889,8 +1889,7 @@ function handling(target, type, source, own, options) {
   /** On their way to the bottom half, or held back. */
   const raised = new Stage(() => {
     if (!mask.isOn) return null
-    const name = `${source.parameter('name')}, bottom half`
-    if (io !== undefined) return scheduler.spawn(work(), { name, reservation: io.for(reservation) })
+    if (io !== undefined) return scheduler.spawn(work(), { name: `${source.parameter('name')}, bottom half`, reservation: io.for(reservation) })
     while (raised.size > 0) delivered.push(raised.shift())
     return null
   }, conclude)
@@ -2731,7 +2730,6 @@ export function adopt(target = globalThis, options = {}) {
   if (realms.has(target)) throw new TypeError('target is adopted already; release() it first')
   realms.add(target)
 
-  const { construct } = Reflect
   const calls = new Calls(scheduler, target, warn)
   /** @type {(() => void)[]} */
   const undo = []
@@ -2812,7 +2810,7 @@ export function adopt(target = globalThis, options = {}) {
             return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
           }
         }
-        return construct(native, args, made)
+        return Reflect.construct(native, args, made)
       }
     })
     put(holderOf(target, name), name, { value })
@@ -2976,8 +2974,7 @@ export function adopt(target = globalThis, options = {}) {
     }
   }
   const { document } = target
-  for (const object of [target, document, ...document?.querySelectorAll('*') ?? []]) {
-    if (!object) continue
+  for (const object of [target, document, ...document?.querySelectorAll('*') ?? []].filter(Boolean)) {
     const names = object === target || object === document
       ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
     for (const name of names) if (isOthers(object[name])) object[name] = object[name]
