@@ -2358,7 +2358,6 @@ class Call extends Waitable {
   /** What a function without a twin returned. @type {any} */
   value = undefined
   isWaiting = false
-  isDropped = false
   /** Called when it has ended, for the queue where it was; unless that was at once. */
   woken = () => {}
 
@@ -2379,7 +2378,6 @@ class Call extends Waitable {
 
   /** It is not to be made, unless it has begun. */
   drop() {
-    this.isDropped ||= this.isWaiting
     if (this.isWaiting) this.made?.cancel()
   }
 }
@@ -2479,20 +2477,13 @@ class Calls {
     const call = new Call(invocation, release + deadline, priority)
     const queue = this.#queueOf(reservation)
     let { isWhole = false } = invocation
-    let waits = this.#isBehind(queue, call)
-    if (waits && event !== undefined) {
-      if (scheduler.host.nested?.(called)) return apply(fn, self, args)
-      if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
-        this.#makeWay(queue, call)
-        if (call.isDropped) return
-        waits = false
-      }
-    }
+    const waits = call.isWaiting = this.#isBehind(queue, call)
+    if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
     const { stalls } = row
     /** @type {any} */
     let end
     const spawn = () => {
-      const work = waits ? () => this.#startInTurn(call) : () => this.#start(call)
+      const work = () => call.isWaiting ? this.#startInTurn(call) : this.#start(call)
       const job = call.made = scheduler.spawn(work, { name: `${row.kind} ${row.name}`, deadline, priority: given, reservation, release })
       end = Waitable.of(job) // its errors are the platform's to report
       return job
@@ -2512,27 +2503,22 @@ class Calls {
       throw end.outcome
     }
     call.woken = () => this.#leave(queue, call, end)
-    call.isWaiting = waits
     this.#calls.set(job, call)
     queue.push(call)
     if (event !== undefined) this.#keepPlace(event)
     if (waits && latest) this.#replace(fn, call)
-    this.#pend(call)
-  }
-
-  /** @param {Call} call */
-  #pend(call) {
-    const { owner } = call.invocation
+    const { owner } = invocation
     const others = this.#pending.get(owner) ?? new OwnSet()
     this.#pending.set(owner, others.add(call))
-  }
-
-  /** @param {Call} call */
-  #settle(call) {
-    const { owner } = call.invocation
-    const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
-    others.delete(call)
-    if (others.size === 0) this.#pending.delete(owner)
+    if (!waits || event === undefined) return
+    if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
+      this.#makeWay(queue, call)
+      if (job.finished !== undefined) return
+      call.isWaiting = false
+      seam.run(scheduler, () => job, isWhole ? Infinity : undefined)
+      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job)
+      if (end.isFulfilled) return end.outcome ?? call.value
+    }
   }
 
   /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
@@ -2595,13 +2581,11 @@ class Calls {
    */
   #makeWay(queue, call) {
     const { scheduler } = this
-    call.isWaiting = true
-    this.#pend(call) // its listener may be removed meanwhile
     if (this.#event !== call.invocation.event) {
       this.#event = call.invocation.event
       this.#until = scheduler.now() + scheduler.round
     }
-    while (this.#isBehind(queue, call)) {
+    while (call.queue !== null && queue.first !== call) { // its listener may be removed meanwhile
       const { first } = queue
       const left = this.#until - scheduler.now()
       if (!(left > 0)) break
@@ -2609,14 +2593,15 @@ class Calls {
       seam.run(scheduler, () => first.made, left)
       if (queue.first === first) break // it waits for something else
     }
-    call.isWaiting = false
-    this.#settle(call)
   }
 
   /** @param {any} queue @param {Call} call @param {any} end */
   #leave(queue, call, end) {
     queue.remove(call)
-    this.#settle(call)
+    const { owner } = call.invocation
+    const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
+    others.delete(call)
+    if (others.size === 0) this.#pending.delete(owner)
     if (!call.isWaiting) this.#count(call)
     if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
     // In a task of its own, so that the microtasks of this one come before.
