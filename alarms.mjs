@@ -2477,7 +2477,7 @@ class Calls {
     const call = new Call(invocation, release + deadline, priority)
     const queue = this.#queueOf(reservation)
     let { isWhole = false } = invocation
-    const waits = call.isWaiting = this.#isBehind(queue, call)
+    const waits = call.isWaiting = queue.first !== null && scheduler.policy.compare(queue.first, /** @type {any} */ (call)) <= 0
     if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
     const { stalls } = row
     /** @type {any} */
@@ -2567,11 +2567,6 @@ class Calls {
       this.scheduler.policy.compare(a, b) || a.made.id - b.made.id)
     this.#queues.set(reservation, queue)
     return queue
-  }
-
-  /** @param {any} queue @param {Call} call */
-  #isBehind({ first }, call) {
-    return first !== null && this.scheduler.policy.compare(first, /** @type {any} */ (call)) <= 0
   }
 
   /**
