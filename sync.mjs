@@ -418,6 +418,84 @@ function* inTurn(turn, section, end) {
   }
 }
 
+/** What jobs take one of at a time: who finds none waits for a turn. */
+class Supply {
+  /** Undefined unless other threads may have some. @type {SharedArrayBuffer | undefined} */
+  buffer = undefined
+
+  /**
+   * @param {(turn: Waitable, job: Job | null) => void} give has somebody go on for whom one has been taken
+   * @param {Queue} [queue] of those who wait
+   */
+  constructor(give, queue = new Queue()) {
+    this.give = give
+    this.queue = queue
+  }
+  /** Takes one, if there is one. */
+  take() { return false }
+
+  /**
+   * @param {{ name: string }} place @param {string} action @param {boolean} [isForSection]
+   * @param {(turn: Turn, job: Job | null) => void} [ask]
+   * @returns {any} what waits for one
+   */
+  turn(place, action, isForSection, ask = this.request) {
+    return new (this.buffer === undefined ? Turn : OutsideTurn)(place, action, ask, isForSection)
+  }
+  /** @param {Turn} turn @param {Job | null} job */
+  request = (turn, job) => {
+    if (this.queue.size === 0 && this.take()) return this.give(turn, job)
+    this.queue.push(turn, job)
+    this.listen()
+  }
+
+  /** Has them go on as far as there is something. */
+  listen() {
+    while (this.serve());
+  }
+  /** @returns {boolean} whether one of those who wait has gone on */
+  serve() {
+    if (this.queue.size === 0 || !this.take()) return false
+    const turn = /** @type {Waitable} */ (this.queue.shift())
+    this.give(turn, turn.job)
+    return true
+  }
+  /** There is more of it. */
+  changed() {
+    this.listen()
+  }
+}
+
+/** Permits within a thread. */
+class LocalPermits extends Supply {
+  isAbandoned = false
+
+  /** @param {number} available @param {(turn: Waitable, job: Job | null) => void} give @param {Queue} [queue] */
+  constructor(available, give, queue) {
+    super(give, queue)
+    this.available = available
+  }
+  take() {
+    if (this.available === 0) return false
+    this.available--
+    return true
+  }
+  /** @param {boolean} isAbandoned */
+  release(isAbandoned) {
+    this.isAbandoned = isAbandoned
+    this.available++
+    this.listen()
+  }
+}
+
+/**
+ * @param {number} layout @param {number} count how many there are at first @param {LockOptions} options
+ * @param {(turn: Waitable, job: Job | null) => void} give @param {Queue} [queue]
+ * @returns {LocalPermits | Permits}
+ */
+const permitsOf = (layout, count, { shared, buffer }, give, queue) => shared || buffer !== undefined
+  ? new Permits(layout, count, buffer, give, queue) : new LocalPermits(count, give, queue)
+
 /**
  * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds it runs on the standing of
  * the best job that waits for it, through chains of locks and jobs, until it unlocks it. Deadlines and misses
@@ -433,16 +511,10 @@ function* inTurn(turn, section, end) {
 export class Mutex {
   /** @type {string} */
   #name
-  #isHeld = false
-  /** null while it is held outside jobs. @type {Job | null} */
-  #owner = null
-  /** Proves that it was taken outside jobs. @type {object | null} */
-  #key = null
-  #abandoned = false
-  /** Made, and owned, once somebody waits: a lock that nobody else wants costs no more than a flag. @type {Queue | null} */
-  #waiters = null
-  /** Null unless it is shared. @type {Permits | null} */
-  #between = null
+  /** A job, or what proves that it was taken outside jobs; null while it is free, or another thread has it. @type {any} */
+  #holder = null
+  #waiters = new Queue(null, () => this.#pass(true))
+  #permits
 
   /**
    * @param {LockOptions} [options]
@@ -450,11 +522,7 @@ export class Mutex {
    */
   constructor(options = {}) {
     this.#name = check.options(options, LOCK).name ?? 'mutex'
-    const { shared, buffer } = options
-    if (shared !== true && buffer === undefined) return
-    // A job that ends without unlocking it is to be noticed in all threads.
-    const waiters = this.#waiters = new Queue(null, () => this.#pass(true))
-    this.#between = new Permits(MUTEX, 1, buffer, waiters, turn => this.#grant(turn, turn.job))
+    this.#permits = permitsOf(MUTEX, 1, options, this.#grant, this.#waiters)
   }
 
   /** The one of another thread. @param {SharedArrayBuffer} buffer @param {{ name?: string }} [options] */
@@ -464,16 +532,19 @@ export class Mutex {
 
   get name() { return this.#name }
   /** What another thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
-  get buffer() { return this.#between?.buffer }
+  get buffer() { return this.#permits.buffer }
   /** Whether somebody holds it. */
-  get locked() { return this.#noticed().#isHeld || this.#between?.available === 0 }
+  get locked() { return this.#noticed().#permits.available === 0 }
   /** The job that holds it; null also while it is held outside jobs. @returns {Job | null} */
-  get owner() { return this.#noticed().#owner }
+  get owner() {
+    const holder = this.#noticed().#holder
+    return holder instanceof Job ? holder : null
+  }
   /**
    * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
    * `unlock`.
    */
-  get abandoned() { return this.#noticed().#between?.isAbandoned ?? this.#abandoned }
+  get abandoned() { return this.#noticed().#permits.isAbandoned }
 
   /**
    * @returns {Awaitable<unknown>} in a job nothing; `await mutex.lock()`, outside jobs and in async ones, a key
@@ -482,10 +553,7 @@ export class Mutex {
    *   may end otherwise, it waits.
    */
   lock() {
-    return this.#turn()
-  }
-  #turn(isForSection = false) {
-    return new (this.#between === null ? Turn : OutsideTurn)(this, '', this.#request, isForSection)
+    return this.#permits.turn(this, '', false, this.#request)
   }
 
   /**
@@ -497,11 +565,11 @@ export class Mutex {
   unlock(key) {
     if (!this.locked) throw new OwnershipError(`${this.#name} is not locked`)
     const { current } = here()
-    const owner = this.#owner
-    if (!this.#isHeld || (owner === null ? key !== this.#key : key !== undefined || current !== owner)) {
-      const holder = !this.#isHeld ? 'another thread' : owner === null ? 'whoever has its key' : owner.name
+    const holder = this.#holder
+    if (holder === null || (holder instanceof Job ? key !== undefined || current !== holder : key !== holder)) {
+      const owner = holder === null ? 'another thread' : holder instanceof Job ? holder.name : 'whoever has its key'
       const who = current === null ? 'code outside jobs' : current.name
-      throw new OwnershipError(`${this.#name} is held by ${holder}, not by ${who}`)
+      throw new OwnershipError(`${this.#name} is held by ${owner}, not by ${who}`)
     }
     this.#pass(false)
   }
@@ -518,48 +586,37 @@ export class Mutex {
    */
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, job =>
-      inTurn(this.#turn(true), section, isUnused => {
-        if (isUnused) this.#pass(this.abandoned) // the next owner finds it so if this one would have
-        else if (this.#owner === job) this.unlock()
+      inTurn(this.#permits.turn(this, '', true, this.#request), section, isUnused => {
+        // What it has not used the next owner finds as it was.
+        if (this.#holder === job) this.#pass(isUnused && this.abandoned)
       }))
   }
   get [Symbol.toStringTag]() { return 'Mutex' }
 
   /** @param {Turn} turn @param {Job | null} job */
   #request = (turn, job) => {
-    if (!this.locked && this.#between?.take() !== false) return this.#grant(turn, job)
-    this.#waiters ??= new Queue(null, () => this.#pass(true))
-    this.#waiters.owner = this.#owner
-    this.#waiters.push(turn, job)
-    this.#between?.listen()
+    // Lent to only now: a lock that nobody else wants costs no more than a flag.
+    if (this.locked) this.#waiters.owner = this.owner
+    this.#permits.request(turn, job)
   }
 
   /** @param {Waitable} turn @param {Job | null} job */
-  #grant(turn, job) {
-    this.#isHeld = true
-    this.#owner = job
-    this.#key = job === null ? Object.freeze({ name: this.#name }) : null
-    if (this.#waiters !== null) this.#waiters.owner = job
-    turn.wake(this.#key ?? undefined)
+  #grant = (turn, job) => {
+    this.#holder = job ?? Object.freeze({ name: this.#name })
+    // Of a job that ends without unlocking it, all threads are to know.
+    if (this.#waiters.size > 0 || this.buffer !== undefined) this.#waiters.owner = job
+    turn.wake(job === null ? this.#holder : undefined)
   }
 
   /** To the next who waits, in whichever thread. @param {boolean} isAbandoned */
   #pass(isAbandoned) {
-    const waiters = this.#waiters
-    if (this.#between === null) {
-      this.#abandoned = isAbandoned
-      const next = waiters === null ? null : waiters.shift()
-      if (next !== null) return this.#grant(next, next.job)
-    }
-    this.#isHeld = false
-    this.#owner = this.#key = null
-    if (waiters !== null) waiters.owner = null
-    this.#between?.release(isAbandoned)
+    this.#holder = this.#waiters.owner = null
+    this.#permits.release(isAbandoned)
   }
 
   /** An owner whose lock nobody else wanted may have ended unnoticed. */
   #noticed() {
-    if (this.#owner !== null && this.#owner.finished !== undefined) this.#pass(true)
+    if (this.#holder?.finished !== undefined) this.#pass(true)
     return this
   }
 }
@@ -574,12 +631,8 @@ export class Mutex {
  * Those that a thread has when it ends come back, and `abandoned` is set.
  */
 export class Semaphore {
-  /** @type {string} */
   #name
-  #available
-  #waiters = new Queue()
-  /** Null unless it is shared. @type {Permits | null} */
-  #between = null
+  #permits
 
   /**
    * @param {number} permits how many there are at first, an integer >= 0
@@ -587,11 +640,10 @@ export class Semaphore {
    * @throws {TypeError | RangeError} naming the parameter
    */
   constructor(permits, options = {}) {
-    this.#available = permitCount('permits', permits)
-    const { name = 'semaphore', shared = false, buffer } = check.options(options, LOCK)
-    this.#name = name
-    if (!shared && buffer === undefined) return
-    this.#between = new Permits(SEMAPHORE, permits, buffer, this.#waiters, turn => turn.wake())
+    permitCount('permits', permits)
+    /** @type {string} */
+    this.#name = check.options(options, LOCK).name ?? 'semaphore'
+    this.#permits = permitsOf(SEMAPHORE, permits, options, turn => turn.wake())
   }
 
   /** The one of another thread. @param {SharedArrayBuffer} buffer @param {{ name?: string }} [options] */
@@ -601,20 +653,17 @@ export class Semaphore {
 
   get name() { return this.#name }
   /** What another thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
-  get buffer() { return this.#between?.buffer }
+  get buffer() { return this.#permits.buffer }
   /** How many may be acquired without waiting. */
-  get available() { return this.#between?.available ?? this.#available }
+  get available() { return this.#permits.available }
   /**
    * Whether a thread ended with a permit, which nobody has acquired and released since: what it protects may be half done.
    */
-  get abandoned() { return this.#between?.isAbandoned ?? false }
+  get abandoned() { return this.#permits.isAbandoned }
 
   /** @returns {Awaitable<void>} */
   acquire() {
-    return this.#turn()
-  }
-  #turn(isForSection = false) {
-    return new (this.#between === null ? Turn : OutsideTurn)(this, '.acquire()', this.#request, isForSection)
+    return this.#permits.turn(this, '.acquire()')
   }
 
   /**
@@ -623,10 +672,7 @@ export class Semaphore {
    * @throws {RangeError} when there would be too many, shared
    */
   release() {
-    if (this.#between !== null) return this.#between.release(false)
-    const next = this.#waiters.shift()
-    if (next === null) this.#available++
-    else next.wake()
+    this.#permits.release(false)
   }
 
   /**
@@ -641,20 +687,9 @@ export class Semaphore {
    */
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, () =>
-      inTurn(this.#turn(true), section, () => this.release()))
+      inTurn(this.#permits.turn(this, '.acquire()', true), section, () => this.release()))
   }
   get [Symbol.toStringTag]() { return 'Semaphore' }
-
-  /** @param {Turn} turn @param {Job | null} job */
-  #request = (turn, job) => {
-    if (this.#available === 0 || this.#between !== null) {
-      this.#waiters.push(turn, job)
-      this.#between?.listen()
-      return
-    }
-    this.#available--
-    turn.wake()
-  }
 }
 
 /**
@@ -1784,7 +1819,9 @@ class Memory {
     const strideOf = size => Math.ceil(size / 8) * 2 + KIND
     this.buffer = buffer ?? sharedMemory((HEADER + count * strideOf(bytes)) * 4)
     this.words = new Int32Array(this.buffer, 0, this.buffer.byteLength >>> 2)
-    if (buffer === undefined) this.words.set([layout, bytes, count])
+    /** Here, and not joined. */
+    this.isMade = buffer === undefined
+    if (this.isMade) this.words.set([layout, bytes, count])
     const [kind, size, number] = this.words
     this.bytes = size
     this.count = number
@@ -1842,6 +1879,7 @@ class Store extends Memory {
 /** The same within a thread: values as they are. */
 class Local {
   buffer = undefined
+  isMade = true
   words = new Int32Array(HEADER)
   /** @type {any[]} */
   #values = []
@@ -1900,50 +1938,46 @@ const LOCK = { ...NAMED, shared: check.flag, buffer: sharedBuffer }
 /**
  * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
  *   the buffer
- * @returns {{ store: Store | Local, isMade: boolean }} whether it is made here, and not joined
+ * @returns {Store | Local}
  */
 function storeOf(layout, count, options, first) {
   const { shared = false, bytes = 1024, buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } =
     check.options(options, SHARED)
-  const isMade = buffer === undefined
-  if (isMade) valueCount('n', count)
-  const store = shared || !isMade ? new Store(layout, count, bytes, buffer) : new Local(layout === LATEST ? 1 : count)
-  return { store, isMade }
+  if (buffer === undefined) valueCount('n', count)
+  return shared || buffer !== undefined ? new Store(layout, count, bytes, buffer) : new Local(layout === LATEST ? 1 : count)
+}
+
+/**
+ * @param {Store | Local} store @param {number} word that changes with each value @param {() => boolean} hasNext
+ * @param {() => any} read
+ */
+function supplyOf(store, word, hasNext, read) {
+  const give = (/** @type {Waitable} */ turn) => turn.wake(read())
+  const supply = store instanceof Store ? new Watch(store, word, give) : new Supply(give)
+  supply.take = hasNext
+  return supply
 }
 
 /** Those that will be told. @type {Set<Watch>} */
 const listening = new Set()
 
-/** Those of this thread who wait until a word of memory changes. */
-class Watch {
+/** What there is of something in shared memory, of which a word changes when there is more. */
+class Watch extends Supply {
   /**
-   * @param {Memory | Local} store @param {number} word @param {() => boolean} isReady whether somebody can go on
-   * @param {(turn: Waitable) => void} give has the first of them go on @param {Queue} [queue]
+   * @param {Memory} memory @param {number} word @param {(turn: Waitable, job: Job | null) => void} give
+   * @param {Queue} [queue]
    */
-  constructor(store, word, isReady, give, queue = new Queue()) {
-    this.store = store
-    this.words = store.words
+  constructor(memory, word, give, queue) {
+    super(give, queue)
+    this.words = memory.words
     this.word = word
-    this.isReady = isReady
-    this.give = give
-    this.queue = queue
-  }
-  get buffer() { return this.store.buffer }
-
-  /** @param {string} name @returns {any} what waits for the next value */
-  turn(name) {
-    return new (this.buffer === undefined ? Turn : OutsideTurn)({ name }, '.receive()', (turn, job) => {
-      this.queue.push(turn, job)
-      this.listen()
-    })
+    this.buffer = memory.buffer
   }
 
   listen() {
     while (!listening.has(this) && this.queue.size > 0) {
       const seen = Atomics.load(this.words, this.word)
       if (this.serve()) continue
-      if (this.buffer === undefined) return
-      this.prepare()
       const { async, value } = changeOf(this.words, this.word, seen)
       if (!async) continue
       listening.add(this)
@@ -1956,20 +1990,11 @@ class Watch {
       })
     }
   }
-  /** @returns {boolean} whether one of those who wait has gone on */
-  serve() {
-    const isReady = this.queue.size > 0 && this.isReady()
-    if (isReady) this.give(/** @type {Waitable} */ (this.queue.shift()))
-    return isReady
-  }
-  /** It will be waited for. */
-  prepare() {}
   /** A thread has ended. @param {number} owner */
   takeBack(owner) {}
 
   /** Tells all threads, if any has waited since: to tell nobody takes a lock of the engine, and 20 to 100 ns. */
   changed() {
-    if (this.buffer === undefined) return this.listen()
     if (Atomics.load(this.words, WAITING) === 0) return
     Atomics.store(this.words, WAITING, 0)
     this.tell()
@@ -2049,11 +2074,12 @@ const MOST_PERMITS = 1024
 class Permits extends Watch {
   /**
    * @param {number} layout @param {number} count how many there are at first @param {SharedArrayBuffer | undefined} buffer
-   * @param {Queue} queue @param {(turn: Waitable) => void} give it to who comes first
+   * @param {(turn: Waitable, job: Job | null) => void} give @param {Queue} [queue]
    */
-  constructor(layout, count, buffer, queue, give) {
-    const most = layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS)
-    super(new Memory(layout, most, 0, buffer), RELEASES, () => this.take(), give, queue)
+  constructor(layout, count, buffer, give, queue) {
+    const memory = new Memory(layout, layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS), 0, buffer)
+    super(memory, RELEASES, give, queue)
+    this.most = memory.count
     for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1
     identified().then(() => { if (listening.has(this)) this.tell() })
   }
@@ -2094,7 +2120,7 @@ class Permits extends Watch {
   /** @param {boolean} isAbandoned @throws {RangeError} */
   release(isAbandoned) {
     const isFree = [isOurs, isTaken, isNone].some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
-    if (!isFree) throw new RangeError(`permits must be at most ${this.store.count}`)
+    if (!isFree) throw new RangeError(`permits must be at most ${this.most}`)
     // What this thread's have waited for they get at once, unless others wait.
     if (!this.tell()) while (this.serve());
   }
@@ -2109,8 +2135,9 @@ class Permits extends Watch {
     Atomics.add(this.words, RELEASES, 1)
     return super.tell()
   }
-  prepare() {
-    for (const permit of this.#all) watchFor(permit >> 1)
+  listen() {
+    super.listen()
+    if (listening.has(this)) for (const permit of this.#all) watchFor(permit >> 1)
   }
 }
 
@@ -2143,10 +2170,9 @@ const WRITES = 7
  */
 export class Latest {
   #store
-  /** How often was written, here or in all, and up to where that was read. */
-  #writes = 0
+  /** The number of the write that was read last. */
   #seen = 0
-  #watch
+  #supply
 
   /**
    * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
@@ -2156,10 +2182,9 @@ export class Latest {
    * @throws {RangeError} when `initial` takes more than `bytes`
    */
   constructor(initial, options = {}) {
-    const { store, isMade } = storeOf(LATEST, 4, options, initial)
-    this.#store = store
-    this.#watch = new Watch(store, WRITES, () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0, turn => turn.wake(this.read()))
-    if (isMade) this.#put(/** @type {T} */ (initial), 0)
+    const store = this.#store = storeOf(LATEST, 4, options, initial)
+    this.#supply = supplyOf(store, WRITES, () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0, () => this.read())
+    if (store.isMade) this.#put(/** @type {T} */ (initial), 0)
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
@@ -2178,8 +2203,8 @@ export class Latest {
    *   was written before stays
    */
   write(value) {
-    this.#put(value, this.#writes + 1 | 0)
-    this.#watch.changed()
+    this.#put(value, this.#store.words[WRITES] + 1 | 0)
+    this.#supply.changed()
   }
   /** @param {T} value @param {number} number */
   #put(value, number) {
@@ -2190,7 +2215,7 @@ export class Latest {
     this.#store.put(pair * 2 + slot, value, number)
     Atomics.store(words, SLOT + pair, slot)
     Atomics.store(words, NEWEST, pair)
-    Atomics.store(words, WRITES, this.#writes = number)
+    Atomics.store(words, WRITES, number)
   }
 
   /** @returns {T} */
@@ -2205,7 +2230,7 @@ export class Latest {
 
   /** @returns {Awaitable<T>} what has been written and not read here; else what will be written next */
   receive() {
-    return this.#watch.turn('latest')
+    return this.#supply.turn({ name: 'latest' }, '.receive()')
   }
 }
 
@@ -2222,7 +2247,7 @@ const READ = 4
 export class Ring {
   #store
   #words
-  #watch
+  #supply
 
   /**
    * @param {number | SharedArrayBuffer} n how many values it holds, an integer >= 1
@@ -2232,10 +2257,9 @@ export class Ring {
    * @throws {RangeError} when `n` is out of range
    */
   constructor(n, options = {}) {
-    const { store } = storeOf(RING, n, options, n)
-    this.#store = store
+    const store = this.#store = storeOf(RING, n, options, n)
     this.#words = store.words
-    this.#watch = new Watch(store, WRITTEN, () => this.length > 0, turn => turn.wake(this.read()))
+    this.#supply = supplyOf(store, WRITTEN, () => this.length > 0, () => this.read())
   }
 
   /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
@@ -2269,7 +2293,7 @@ export class Ring {
     if (this.length === this.size) return false
     this.#store.put(this.#words[WRITTEN] % this.size, value)
     this.#advance(WRITTEN)
-    this.#watch.changed()
+    this.#supply.changed()
     return true
   }
 
@@ -2285,7 +2309,7 @@ export class Ring {
 
   /** @returns {Awaitable<T>} the oldest value, once there is one */
   receive() {
-    return this.#watch.turn('ring')
+    return this.#supply.turn({ name: 'ring' }, '.receive()')
   }
 }
 
