@@ -117,7 +117,6 @@ class Call extends Waitable {
 
   /** @param {Job} job @returns {Generator<any, any, any>} for the job to drive */
   [asCall](job) {
-    if (kept === null) keepShapes()
     this.#maker = job
     this.#hasBegun = true
     const steps = this.#steps(job)
@@ -1582,22 +1581,6 @@ export function par(...works) {
  */
 export function race(...works) {
   return callOfAll('race', works)
-}
-
-/** @type {object[] | null} */
-let kept = null
-
-/**
- * One object of each kind that jobs wait for, made at the first call. V8 throws away the code compiled for a shape when a
- * collection finds no object of it, as between bursts of jobs: without these, `par` of ten to 1000 jobs costs 3.9 to 5.1 us a
- * job instead of 1.3 to 2.0 (Node 20, bench/channels).
- */
-function keepShapes() {
-  kept = []
-  const exchange = new Exchange(0, 'block', 'channel')
-  const call = new Call('call', () => finish(undefined))
-  kept.push(exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
-    new Choice([], false), new Time(0, false, {}), new Turn({ name: '' }, '', () => {}))
 }
 
 // --------------------------------------------------------------------------------------- 7 values as bytes
