@@ -250,7 +250,7 @@ const RESOURCE = { ...NAMED, ceiling: anyNumber }
 /**
  * That a job may use a resource.
  *
- * @typedef {{ level: number, order: number, queue: any, slot: number, before: any, after: any }} Declaration
+ * @typedef {{ level: number, id: number, queue: any, slot: number, before: any, after: any }} Declaration
  */
 /**
  * Something that one job at a time may use, under the stack resource policy (Baker 1991): a job starts, or
@@ -273,8 +273,7 @@ export class Resource {
   /** Those of the jobs that may use it. @type {Map<Job, Declaration>} */
   #declarations = new Map()
   /** The same, the highest level first. @type {InstanceType<typeof seam.Heap<Declaration>>} */
-  #highest = new Heap((a, b) => b.level - a.level || a.order - b.order)
-  #declared = 0
+  #highest = new Heap((a, b) => b.level - a.level || a.id - b.id)
   /** @type {Scheduler | undefined} */
   #scheduler
 
@@ -338,7 +337,7 @@ export class Resource {
     }
     if (this.#declarations.has(job)) return
     this.#scheduler = scheduler
-    const declaration = { level, order: this.#declared++, queue: null, slot: 0, before: null, after: null }
+    const declaration = { level, id: job.id, queue: null, slot: 0, before: null, after: null }
     this.#declarations.set(job, declaration)
     this.#highest.push(declaration)
     this.#gate?.raise(this.ceiling)
@@ -851,6 +850,8 @@ const NOTHING = Symbol('nothing')
  * receiver and no room; but for ends of one choice, which never meet.
  */
 class Exchange {
+  /** @type {InstanceType<typeof Fifo>} */
+  buffer = new Fifo()
   senders = new Queue()
   receivers = new Queue()
   /** Once it has been closed, what every later end fails with. @type {ChannelError | null} */
@@ -865,11 +866,10 @@ class Exchange {
     this.size = size
     this.overflow = overflow
     this.name = name
-    this.buffer = size > 0 ? new Fifo() : null
   }
 
   /** Messages that are buffered. */
-  get length() { return this.buffer === null ? 0 : this.buffer.size }
+  get length() { return this.buffer.size }
 
   /** @param {End} send @returns {boolean} */
   trySend(send) {
@@ -888,13 +888,15 @@ class Exchange {
     return true
   }
 
-  /** @returns {any} the next message; NOTHING where there is none */
+  /** @returns {any} the oldest message, whose place the most eligible sender that waits takes; NOTHING where there is none */
   next() {
-    if (this.length > 0) return this.shift()
+    const { buffer } = this
+    const isKept = buffer.size > 0
     const send = take(this.senders)
-    if (send === null) return NOTHING
-    send.wake()
-    return send.message
+    if (send !== null && isKept) buffer.push(send.message)
+    const message = isKept ? buffer.shift() : send === null ? NOTHING : send.message
+    send?.wake()
+    return message
   }
 
   /** @param {any} message @returns {boolean} whether it has been received or kept */
@@ -904,26 +906,13 @@ class Exchange {
       receive.wake(message)
       return true
     }
-    const { buffer } = this
-    if (buffer === null) return false
-    if (buffer.size === this.size) {
-      if (this.overflow !== 'slide') return false
+    const { buffer, size } = this
+    if (buffer.size === size) {
+      if (this.overflow !== 'slide' || size === 0) return false
       buffer.shift()
     }
     buffer.push(message)
     return true
-  }
-
-  /** @returns {any} the oldest message; the most eligible sender that waits takes its place */
-  shift() {
-    const buffer = /** @type {InstanceType<typeof Fifo>} */ (this.buffer)
-    const message = buffer.shift()
-    const send = take(this.senders)
-    if (send !== null) {
-      buffer.push(send.message)
-      send.wake()
-    }
-    return message
   }
 
   /** @param {End} end @param {Job | null} job */
@@ -1383,8 +1372,8 @@ function branchOf(guard, place, options) {
   }
   if (when !== undefined) check.flag(`${name}.when`, when)
   if (action !== undefined) check.callable(`${name}.action`, action)
-  if (receive !== undefined) return endOf(`${name}.receive`, receive, false)
-  if (send !== undefined) return endOf(`${name}.send`, send, true, guard.value)
+  if (receive !== undefined) return channelAt(`${name}.receive`, receive).receive()
+  if (send !== undefined) return channelAt(`${name}.send`, send).send(guard.value)
   if (timeout !== undefined) return new Time(check.notNegative(`${name}.timeout`, timeout), true, options)
   if (until !== undefined) return new Time(anyNumber(`${name}.until`, until), false, options)
   if (skip === true) return new Time(-Infinity, false, options)
@@ -1397,11 +1386,10 @@ function branchOf(guard, place, options) {
 
 const isGiven = (/** @type {unknown} */ value) => value !== undefined
 
-/** @param {string} name @param {any} channel @param {boolean} isSender @param {any} [value] to send */
-function endOf(name, channel, isSender, value) {
-  if (!(channel instanceof Channel)) throw check.wrongType(name, 'a Channel', channel)
-  const { send, receive } = Channel.prototype
-  return /** @type {any} */ (isSender ? send.call(channel, value) : receive.call(channel))
+/** @param {string} name @param {unknown} value @returns {any} a channel */
+function channelAt(name, value) {
+  if (value instanceof Channel) return value
+  throw check.wrongType(name, 'a Channel', value)
 }
 
 /**
