@@ -287,12 +287,7 @@ export class Resource {
     const { name = 'resource', ceiling } = check.options(options, RESOURCE)
     this.#name = name
     this.#given = ceiling
-    Object.defineProperty(this, seam.protocol, {
-      value: {
-        attach: (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.#attach(job, scheduler),
-        detach: (/** @type {Job} */ job) => this.#detach(job)
-      }
-    })
+    Object.defineProperty(this, seam.protocol, { value: { attach: this.#attach, detach: this.#detach } })
   }
 
   get name() { return this.#name }
@@ -326,7 +321,7 @@ export class Resource {
   get [Symbol.toStringTag]() { return 'Resource' }
 
   /** @param {Job} job @param {Scheduler} scheduler */
-  #attach(job, scheduler) {
+  #attach = (job, scheduler) => {
     const { level } = job
     if (this.#given !== undefined && level > this.#given) {
       throw new RangeError(
@@ -344,7 +339,7 @@ export class Resource {
   }
 
   /** @param {Job} job */
-  #detach(job) {
+  #detach = job => {
     const declaration = this.#declarations.get(job)
     if (declaration === undefined) return
     this.#declarations.delete(job)
