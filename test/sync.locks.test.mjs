@@ -367,6 +367,22 @@ inheritance('a job that is raised raises the owner of a lock past those that it 
   assert.equal(served, ['owner', 'raised', 'other'])
 })
 
+inheritance('the next owner inherits from those who still wait', () => {
+  const { host, scheduler, log } = world()
+  const mutex = new Mutex()
+  const user = (name, ms, options) => scheduler.spawn(() => mutex.use(function* () {
+    yield* work(host, ms)
+    log.push(name)
+  }), options)
+  user('first', 3, { priority: 0 })
+  const last = user('last', 1, { priority: 1, release: 1 })
+  user('next', 2, { priority: 2, release: 2 })
+  scheduler.spawn(() => { last.priority = 5 }, { priority: 10, release: 4 })
+  scheduler.spawn(() => log.push('rival'), { priority: 3, release: 4 })
+  host.run()
+  assert.equal(log, ['first', 'next', 'last', 'rival'])
+})
+
 inheritance('goes on through jobs that wait for jobs', () => {
   const { host, scheduler, trace } = world()
   const mutex = new Mutex({ name: 'mutex' })
