@@ -624,6 +624,7 @@ export class Mutex {
  * Those that a thread has when it ends come back, and `abandoned` is set.
  */
 export class Semaphore {
+  /** @type {string} */
   #name
   #permits
 
@@ -634,7 +635,6 @@ export class Semaphore {
    */
   constructor(permits, options = {}) {
     permitCount('permits', permits)
-    /** @type {string} */
     this.#name = check.options(options, LOCK).name ?? 'semaphore'
     this.#permits = permitsOf(SEMAPHORE, permits, options, turn => turn.wake())
   }
