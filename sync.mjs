@@ -2390,27 +2390,21 @@ const LARGE = 2 ** 16
 const ALWAYS_TRANSFERRED = new Set(['MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream',
   'WritableStream', 'TransformStream', 'RTCDataChannel', 'MediaStreamTrack'])
 
+/** Whose elements or properties are looked at, too. */
+const HAVE_PARTS = new Set(['Array', 'Object'])
+
 /** What may be transferred, and cloned as well. */
 const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
 
-/**
- * With lists of all parts it took 1.6 instead of 0.25 us of a message.
- *
- * @param {any[]} values @returns {any[]} what to transfer: them, or what they have as elements or properties
- */
-function transferablesIn(values) {
-  const found = []
+/** @param {any[]} values @param {Set<any>} [found] @returns {any[]} what to transfer: them, or what they have as elements or properties */
+function transferablesIn(values, found) {
+  const all = found ?? new Set()
   for (const value of values) {
     const own = transferableIn(value)
-    const kind = own === null ? kindOf(value) : ''
-    const parts = kind === 'Object' || kind === 'Array' ? Object.values(value) : NONE
-    if (own !== null) found.push(own)
-    for (const part of parts) {
-      const one = transferableIn(part)
-      if (one !== null) found.push(one)
-    }
+    if (own !== null) all.add(own)
+    else if (found === undefined && HAVE_PARTS.has(kindOf(value))) transferablesIn(Object.values(value), all)
   }
-  return found.length > 1 ? [...new Set(found)] : found
+  return [...all]
 }
 
 /** @param {any} value @returns {any} */
