@@ -2487,7 +2487,6 @@ class Transport {
   /** 0 while it connects, 1 when it is open, more when it is not any more. */
   get state() {
     const { readyState = 1 } = this.endpoint
-    if (!this.isSocket) return 1
     return typeof readyState === 'number' ? readyState : ['connecting', 'open', 'closing', 'closed'].indexOf(readyState)
   }
 
@@ -2509,22 +2508,17 @@ class Transport {
       return
     }
     this.#add('disconnect', () => gone('disconnected'))
-    if (endpoint !== /** @type {any} */ (globalThis).process) {
-      this.#add('exit', code => gone(typeof code === 'number' ? `ended with exit code ${code}` : 'ended'))
-    }
+    this.#add('exit', code => gone(typeof code === 'number' ? `ended with exit code ${code}` : 'ended'))
   }
 
   /** @param {string} type @param {(event: any) => unknown} listener */
   #add(type, listener) {
     const { endpoint } = this
-    if (this.isEventTarget) {
-      seam.ours.add(listener)
-      endpoint.addEventListener(type, listener)
-      this.#endings.push(() => endpoint.removeEventListener?.(type, listener))
-    } else {
-      endpoint.on(type, listener)
-      this.#endings.push(() => (endpoint.off ?? endpoint.removeListener)?.call(endpoint, type, listener))
-    }
+    const [add, ...removals] = this.isEventTarget ? ['addEventListener', 'removeEventListener'] : ['on', 'off', 'removeListener']
+    const remove = removals.find(name => endpoint[name])
+    seam.ours.add(listener)
+    endpoint[add](type, listener)
+    this.#endings.push(() => remove && endpoint[remove](type, listener))
   }
 
   unlisten() {
@@ -2580,8 +2574,8 @@ class Link {
   #byName = new Map()
   /** @type {Map<number, Wire>} */
   #byId = new Map()
-  /** What arrived while a frame was posted. @type {any[]} */
-  #inbox = []
+  /** How many arrived while a frame was posted, and have not been looked at. */
+  #late = 0
   /** Reads a frame of which messages are missing. @type {ReturnType<typeof decoding> | null} */
   #reading = null
   /** How long the next one is. */
@@ -2592,8 +2586,6 @@ class Link {
   isOver = false
   /** Whether another link may take its place. */
   isFree = false
-  /** Whether more is out than is good. */
-  isFull = false
   /** @type {Transport | null} */
   transport = null
   /** The life of this thread; null until that is known. @type {string | null} */
@@ -2620,12 +2612,10 @@ class Link {
   }
 
   get wires() { return [...this.#byName.values()] }
+  /** Whether more is out than is good. */
+  get isFull() { return false }
   /** Whether a name may have more ends than two. */
   get isBroadcast() { return this.transport?.kind === 'BroadcastChannel' }
-
-  announce() {
-    for (const wire of this.wires) wire.announce()
-  }
 
   open(life = this.life) {
     this.life = life
@@ -2642,13 +2632,10 @@ class Link {
     const known = this.#byName.get(name)
     if (known !== undefined) return known
     const wire = new Wire(this, name)
-    if (this.isOver) {
-      wire.lose('the other side has gone')
-      return wire
-    }
     this.#byName.set(name, wire)
     this.#byId.set(wire.id, wire)
-    wire.hello(0)
+    if (this.isOver) wire.lose('the other side has gone')
+    else wire.hello(0)
     return wire
   }
 
@@ -2755,11 +2742,11 @@ class Link {
 
   /** @param {any} message */
   receive(message) {
-    if (!posting && this.#inbox.length === 0) return seam.event(() => this.#take(message))
-    if (this.#inbox.push(message) > 1) return
+    if (!posting && this.#late === 0) return seam.event(() => this.#take(message))
+    this.#late++
     queueMicrotask(() => {
-      for (const one of this.#inbox) this.#take(one)
-      this.#inbox.length = 0
+      this.#late--
+      this.#take(message)
     })
   }
 
@@ -3030,6 +3017,8 @@ class Session extends Link {
 
   // --- frames
 
+  get isFull() { return this.#kept.length >= FULL }
+
   /** @param {number} kind @param {...any} content */
   #say(kind, ...content) {
     if (this.transport === null || kind !== JOIN && !this.#isJoined) return
@@ -3051,7 +3040,6 @@ class Session extends Link {
     this.#flush()
   }
   #flush() {
-    this.isFull = this.#kept.length >= FULL
     while (this.#isJoined && this.#sent - this.#acknowledged < this.#kept.length) {
       const frame = this.#kept[this.#sent++ - this.#acknowledged]
       this.#say(NEXT, this.#sent, 0, frame)
@@ -3131,8 +3119,7 @@ class Session extends Link {
     const wasFull = this.isFull
     this.#kept.splice(0, received - this.#acknowledged)
     this.#acknowledged = Math.max(received, this.#acknowledged)
-    this.isFull = this.#kept.length >= FULL
-    if (wasFull && !this.isFull) this.announce()
+    if (wasFull && !this.isFull) for (const wire of this.wires) wire.announce()
     return true
   }
 
