@@ -3651,10 +3651,10 @@ class Site {
 function firstFit(sites, task, time) {
   const free = sites.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
   if (free !== undefined) return free
-  for (const mayWait of [false, true]) {
+  // Beside all that have been promised, or else those whose time is not over.
+  for (const from of [-Infinity, time]) {
     for (const site of sites) {
-      const kept = mayWait ? site.slots.filter(({ isPast, until }) => !isPast || until > time) : site.slots
-      const slot = mayWait && kept.length === site.slots.length ? null : site.promise(task, kept)
+      const slot = site.promise(task, site.slots.filter(({ isPast, until }) => !isPast || until > from))
       if (slot !== null) return slot
     }
   }
@@ -3709,13 +3709,7 @@ function isClonable(value) {
 
 /** @param {any} error @param {number} [depth] of causes @returns {any[]} what can be cloned of it */
 function portable(error, depth = 4) {
-  if (!(error instanceof Error)) {
-    try {
-      return [structuredClone(error)]
-    } catch (refusal) {
-      return portable(refusal)
-    }
-  }
+  if (!(error instanceof Error)) return isClonable(error) ? [error] : portable(cannotClone(error))
   const { name, message, stack, cause, errors } = /** @type {any} */ (error)
   const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isClonable(value))
   const kind = error instanceof DOMException ? 'DOMException' : String(name)
@@ -4373,9 +4367,7 @@ export class Workers {
       }
       this.#attempt(remote, () => {
         remote.state = 'ready'
-        remote.promised = null
-        promised?.site.leave(promised, scheduler.now())
-        this.#promise(remote, scheduler.now())
+        promised?.site.take(promised, scheduler.now())
         this.#place(remote)
       })
     }
