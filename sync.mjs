@@ -2671,7 +2671,6 @@ class Link {
 
   /** @param {string} why @param {unknown} [reason] */
   fail(why, reason) {
-    if (this.isOver) return
     const { wires } = this
     this.end()
     for (const wire of wires) wire.lose(`the other side has gone (${why})`, reason)
