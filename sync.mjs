@@ -2893,8 +2893,6 @@ class Session extends Link {
   /** Frames that may have to be sent again, from number `#acknowledged` + 1. @type {Uint8Array[]} */
   #kept = []
   #acknowledged = 0
-  /** The last that went out over this endpoint. */
-  #sent = 0
   #received = 0
   #unacknowledged = 0
 
@@ -3036,13 +3034,12 @@ class Session extends Link {
   /** @param {any[]} frame copied: its sender may change what it is made of */
   post(frame) {
     this.#kept.push(joined(encoded(frame)))
-    this.#flush()
+    this.#sendKept(this.#kept.length - 1)
   }
-  #flush() {
-    while (this.#isJoined && this.#sent - this.#acknowledged < this.#kept.length) {
-      const frame = this.#kept[this.#sent++ - this.#acknowledged]
-      this.#say(NEXT, this.#sent, 0, frame)
-    }
+  /** @param {number} from the place of the first */
+  #sendKept(from) {
+    const first = this.#acknowledged + from + 1
+    this.#kept.slice(from).forEach((frame, i) => this.#say(NEXT, first + i, 0, frame))
   }
 
   /** @returns {Transport} what is no more its own */
@@ -3078,8 +3075,8 @@ class Session extends Link {
   /** @param {number} received @param {any[]} rest @returns {void} */
   #join(received, [from, to, isAnswer, probed]) {
     if (!isCount(from) || from === 0 || !isCount(to)) return this.gone()
-    const known = this.joined === undefined ? undefined : accepted.get(from)
-    if (known !== undefined && known !== this) {
+    const known = accepted.get(from) ?? this
+    if (known !== this) {
       known.use(this.#part())
       return known.#join(received, [from, to, isAnswer, probed])
     }
@@ -3094,12 +3091,11 @@ class Session extends Link {
     this.peer = from
     const wasJoined = this.#isJoined
     if (!this.#acknowledge(received)) return
-    if (!wasJoined) this.#sent = this.#acknowledged
     // First of all, since an endpoint without delay may bring frames at once.
     this.#isJoined = true
     this.#attempts = 0
     if (!isAnswer) this.#greet(from, true)
-    this.#flush()
+    if (!wasJoined) this.#sendKept(0)
     if (isNew && this.joined !== undefined) {
       accepted.set(from, this)
       this.joined(this)
