@@ -1690,10 +1690,10 @@ function packedKindOf(value) {
 }
 
 /**
- * Reads what `encoded` has made, beginning with its first message; then it asks for messages of a certain length.
+ * Reads what `encoded` has made, beginning with its first message; then it asks for the next ones.
  *
  * @param {Uint8Array} bytes @param {number} [most] bytes of a message
- * @returns {Generator<number, { values: any[], buffers: Uint8Array[] }, Uint8Array>} values that are still packed
+ * @returns {Generator<void, { values: any[], buffers: Uint8Array[] }, Uint8Array>} values that are still packed
  * @throws {Error} when it is not what `encoded` makes
  */
 function* decoding(bytes, most = Infinity) {
@@ -1708,10 +1708,14 @@ function* decoding(bytes, most = Infinity) {
   return { values, buffers }
 }
 
-/** @param {number} length @param {number} most @returns {Generator<number, Uint8Array, Uint8Array>} */
+/** @param {number} length @param {number} most @returns {Generator<void, Uint8Array, Uint8Array>} */
 function* part(length, most) {
   const chunks = []
-  for (let left = length; left > 0; left -= most) chunks.push(yield Math.min(left, most))
+  for (let left = length; left > 0; left -= most) {
+    const chunk = yield
+    if (chunk.length !== Math.min(left, most)) throw new SyntaxError('not what was to follow')
+    chunks.push(chunk)
+  }
   return joined(chunks)
 }
 
@@ -2578,8 +2582,6 @@ class Link {
   #late = 0
   /** Reads a frame of which messages are missing. @type {ReturnType<typeof decoding> | null} */
   #reading = null
-  /** How long the next one is. */
-  #expected = 0
   /** What ends the watch on a life. @type {Map<string, AbortController>} */
   #watches = new Map()
   isOpen = false
@@ -2699,7 +2701,7 @@ class Link {
 
   /** @param {any[]} frame without a message */
   send(frame) {
-    // Before it is open nobody has heard of its ends.
+    // As soon as it is open, all of its ends say hello; before, nobody has heard of them.
     if (this.isOver || !this.isOpen) return
     try {
       this.post(frame)
@@ -2768,18 +2770,13 @@ class Link {
 
   /** @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing @throws {Error} when it is none */
   #decode(bytes) {
-    const isFirst = this.#reading === null
     const version = bytes[PREFIX.length - 2]
-    if (isFirst && version !== VERSION) return [PROTOCOL, version, UNREADABLE]
-    if (!isFirst && bytes.length !== this.#expected) throw new SyntaxError('not what was to follow')
+    if (this.#reading === null && version !== VERSION) return [PROTOCOL, version, UNREADABLE]
     this.#reading ??= decoding(bytes.subarray(PREFIX.length), /** @type {Transport} */ (this.transport).most)
     const { done, value } = this.#reading.next(bytes)
-    if (done) {
-      this.#reading = null
-      return frameOf(value)
-    }
-    this.#expected = value
-    return null
+    if (!done) return null
+    this.#reading = null
+    return frameOf(value)
   }
 
   /** @param {any[]} frame @returns {boolean} whether it was one that could come */
@@ -2811,7 +2808,7 @@ class Link {
 
   /** @param {any[]} frame @returns {boolean} */
   #hello([, version, , to, from, name, life, probed]) {
-    if (!isCount(from) || from === 0 || typeof name !== 'string' || name.length > LONGEST_NAME) return false
+    if (!isCount(from) || from === 0) return false
     const wire = to === 0 ? this.#byName.get(name) : this.#byId.get(to)
     if (wire !== undefined && wire.name !== name) return false
     if (version !== VERSION) {
@@ -2941,13 +2938,12 @@ class Session extends Link {
         this.fail('no endpoint', error)
       }
     }
+    let endpoint = null
     try {
-      const endpoint = this.source?.()
-      if (typeof endpoint?.then === 'function') endpoint.then(take, () => this.#again())
-      else take(endpoint)
-    } catch {
-      this.#again()
-    }
+      endpoint = this.source?.()
+    } catch {} // it is asked again
+    if (typeof endpoint?.then === 'function') endpoint.then(take, () => take(null))
+    else take(endpoint)
   }
 
   #again() {
@@ -2978,7 +2974,6 @@ class Session extends Link {
   }
   /** The endpoint has ended. */
   gone() {
-    if (this.transport === null) return
     this.#leave()
     if (this.source === null && this.peer === 0) this.end()
     else this.#again()
@@ -3230,8 +3225,7 @@ class Wire extends Exchange {
   /** @param {number} to who has said hello; 0 when nobody has */
   hello(to) {
     const { link } = this
-    // As soon as it is open, all of its ends say hello.
-    if (link.isOpen) link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe()])
+    link.send([PROTOCOL, VERSION, HELLO, to, this.id, this.name, link.life, probe()])
   }
 
   /** @param {number} kind @param {...any} rest */
