@@ -2543,7 +2543,7 @@ class Transport {
  * The lock that this thread holds while it lives, so that others see its end: a worker that is terminated
  * says nothing.
  *
- * @type {Promise<string> | undefined} its name; '' where there are no locks
+ * @type {Promise<string> | undefined} its name; '' where there are no locks, or somebody else has that one
  */
 let life
 
@@ -2552,16 +2552,11 @@ const LIFE = /^rt[.]mjs \d{1,16}$/
 
 /** @returns {Promise<string>} */
 const lifeOfThread = () => life ??= new Promise(resolve => {
-  const forever = new Promise(() => {})
-  function claim() {
-    const name = `${PROTOCOL} ${randomThread()}`
-    navigator.locks.request(name, { ifAvailable: true }, lock => {
-      if (lock === null) return claim()
-      resolve(name)
-      return forever
-    }).catch(() => resolve(''))
-  }
-  claim()
+  const name = `${PROTOCOL} ${randomThread()}`
+  navigator.locks.request(name, { ifAvailable: true }, lock => {
+    resolve(lock === null ? '' : name)
+    return lock && new Promise(() => {})
+  }).catch(() => resolve(''))
 })
 
 /** Links by endpoint, by the function that opens theirs, or by themselves. @type {WeakMap<object, Link>} */
