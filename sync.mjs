@@ -2964,8 +2964,7 @@ class Session extends Link {
     const { transport } = this
     this.transport = null
     this.#isJoined = false
-    transport?.unlisten()
-    if (transport) shut(transport)
+    if (transport !== null) shut(transport)
   }
   /** The endpoint has ended. */
   gone() {
@@ -3128,7 +3127,9 @@ class Session extends Link {
 }
 
 /** Ends what was made for a session. @param {Transport} transport */
-function shut({ endpoint }) {
+function shut(transport) {
+  const { endpoint } = transport
+  transport.unlisten()
   if (endpoint === globalThis) return
   try {
     (endpoint.close ?? endpoint.terminate ?? endpoint.disconnect)?.call(endpoint)
@@ -3387,9 +3388,8 @@ class Wire extends Exchange {
     this.#tell(DONE, this.#received, this.#saidWanted, ...problem)
   }
 
-  /** Says whether somebody waits to receive, to an end that asks and does not know. */
-  announce() {
-    const isWanted = this.#held === null && this.receivers.size > 0
+  /** Says whether somebody waits to receive, to an end that asks and does not know. @param {boolean} [isWanted] */
+  announce(isWanted = this.#held === null && this.receivers.size > 0) {
     if (!this.#isAsked || isWanted === this.#saidWanted || this.link.isFull) return
     this.#saidWanted = isWanted
     this.#tell(WANT, isWanted)
@@ -3406,10 +3406,7 @@ class Wire extends Exchange {
 
   poll() {
     // Who polls will do so again: a choice at the other end may send to it.
-    if (this.#held === null && this.#isAsked && !this.#saidWanted && this.closed === null) {
-      this.#saidWanted = true
-      this.#tell(WANT, true)
-    }
+    if (this.#held === null && this.closed === null) this.announce(true)
     return super.poll()
   }
 
@@ -4118,9 +4115,11 @@ export class Workers {
     const observer = (/** @type {any} */ record) => fn(record)
     const tell = () => { for (const { line } of this.#sites) line?.say('observe', [observers.size > 0]) }
     check.callable('fn', fn)
-    if (observers.add(observer).size === 1) tell()
+    observers.add(observer)
+    tell()
     return () => {
-      if (observers.delete(observer) && observers.size === 0) tell()
+      observers.delete(observer)
+      tell()
     }
   }
 
@@ -4211,11 +4210,6 @@ export class Workers {
     else this.#held.push(remote)
   }
 
-  /** Of what has taken longer than was expected, as much again. @param {Remote} remote @returns {number} ms that it will still take */
-  #leftOf({ name, given, job }) {
-    return Math.abs((given.wcet ?? this.#costs.get(name) ?? 1) - job.cost)
-  }
-
   /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
   #siteFor(job) {
     const { policy } = this.#options
@@ -4228,7 +4222,8 @@ export class Workers {
       for (const other of site.jobs.values()) {
         if (policy.compare(other.job, job) > 0) continue
         count++
-        ms += this.#leftOf(other)
+        // Of what has taken longer than was expected, as much again.
+        ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.job.cost)
       }
       if (count >= MOST || ms > least || ms === least && free !== null && site.jobs.size >= free.jobs.size) continue
       least = ms
