@@ -3573,8 +3573,8 @@ export function connect(endpoint, name, options = {}) {
  */
 
 const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
-/** @param {Iterable<Promised>} tasks */
-const usedBy = tasks => Array.from(tasks).reduce((sum, { wcet, period }) => sum + wcet / period, 0)
+/** @param {Promised[]} tasks */
+const usedBy = tasks => tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
 
 /**
  * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the test together, and no two
@@ -3589,22 +3589,6 @@ class Site {
   line = null
   /** @type {any} */
   stats = new Scheduler().stats()
-
-  /** @param {Policy} policy @param {number} share that may be promised */
-  constructor(policy, share) {
-    this.policy = policy
-    this.share = share
-  }
-
-  /** @param {Promised} task @param {Slot[]} slots beside which @returns {Slot | null} a new one */
-  promise(task, slots) {
-    const { policy, share } = this
-    const all = [...slots, task].map(one => ({ ...one, wcet: one.wcet / share }))
-    if (usedBy(all) > 1 + 1e-9 || !schedulable(all, { policy }).schedulable) return null
-    const slot = { ...task, site: this, isBusy: false, isPast: true, until: 0 }
-    this.slots = [...slots, slot]
-    return slot
-  }
 
   /** @param {Slot} slot @param {number} time @returns {number} when its next job may be released */
   take(slot, time) {
@@ -3626,20 +3610,24 @@ class Site {
  * First fit: the first of the sites at which all will meet their deadlines.
  *
  * @param {Site[]} sites @param {Promised} task @param {number} time
+ * @param {{ policy: Policy, share: number }} options the share of each that may be promised
  * @returns {Slot}
  * @throws {AdmissionError}
  */
-function firstFit(sites, task, time) {
+function firstFit(sites, task, time, { policy, share }) {
   const free = sites.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
   if (free !== undefined) return free
   // Beside all that have been promised, or else those whose time is not over.
   for (const from of [-Infinity, time]) {
     for (const site of sites) {
-      const slot = site.promise(task, site.slots.filter(({ isPast, until }) => !isPast || until > from))
-      if (slot !== null) return slot
+      const slots = site.slots.filter(({ isPast, until }) => !isPast || until > from)
+      const demands = [...slots, task].map(one => ({ ...one, wcet: one.wcet / share }))
+      if (usedBy(demands) > 1 + 1e-9 || !schedulable(demands, { policy }).schedulable) continue
+      const slot = { ...task, site, isBusy: false, isPast: true, until: 0 }
+      site.slots = [...slots, slot]
+      return slot
     }
   }
-  const [{ policy, share }] = sites
   const sums = sites.map(({ slots }) => usedBy(slots))
   const utilization = usedBy([task])
   throw new AdmissionError(
@@ -3746,9 +3734,8 @@ class Line extends Transport {
       if (Array.isArray(message) && message[0] === WORK) seam.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
     }
     this.listen({ receive, gone, open() {}, closeUnreadable: () => gone('a message could not be read') })
-    // Without the locks of browsers, it would tell no more than events do, and hear each message, too.
-    if (this.endpoint.unref || !globalThis.navigator?.locks) return
-    connect(this.endpoint, WORK).receive().then(undefined, error => gone('its thread has ended', error))
+    // It tells by a lock, and hears each message, too.
+    if (this.isSilent) connect(this.endpoint, WORK).receive().then(undefined, error => gone('its thread has ended', error))
   }
 }
 
@@ -4040,9 +4027,9 @@ export class Workers {
     if (!isMade && typeof url !== 'string' && kindOf(url) !== 'URL') throw check.wrongType('url', 'an address or a function', url)
     const base = document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`
     const source = { url: isMade ? '' : new URL(url, base).href, preemptify, settings: { ...settings, policy: policy.name } }
-    this.#options = { policy, isAdmitting: admit !== false, restart, limit, source, make: isMade ? url : makeWorker }
+    this.#options = { policy, share: Number(admit), restart, limit, source, make: isMade ? url : makeWorker }
     this.#held = new Heap((a, b) => policy.compare(a.job, b.job) || a.id - b.id)
-    this.#sites = Array.from({ length: size }, () => new Site(policy, Number(admit)))
+    this.#sites = Array.from({ length: size }, () => new Site())
     try {
       for (const site of this.#sites) this.#start(site)
     } catch (error) {
@@ -4167,11 +4154,11 @@ export class Workers {
    */
   static partition(tasks, options = {}) {
     const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
-    const sites = Array.from({ length: size }, () => new Site(policy, Number(admit)))
+    const sites = Array.from({ length: size }, () => new Site())
     array('tasks', tasks)
     tasks.forEach((task, index) => check.demand(`tasks[${index}]`, task, policy))
     return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
-      const slot = firstFit(sites, { ...task, deadline, priority }, 0)
+      const slot = firstFit(sites, { ...task, deadline, priority }, 0, { policy, share: Number(admit) })
       slot.site.take(slot, 0)
       return sites.indexOf(slot.site)
     })
@@ -4190,8 +4177,8 @@ export class Workers {
   /** @param {Remote} remote @param {number} time @returns {number} when it may be released @throws {AdmissionError} */
   #promise(remote, time) {
     const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
-    if (!this.#options.isAdmitting || wcet === Infinity || period === Infinity) return time
-    const slot = remote.promised = firstFit(this.#sites, { name, wcet, period, deadline, priority }, time)
+    if (this.#options.share === 0 || wcet === Infinity || period === Infinity) return time
+    const slot = remote.promised = firstFit(this.#sites, { name, wcet, period, deadline, priority }, time, this.#options)
     return slot.site.take(slot, time)
   }
 
