@@ -2400,15 +2400,15 @@ const HAVE_PARTS = new Set(['Array', 'Object'])
 /** What may be transferred, and cloned as well. */
 const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
 
-/** @param {any[]} values @param {Set<any>} [found] @returns {any[]} what to transfer: them, or what they have as elements or properties */
+/** @param {any[]} values @param {any[]} [found] @returns {any[]} what to transfer: them, or what they have as elements or properties */
 function transferablesIn(values, found) {
-  const all = found ?? new Set()
+  const all = found ?? []
   for (const value of values) {
     const own = transferableIn(value)
-    if (own !== null) all.add(own)
+    if (own !== null && !all.includes(own)) all.push(own)
     else if (found === undefined && HAVE_PARTS.has(kindOf(value))) transferablesIn(Object.values(value), all)
   }
-  return [...all]
+  return all
 }
 
 /** @param {any} value @returns {any} */
