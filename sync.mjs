@@ -4331,11 +4331,9 @@ export class Workers {
         this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})${rest}`, error))
         continue
       }
-      this.#attempt(remote, () => {
-        remote.state = 'ready'
-        promised?.site.take(promised, scheduler.now())
-        this.#place(remote)
-      })
+      remote.state = 'ready'
+      promised?.site.take(promised, scheduler.now())
+      this.#attempt(remote, () => this.#place(remote))
     }
     this.#sendHeld()
   }
