@@ -4225,7 +4225,6 @@ export class Workers {
     remote.site = site
     site.jobs.set(id, remote)
     if (site.line === null && !this.#start(site)) return // it is lost as others are
-    if (remote.restarts === 0) remote.args = NONE
     const { line } = site
     if (site.jobs.size === 1) line?.endpoint.ref?.()
     const options = { ...given, release: job.release }
