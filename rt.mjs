@@ -6143,10 +6143,12 @@ const read = /* @__PURE__ */ reader()
  */
 
 /** Fields that are read, although what has them is assigned to or declares. */
-const READ = /* @__PURE__ */ marks('key', 'property', 'object', 'right', 'init', 'body')
+const READ = /^(?:key|property|object|right|init|body|superClass)$/
 /** Fields whose identifiers are no references, unless they are computed. */
-const LABELS = /* @__PURE__ */ marks('key', 'property', 'label', 'exported')
-/** @typedef {{ key: string, isRead: boolean, isLabel: boolean }} Field */
+const LABELS = /^(?:\w+\.(?:key|property|meta|label|imported|exported)|(?:Function|Arrow)\w+\.id)$/
+/** Parts that have a scope of their own, which other parts of the same node are outside of. */
+const INNER = /^(?:SwitchStatement\.cases|WithStatement\.body|PropertyDefinition\.value)$/
+/** What the identifiers of a field are: see names. @typedef {{ key: string, role: string | undefined, isLabel: boolean }} Field */
 /** @type {Record<string, Field[]>} */
 const FIELDS = /* @__PURE__ */ Object.create(null)
 
@@ -6157,7 +6159,11 @@ const fieldsOf = node => FIELDS[node.type] ??= fieldsIn(node)
 function fieldsIn(node) {
   /** @type {Field[]} */
   const fields = []
-  pick(keysOf(node), key => typeof node[key] === 'object' && key !== 'parent' && append(fields, { key, isRead: !!READ[key], isLabel: !!LABELS[key] }))
+  pick(keysOf(node), key => {
+    if (typeof node[key] !== 'object' || key === 'parent') return
+    const place = `${node.type}.${key}`
+    append(fields, { key, role: matches(INNER, place) ? 'inner' : matches(READ, key) ? '' : undefined, isLabel: matches(LABELS, place) })
+  })
   return fields
 }
 
@@ -6189,13 +6195,6 @@ const USES = ['usesThis', 'usesArguments', 'usesSuper', 'usesNewTarget', 'usesEv
 /** @param {Node} node */
 const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
 
-/** @param {string[]} keys @returns {Record<string, boolean>} */
-function marks(...keys) {
-  const set = Object.create(null)
-  for (const key of keys) set[key] = true
-  return set
-}
-
 /** Whether one of the directives that it begins with says so. @param {any} body */
 function isStrictBody(body) {
   for (let i = 0; body?.[i]?.directive !== undefined; i++) if (body[i].directive === 'use strict') return true
@@ -6219,7 +6218,7 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
 
 /** Finds names, by functions that are made once: see reader. */
 function namer() {
-  /** A scope where it begins, null where it ends, and the identifiers between. @type {any[]} */
+  /** Scopes and identifiers, as they begin. @type {any[]} */
   let order = []
   /** @type {Node[]} */
   let special = []
@@ -6227,18 +6226,17 @@ function namer() {
   let imports = []
   let hoists = false
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
-  let facts = /** @type {Facts} */ (/** @type {any} */ (null))
   /**
-   * What comes next is last, each with what its identifiers are: references '', targets 'write', or a kind of variables. A
-   * scope, which has null instead, is there to be entered, and once more to be left.
+   * What comes next is last, each with what its identifiers are: references '', targets 'write', or a kind of variables; or 'inner'
+   * with what has a scope of its own.
    *
    * @type {any[]}
    */
   let stack = []
   let size = 0
 
-  /** @param {Node} part @param {Node} parent */
-  function push(part, parent, role = '') {
+  /** @param {Node} part @param {Node} parent @param {string} role */
+  function push(part, parent, role) {
     part.parent = parent
     if (part.type === 'Literal') return
     stack[size++] = role
@@ -6250,66 +6248,31 @@ function namer() {
     if (id.name === 'arguments' || id.name === 'yield') append(special, id)
   }
 
-  /** @param {Scope} scope */
-  function pushEdge(scope) {
-    stack[size++] = null
-    stack[size++] = scope
-  }
-
-  /** @param {Node[]} parts @param {Node} parent */
-  function pushAll(parts, parent, role = '') {
-    for (let i = parts.length; i-- > 0;) if (parts[i]) push(parts[i], parent, role)
-  }
-
-  /** @param {Node} node @param {string} role */
+  /** @param {Node} node @param {string} role of those of its parts whose field has none */
   function pushParts(node, role) {
     const fields = fieldsOf(node)
     for (let k = fields.length; k-- > 0;) {
-      const { key, isRead, isLabel } = fields[k]
+      const { key, role: own = role, isLabel } = fields[k]
       const part = node[key]
       if (!part) continue
       if (isLabel && !node.computed) {
         part.parent = node
         if (key === 'label') note(part)
       } else if (isArray(part)) {
-        pushAll(part, node, isRead ? '' : role)
+        for (let i = part.length; i-- > 0;) if (part[i]) push(part[i], node, own)
       } else if (part.type) {
-        push(part, node, isRead ? '' : role)
+        push(part, node, own)
       }
     }
   }
 
-  /** @param {Scope} entered */
-  function enter(entered) {
-    scope = entered
-    facts = scope.facts
-    append(order, scope)
-  }
-
-  function leave() {
-    const { parent, variables } = scope
-    append(order, null)
-    if (parent) {
-      const outer = parent.facts
-      parent.hasEval ||= scope.hasEval
-      if (outer !== facts && facts.isArrow) {
-        for (let i = 0; i < USES.length; i++) outer[USES[i]] ||= facts[USES[i]]
-      } else if (outer !== facts && facts.usesArguments) {
-        const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', scope)
-        facts.usesArguments = kind === 'arguments' || kind === 'var'
-      }
-      facts = outer
-    }
-    scope = /** @type {any} */ (parent)
-  }
-
-  /** @param {Node} node @param {Facts} [owner] @returns {Scope} */
-  function scopeOf(node, owner = facts, isStrict = scope.isStrict, isDynamic = false) {
-    const made = node.scope = {
+  /** Begins a scope. @param {Node} node @param {Facts} [facts] of the function that it is in */
+  function open(node, facts = scope.facts, isStrict = scope.isStrict, isDynamic = false) {
+    scope = node.scope = {
       node,
       parent: scope,
       depth: scope ? scope.depth + 1 : 0,
-      facts: owner,
+      facts,
       isStrict,
       isDynamic,
       hasEval: false,
@@ -6317,21 +6280,21 @@ function namer() {
       variables: create(null),
       barrier: null
     }
-    append(owner.scopes, made)
-    return made
+    append(facts.scopes, scope)
+    append(order, scope)
   }
 
-  /** @param {Node} node @returns {Scope} */
-  function functionOf(node, isStrict = scope.isStrict) {
+  /** Begins a function. @param {Node} node */
+  function openFunction(node, isStrict = scope.isStrict) {
     const { parent, type } = node
     const isInClass = parent?.type === 'MethodDefinition'
     const isMethod = (isInClass || parent?.type === 'Property') && parent.value === node &&
       (isInClass || parent.method || parent.kind !== 'init')
     const isConstructor = isInClass && parent.kind === 'constructor'
     /** @type {Facts} */
-    const made = node.facts = {
+    const facts = node.facts = {
       node,
-      parent: facts,
+      parent: scope && scope.facts,
       isArrow: type === 'ArrowFunctionExpression',
       isAsync: node.async === true,
       isGenerator: node.generator === true,
@@ -6360,20 +6323,45 @@ function namer() {
       scopes: [],
       scope: /** @type {any} */ (null)
     }
-    if (facts) append(facts.functions, made)
-    return made.scope = scopeOf(node, made, isStrict)
+    if (scope) append(scope.facts.functions, facts)
+    open(node, facts, isStrict)
+    facts.scope = scope
+  }
+
+  /** Begins the scope of what is not inside of it as a whole. @param {Node} node */
+  function openInner(node) {
+    const { facts } = scope
+    if (node.type === 'PropertyDefinition') return openFunction(node)
+    const isWith = node.type === 'WithStatement'
+    facts.hasWith ||= isWith
+    open(node, facts, !isWith && scope.isStrict, isWith)
+  }
+
+  /** Ends a scope that is in another. */
+  function close() {
+    const { facts, variables, hasEval } = scope
+    scope = /** @type {Scope} */ (scope.parent)
+    scope.hasEval ||= hasEval
+    const { facts: outer } = scope
+    if (outer === facts) return
+    if (facts.isArrow) {
+      for (let i = 0; i < USES.length; i++) outer[USES[i]] ||= facts[USES[i]]
+    } else if (facts.usesArguments) {
+      const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', facts.node.scope)
+      facts.usesArguments = kind === 'arguments' || kind === 'var'
+    }
   }
 
   /** @param {string} role of the parts of what has a scope @returns {(node: Node) => string} */
   const opening = role => node => {
-    enter(scopeOf(node))
+    open(node)
     return role
   }
 
   /**
    * What is done where nodes of a type begin, before their parts.
    *
-   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts; nothing: they have been pushed
+   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts; nothing: they have none, or none that matter
    */
   const visits = {
     // @ts-ignore
@@ -6381,7 +6369,7 @@ function namer() {
     Identifier(node, role) {
       note(node)
       if (role !== '' && role !== 'write') declare(node, role, scope)
-      else if (node.name === 'arguments') facts.usesArguments = true
+      else if (node.name === 'arguments') scope.facts.usesArguments = true
       if (role === '' || role === 'write' || role === 'var') {
         node.scope = scope
         node.isWritten = role !== ''
@@ -6389,26 +6377,21 @@ function namer() {
       }
     },
     ThisExpression() {
-      facts.usesThis = true
+      scope.facts.usesThis = true
     },
     Super() {
-      facts.usesSuper = true
+      scope.facts.usesSuper = true
     },
-    MetaProperty(node) {
-      if (node.meta.name === 'new') facts.usesNewTarget = true
-      else append(imports, { node, facts })
-      node.meta.parent = node.property.parent = node
-    },
-    ImportExpression(node, role) {
-      append(imports, { node, facts })
+    MetaProperty(node, role) {
+      if (node.meta.name === 'new') scope.facts.usesNewTarget = true
+      else append(imports, { node, facts: scope.facts })
       return role
     },
-    ImportSpecifier(node) {
-      node.imported.parent = node
-      imported(node)
+    ImportExpression(node, role) {
+      append(imports, { node, facts: scope.facts })
+      return role
     },
-    ImportDefaultSpecifier: imported,
-    ImportNamespaceSpecifier: imported,
+    ImportDeclaration: () => 'import',
     ExportSpecifier(node, role) {
       if (!node.parent.source) return role
       node.local.parent = node.exported.parent = node
@@ -6426,8 +6409,8 @@ function namer() {
     UpdateExpression: () => 'write',
     CallExpression(node, role) {
       if (isDirectEval(node)) {
-        facts.usesEval = scope.hasEval = true
-        if (!scope.isStrict) facts.scope.isDynamic = true
+        scope.facts.usesEval = scope.hasEval = true
+        if (!scope.isStrict) scope.facts.scope.isDynamic = true
       }
       return role
     },
@@ -6436,49 +6419,19 @@ function namer() {
     ForStatement: opening(''),
     CatchClause: opening('catch'),
     BlockStatement(node, role) {
+      const { facts } = scope
       const isBody = facts.node.body === node
-      if (!isBody || scope.isSplit) {
-        enter(scopeOf(node))
-        if (isBody) facts.scope = scope
-      }
-      return role
-    },
-    SwitchStatement(node) {
-      const inner = scopeOf(node)
-      pushEdge(inner)
-      pushAll(node.cases, node)
-      pushEdge(inner)
-      push(node.discriminant, node)
-    },
-    WithStatement(node) {
-      const inner = scopeOf(node, facts, false, true)
-      facts.hasWith = true
-      pushEdge(inner)
-      push(node.body, node)
-      pushEdge(inner)
-      push(node.object, node)
-    },
-    Program(node, role) {
-      enter(functionOf(node, node.sourceType === 'module' || isStrictBody(node.body)))
+      if (!isBody || scope.isSplit) open(node)
+      if (isBody) facts.scope = scope
       return role
     },
     ClassDeclaration(node) {
       if (node.id) declare(node.id, 'class', scope)
-      classOf(node)
+      return classOf(node)
     },
     ClassExpression: classOf,
-    PropertyDefinition(node) {
-      if (node.value) {
-        const inner = functionOf(node)
-        pushEdge(inner)
-        push(node.value, node)
-        pushEdge(inner)
-      }
-      if (node.computed) push(node.key, node)
-      else node.key.parent = node
-    },
     StaticBlock(node, role) {
-      enter(functionOf(node))
+      openFunction(node)
       return role
     },
     FunctionDeclaration: routine,
@@ -6487,56 +6440,41 @@ function namer() {
   }
 
   /** @param {Node} node */
-  function imported(node) {
-    node.local.parent = node
-    declare(node.local, 'import', scope)
-  }
-
-  /** @param {Node} node */
   function classOf(node) {
-    enter(scopeOf(node, facts, true))
-    if (node.id) {
-      node.id.parent = node
-      declare(node.id, 'name', scope)
-    }
-    pushEdge(scope)
-    push(node.body, node)
-    if (node.superClass) push(node.superClass, node)
+    open(node, scope.facts, true)
+    return 'name'
   }
 
   /** @param {Node} node */
   function routine(node) {
-    const { type, id, params, body, parent } = node
-    const outer = scope
+    const { type, id, body, parent } = node
     const isDeclaration = type === 'FunctionDeclaration'
     if (id) {
-      id.parent = node
       note(id)
-      if (!isDeclaration || parent.type === 'IfStatement') enter(scopeOf(node))
+      if (!isDeclaration || parent.type === 'IfStatement') open(node)
       declare(id, isDeclaration ? 'function' : 'name', scope)
-      if (isDeclaration && scope !== facts.scope && !scope.isStrict && !node.async && !node.generator) {
+      if (isDeclaration && scope !== scope.facts.scope && !scope.isStrict && !node.async && !node.generator) {
         hoists = true // Annex B.3.3
         append(order, id)
       }
     }
-    if (scope !== outer) pushEdge(scope)
-    enter(functionOf(node, scope.isStrict || isStrictBody(body.body)))
-    pushEdge(scope)
-    push(body, node)
-    pushAll(params, node, 'parameter')
+    openFunction(node, scope.isStrict || isStrictBody(body.body))
+    return 'parameter'
   }
 
   /** @param {Node} node @param {string} role */
   function visit(node, role) {
-    const { type } = node
-    const outer = scope
+    const { type, parent } = node
+    while (node.start >= scope.node.end) close()
+    if (role === 'inner') {
+      role = ''
+      if (scope.node !== parent) openInner(parent)
+    }
     const list = LISTS[type]
-    if (list) append(/** @type {any} */ (facts)[list], node)
+    if (list) append(/** @type {any} */ (scope.facts)[list], node)
     const begin = visits[type]
     const inner = begin ? begin(node, role) : role
-    if (inner === undefined) return
-    if (scope !== outer) pushEdge(scope)
-    pushParts(node, inner)
+    if (inner !== undefined) pushParts(node, inner)
   }
 
   return names
@@ -6555,21 +6493,17 @@ function namer() {
     special = tree.special = []
     imports = tree.imports = []
     hoists = false
-    scope = facts = /** @type {any} */ (null)
+    scope = /** @type {any} */ (null)
     size = 0
-    visit(tree, '')
-    while (size) {
-      const next = stack[--size]
-      const role = stack[--size]
-      if (next === scope) leave()
-      else if (role === null) enter(next)
-      else visit(next, role)
-    }
+    openFunction(tree, tree.sourceType === 'module' || isStrictBody(tree.body))
+    pushParts(tree, '')
+    while (size) visit(stack[--size], stack[--size])
+    while (scope.parent) close()
     if (hoists) resolve(order, true)
     tree.free = resolve(order, false)
     // Nothing of it is kept.
     order = special = imports = stack = []
-    facts = /** @type {any} */ (null)
+    scope = /** @type {any} */ (null)
     return tree.free
   }
 }
@@ -6591,23 +6525,18 @@ function resolve(order, isHoisting) {
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   for (let i = 0; i < order.length; i++) {
     const item = order[i]
-    if (item === null) {
-      const keys = keysOf(scope.variables)
-      for (let k = 0; k < keys.length; k++) {
-        const variable = scope.variables[keys[k]]
-        current[keys[k]] = variable.outer
-        variable.isDynamic ||= scope.hasEval
-      }
-      scope = /** @type {any} */ (scope.parent)
-      continue
+    const isScope = item.variables !== undefined
+    for (const around = isScope ? item.parent : item.scope; scope !== around; scope = /** @type {any} */ (scope.parent)) {
+      for (const name in scope.variables) current[name] = scope.variables[name].outer
     }
-    if (item.variables) {
+    if (isScope) {
       scope = item
       scope.barrier = scope.isDynamic ? scope : scope.parent && scope.parent.barrier
-      const keys = keysOf(scope.variables)
-      for (let k = 0; k < keys.length; k++) {
-        scope.variables[keys[k]].outer = current[keys[k]]
-        current[keys[k]] = scope.variables[keys[k]]
+      for (const name in scope.variables) {
+        const variable = scope.variables[name]
+        variable.outer = current[name]
+        variable.isDynamic ||= scope.hasEval
+        current[name] = variable
       }
       continue
     }
