@@ -6189,9 +6189,6 @@ const LISTS = {
   MetaProperty: 'words'
 }
 
-/** What arrow functions use of the function around them. @type {('usesThis' | 'usesArguments' | 'usesSuper' | 'usesNewTarget' | 'usesEval')[]} */
-const USES = ['usesThis', 'usesArguments', 'usesSuper', 'usesNewTarget', 'usesEval']
-
 /** @param {Node} node */
 const isDirectEval = ({ type, callee, optional }) => type === 'CallExpression' && callee.name === 'eval' && !optional
 
@@ -6267,14 +6264,14 @@ function namer() {
   }
 
   /** Begins a scope. @param {Node} node @param {Facts} [facts] of the function that it is in */
-  function open(node, facts = scope.facts, isStrict = scope.isStrict, isDynamic = false) {
+  function open(node, facts = scope.facts, isStrict = scope.isStrict) {
     scope = node.scope = {
       node,
       parent: scope,
       depth: scope ? scope.depth + 1 : 0,
       facts,
       isStrict,
-      isDynamic,
+      isDynamic: false,
       hasEval: false,
       isSplit: false,
       variables: create(null),
@@ -6287,10 +6284,8 @@ function namer() {
   /** Begins a function. @param {Node} node */
   function openFunction(node, isStrict = scope.isStrict) {
     const { parent, type } = node
-    const isInClass = parent?.type === 'MethodDefinition'
-    const isMethod = (isInClass || parent?.type === 'Property') && parent.value === node &&
-      (isInClass || parent.method || parent.kind !== 'init')
-    const isConstructor = isInClass && parent.kind === 'constructor'
+    const kind = parent?.value === node ? parent.kind : undefined
+    const isConstructor = kind === 'constructor'
     /** @type {Facts} */
     const facts = node.facts = {
       node,
@@ -6299,9 +6294,9 @@ function namer() {
       isAsync: node.async === true,
       isGenerator: node.generator === true,
       isStrict,
-      isMethod,
+      isMethod: kind !== undefined && (kind !== 'init' || parent.method),
       isConstructor,
-      isAccessor: isMethod && (parent.kind === 'get' || parent.kind === 'set'),
+      isAccessor: kind === 'get' || kind === 'set',
       isDerived: isConstructor && !!parent.parent.parent.superClass,
       usesThis: false,
       usesArguments: false,
@@ -6330,26 +6325,27 @@ function namer() {
 
   /** Begins the scope of what is not inside of it as a whole. @param {Node} node */
   function openInner(node) {
-    const { facts } = scope
     if (node.type === 'PropertyDefinition') return openFunction(node)
-    const isWith = node.type === 'WithStatement'
-    facts.hasWith ||= isWith
-    open(node, facts, !isWith && scope.isStrict, isWith)
+    open(node)
+    if (node.type === 'WithStatement') scope.isDynamic = scope.facts.hasWith = true
   }
 
   /** Ends a scope that is in another. */
   function close() {
-    const { facts, variables, hasEval } = scope
+    const { facts, variables } = scope
     scope = /** @type {Scope} */ (scope.parent)
-    scope.hasEval ||= hasEval
-    const { facts: outer } = scope
-    if (outer === facts) return
-    if (facts.isArrow) {
-      for (let i = 0; i < USES.length; i++) outer[USES[i]] ||= facts[USES[i]]
-    } else if (facts.usesArguments) {
-      const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', facts.node.scope)
-      facts.usesArguments = kind === 'arguments' || kind === 'var'
-    }
+    if (scope.facts === facts || facts.isArrow || !facts.usesArguments) return
+    const { kind } = variables.arguments ??= variableOf('arguments', 'arguments', facts.node.scope)
+    facts.usesArguments = kind === 'arguments' || kind === 'var'
+  }
+
+  /**
+   * Arrow functions use what is of the function around them.
+   *
+   * @param {'usesThis' | 'usesArguments' | 'usesSuper' | 'usesNewTarget' | 'usesEval'} key
+   */
+  function use(key) {
+    for (let user = /** @type {Facts | null} */ (scope.facts); user && !user[key]; user = user.isArrow ? user.parent : null) user[key] = true
   }
 
   /** @param {string} role of the parts of what has a scope @returns {(node: Node) => string} */
@@ -6369,21 +6365,17 @@ function namer() {
     Identifier(node, role) {
       note(node)
       if (role !== '' && role !== 'write') declare(node, role, scope)
-      else if (node.name === 'arguments') scope.facts.usesArguments = true
+      else if (node.name === 'arguments') use('usesArguments')
       if (role === '' || role === 'write' || role === 'var') {
         node.scope = scope
         node.isWritten = role !== ''
         append(order, node)
       }
     },
-    ThisExpression() {
-      scope.facts.usesThis = true
-    },
-    Super() {
-      scope.facts.usesSuper = true
-    },
+    ThisExpression: () => use('usesThis'),
+    Super: () => use('usesSuper'),
     MetaProperty(node, role) {
-      if (node.meta.name === 'new') scope.facts.usesNewTarget = true
+      if (node.meta.name === 'new') use('usesNewTarget')
       else append(imports, { node, facts: scope.facts })
       return role
     },
@@ -6409,7 +6401,8 @@ function namer() {
     UpdateExpression: () => 'write',
     CallExpression(node, role) {
       if (isDirectEval(node)) {
-        scope.facts.usesEval = scope.hasEval = true
+        use('usesEval')
+        for (let around = /** @type {Scope | null} */ (scope); around && !around.hasEval; around = around.parent) around.hasEval = true
         if (!scope.isStrict) scope.facts.scope.isDynamic = true
       }
       return role
