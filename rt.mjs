@@ -5024,6 +5024,7 @@ const CONTROLS = { __proto__: null, b: '\b', f: '\f', n: '\n', r: '\r', t: '\t',
 const MODIFIED = /^(?:\*|(?:static|async) [^(,}=:;]|[gs]et [^(,}=:;*])/
 
 // How tight an operator binds. It completes what is on the stack and binds as tight; a bracket completes all in it.
+const WHOLE = -1 // the stack's: all of an expression, with the statement that it ends
 const BRACKET = 0
 const ASSIGNMENT = 2 // the stack's; commas and ends complete it, other assignments do not
 const CONDITIONAL = 4
@@ -5281,7 +5282,7 @@ function reader() {
   /** @param {number} level @param {any} node @param {string} field what its last part is, or what closes its bracket */
   function open(level, node, field) {
     top = { level, node, field, mode, extent, isChain, outer: top, first: size, from }
-    if (level === BRACKET) {
+    if (level <= BRACKET) {
       extent = 0
       isChain = false
     }
@@ -5409,7 +5410,7 @@ function reader() {
         return null
       }
     }
-    if (!matches(/^[,)\]]$/, word) || top.level > BRACKET || top.node === null) throw unexpected()
+    if (!matches(/^[,)\]]$/, word) || top.level !== BRACKET) throw unexpected()
     operand = null
     return null
   }
@@ -5524,7 +5525,7 @@ function reader() {
   function goesOn() {
     for (;;) {
       while (top.level === TAG) complete()
-      if (top.node === null && extent === OPERAND) return false
+      if (top.level === WHOLE && extent === OPERAND) return false
       if (value === '=>') {
         const async = operand?.type === 'CallExpression'
         const params = parametersOf(operand)
@@ -5550,7 +5551,7 @@ function reader() {
         next()
         return true
       }
-      if (top.node === null) return false
+      if (top.level === WHOLE) return false
       if (closes()) return true
     }
   }
@@ -5561,21 +5562,33 @@ function reader() {
    * @returns {Generator<any, any, any> | undefined} what has to be read first, if it has not ended
    */
   function advance() {
-    do {
+    for (;;) {
       const part = begin()
       if (part) return part
       if (part === null && !goesOn()) return
-    } while (true)
+    }
   }
 
-  /** @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand */
-  function expression(until = 0) {
-    open(BRACKET, null, '')
+  /**
+   * @param {number} [until] what ends it @param {any} [node] a statement that it ends @param {string} [field] what it is there
+   * @returns {Generator<any, any, any> | undefined} what reads it; if it has been read, it is the operand, or the statement is
+   */
+  function expression(until = 0, node = null, field = '') {
+    open(WHOLE, node, field)
     extent = until
     const part = advance()
-    if (part) return rest(part)
+    return part ? rest(part) : ended()
+  }
+
+  /** @returns {undefined} */
+  function ended() {
+    const { node, field } = top
     operand = whole()
     close()
+    if (node === null) return
+    node[field] = operand
+    node.end = endOf()
+    operand = node
   }
 
   /** @param {any} part @returns {Generator<any, any, any>} */
@@ -5587,8 +5600,7 @@ function reader() {
       isClosed = operand.type === 'BlockStatement'
       if (isClosed) complete()
     } while (goesOn() && (part = advance()))
-    operand = whole()
-    close()
+    ended()
     return operand
   }
 
@@ -5748,7 +5760,7 @@ function reader() {
     }
   }
 
-  /** A declaration of variables, without what ends it. @param {number} [until] @returns {Generator<any, any, any>} */
+  /** Variables. @param {number} [until] what ends it in the head of a loop @returns {Generator<any, any, any>} */
   function* declaration(until = 0) {
     const first = start
     const kind = skips('await') ? 'await using' : value
@@ -5762,13 +5774,14 @@ function reader() {
       const init = part ? yield part : isGiven ? operand : null
       put({ type: 'VariableDeclarator', start: at, end: before, parent, id, init })
     } while (value === ',')
-    return { type: 'VariableDeclaration', start: first, end: before, parent, kind, declarations: listFrom(base) }
+    return { type: 'VariableDeclaration', start: first, end: until ? before : endOf(), parent, kind, declarations: listFrom(base) }
   }
 
   /** Statements by their first words, from there on. @type {Record<string, (first: number) => Generator<any, any, any> | undefined>} */
   const statements = {
     // @ts-ignore
     __proto__: null,
+    '{': () => block(false),
     /** @returns {undefined} */
     ';'(first) {
       next()
@@ -5806,25 +5819,21 @@ function reader() {
     return(first) {
       next()
       const node = { type: 'ReturnStatement', start: first, end: 0, parent, argument: null }
-      return ending(node, 'argument', !matches(/^[;}]?$/, value) && !isOnNewLine())
+      if (!matches(/^[;}]?$/, value) && !isOnNewLine()) return expression(0, node, 'argument')
+      node.end = endOf()
+      operand = node
     },
     throw(first) {
       next()
-      return ending({ type: 'ThrowStatement', start: first, end: 0, parent, argument: null }, 'argument')
+      return expression(0, { type: 'ThrowStatement', start: first, end: 0, parent, argument: null }, 'argument')
     },
-    break: jump,
-    continue: jump,
-    /** @returns {undefined} */
-    debugger(first) {
-      next()
-      operand = { type: 'DebuggerStatement', start: first, end: endOf(), parent }
-    },
+    break: first => jump('BreakStatement', first),
+    continue: first => jump('ContinueStatement', first),
+    debugger: first => jump('DebuggerStatement', first),
     function: first => routine('FunctionDeclaration', first, false),
     class: () => classOf('ClassDeclaration'),
-    import: first => peek(() => value === '(' || value === '.') ? expressionStatement(first) : importDeclaration(),
-    export: exportDeclaration,
-    var: variables,
-    const: variables
+    import: first => peek(() => value === '(' || value === '.') ? expressionStatement(first) : importDeclaration(first),
+    export: exportDeclaration
   }
 
   /** @param {string} type @param {number} first @param {string} field what is in its parentheses @returns {Generator<any, any, any>} */
@@ -5833,61 +5842,32 @@ function reader() {
     return { type, start: first, [field]: yield expression(OPERAND), body: yield statement(false), end: before, parent }
   }
 
-  /** @param {number} first @returns {undefined} */
-  function jump(first) {
-    const type = value === 'break' ? 'BreakStatement' : 'ContinueStatement'
+  /** @param {string} type @param {number} first @returns {undefined} */
+  function jump(type, first) {
     next()
     const label = isName && !isOnNewLine() ? leaf() : null
     operand = { type, start: first, end: endOf(), parent, label }
   }
 
-  /** A statement that ends with an expression. @param {any} node @param {string} field what that is @returns {Generator<any, any, any> | undefined} */
-  function ending(node, field, isThere = true) {
-    const part = isThere ? expression() : null
-    if (part) return endingLater(node, field, part)
-    if (isThere) node[field] = operand
-    node.end = endOf()
-    operand = node
-  }
-
-  /** @param {any} node @param {string} field @param {any} part @returns {Generator<any, any, any>} */
-  function* endingLater(node, field, part) {
-    node[field] = yield part
-    node.end = endOf()
-    return node
-  }
-
   /** @param {number} first */
   const expressionStatement = first =>
-    ending({ type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined }, 'expression')
-
-  /** @returns {Generator<any, any, any>} */
-  function* variables() {
-    const node = yield declaration()
-    node.end = endOf()
-    return node
-  }
+    expression(0, { type: 'ExpressionStatement', start: first, end: 0, parent, expression: null, directive: undefined }, 'expression')
 
   /** @param {boolean} isList whether declarations may stand there @returns {Generator<any, any, any> | undefined} as of expression */
   function statement(isList) {
     const first = start
-    if (value === '{') return block(false)
-    if (level === 0) {
-      const begun = statements[value]
-      if (begun) return begun(first)
-    }
-    if (level !== undefined || !isName) return expressionStatement(first)
-    if (isDeclaring(isList)) return variables()
+    const begun = level === 0 && statements[value]
+    if (begun) return begun(first)
+    if (isDeclaring(isList)) return declaration()
     if (isAsyncFunction()) {
       next()
       return routine('FunctionDeclaration', first, true)
     }
-    return source[pastSpace(source, end, type)] === ':' ? labeled() : expressionStatement(first)
+    return isName && source[pastSpace(source, end, type)] === ':' ? labeled(first) : expressionStatement(first)
   }
 
-  /** @returns {Generator<any, any, any>} */
-  function* labeled() {
-    const first = start
+  /** @param {number} first @returns {Generator<any, any, any>} */
+  function* labeled(first) {
     const label = leaf()
     next()
     return { type: 'LabeledStatement', start: first, label, body: yield statement(false), end: before, parent }
@@ -5895,13 +5875,12 @@ function reader() {
 
   const isAsyncFunction = () => value === 'async' && peek(() => value === 'function' && !isOnNewLine())
 
-  /** @returns {Generator<any, any, any>} */
-  function* forStatement() {
-    const first = start
+  /** @param {number} first @returns {Generator<any, any, any>} */
+  function* forStatement(first) {
     next()
     const isAwait = skips('await')
     expect('(')
-    let left = value === ';' ? null : yield isDeclaring(true) ? declaration(IN) : expression(IN)
+    const left = value === ';' ? null : yield isDeclaring(true) ? declaration(IN) : expression(IN)
     if (value !== ';') {
       const type = value === 'of' ? 'ForOfStatement' : 'ForInStatement'
       next()
@@ -5918,9 +5897,8 @@ function reader() {
     return { type: 'ForStatement', start: first, init: left, test, update, body: yield statement(false), end: before, parent }
   }
 
-  /** @returns {Generator<any, any, any>} */
-  function* switchStatement() {
-    const first = start
+  /** @param {number} first @returns {Generator<any, any, any>} */
+  function* switchStatement(first) {
     next()
     const discriminant = yield expression(OPERAND)
     const base = size
