@@ -5423,18 +5423,12 @@ function reader() {
       next()
     }
     switch (value) {
-      case '(': {
-        let node
-        if (top.level === NEW) {
-          node = top.node
-          complete()
-        } else {
-          node = { type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional }
-        }
-        open(BRACKET, node, ')')
+      case '(':
+        if (top.level === NEW) complete()
+        else operand = { type: 'CallExpression', start: from, end, parent, callee: operand, arguments: null, optional }
+        open(BRACKET, operand, ')')
         next()
         return true
-      }
       case '[':
         open(BRACKET, {
           type: 'MemberExpression', start: from, end, parent, object: operand, property: null, computed: true, optional
@@ -5485,27 +5479,18 @@ function reader() {
       case 'ArrayExpression':
         node.elements = items()
         break
-      case 'ImportExpression': {
-        const { 0: source, 1: options = null } = items()
-        node.source = source
-        node.options = options
+      case 'ImportExpression':
+        ;({ 0: node.source, 1: node.options = null } = items())
         break
-      }
       case 'MemberExpression':
         node.property = whole()
         break
       case 'TemplateLiteral':
         append(node.expressions, whole())
-        close()
-        operand = node
-        from = node.start
-        return !quasi(node)
+        break
       case 'ConditionalExpression':
         node.consequent = operand
-        close()
-        next()
-        open(ASSIGNMENT, node, 'alternate')
-        return true
+        break
       case '':
         operand = whole()
         break
@@ -5513,12 +5498,15 @@ function reader() {
         node.arguments = items()
     }
     close()
-    next()
-    node.end = before
     if (node.type !== '') operand = node
     from = node.start
     isClosed = false
-    return false
+    if (node.type === 'TemplateLiteral') return !quasi(node)
+    next()
+    node.end = before
+    if (node.type !== 'ConditionalExpression') return false
+    open(ASSIGNMENT, node, 'alternate')
+    return true
   }
 
   /** Goes on after an operand. @returns {boolean} whether another is to come */
@@ -5594,9 +5582,8 @@ function reader() {
   /** @param {any} part @returns {Generator<any, any, any>} */
   function* rest(part) {
     do {
-      const at = from
       operand = yield part
-      from = at
+      from = operand.start
       isClosed = operand.type === 'BlockStatement'
       if (isClosed) complete()
     } while (goesOn() && (part = advance()))

@@ -254,6 +254,7 @@ const trees = {
     ['({ "\\x61\\u{62}\\u0063\\n\\0\\\n": a })', '(Expression (Object [(Property "\\x61\\u{62}\\u0063\\n\\0\\\n" a)]))'],
     ['`a${b}c${`d${e}`}`', '(Expression (TemplateLiteral [b (TemplateLiteral [e])]))'],
     ['`\\`\\${`', '(Expression `\\`\\${`)'],
+    ['`${a => {}}`.b + c', '(Expression (Binary + (Member (TemplateLiteral [(ArrowFunction [a] {})]) b) c))'],
     ['<!-- a\nb\n--> c', '(Expression b)'],
     ['a --> b', '(Expression (Binary > (Update -- a) b))'],
     ['/*\n*/ --> a\nb', '(Expression b)'],
