@@ -5195,15 +5195,14 @@ function reader() {
       start = pastSpace(source, end, type)
       code = codeAt(source, start)
     }
-    const single = code < 127 ? SINGLES[code] : undefined
-    if (single !== undefined) {
+    let token = code < 127 ? SINGLES[code] : undefined
+    if (token !== undefined) {
       end = start + 1
-      ;({ text: value, level, isName, name } = single)
-      return
+    } else {
+      end = past(ATOM, source, start)
+      value = cut(source, start, end)
+      token = tokens.get(value)
     }
-    end = past(ATOM, source, start)
-    value = cut(source, start, end)
-    const token = tokens.get(value)
     if (token !== undefined) {
       ;({ text: value, level, isName, name } = token)
       return
@@ -5232,8 +5231,7 @@ function reader() {
 
   /** @param {string} token */
   function expect(token) {
-    if (value !== token) throw unexpected()
-    next()
+    if (!skips(token)) throw unexpected()
   }
 
   /** @param {string} token @returns {boolean} whether it was there */
