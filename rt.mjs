@@ -5392,7 +5392,7 @@ function reader() {
         operand = { type: 'TemplateLiteral', start, end, parent, expressions: [] }
         return quasi(operand) ? null : undefined
       case '{':
-        return top.node?.type === 'ArrowFunctionExpression' ? block(true) : object()
+        return top.node?.type === 'ArrowFunctionExpression' ? block(true) : members(false)
       case 'function':
         return routine('FunctionExpression', start, false)
       case 'class':
@@ -5591,11 +5591,6 @@ function reader() {
 
   // ------------------------------------------------------------------------------------ functions and classes
 
-  /** @returns {Generator<any, any, any>} */
-  function* object() {
-    return { type: 'ObjectExpression', start, properties: yield members(false), end: before, parent }
-  }
-
   /** A function, from that word on. @param {string} type @param {number} first @param {boolean} async */
   function routine(type, first, async) {
     next()
@@ -5624,31 +5619,24 @@ function reader() {
     next()
     const id = isName ? leaf() : null
     const superClass = skips('extends') ? yield expression(COMMA) : null
-    const body = { type: 'ClassBody', start, body: yield members(true), end: before, parent }
+    const body = yield members(true)
     return { type, start: first, end: before, parent, id, superClass, body }
   }
 
-  /**
-   * The members of an object or a class, from its brace on.
-   *
-   * @param {boolean} isInClass @param {boolean} [isSingle] without braces @returns {Generator<any, any, any>}
-   */
-  function* members(isInClass, isSingle = false) {
+  /** An object or the body of a class, from its brace on. @param {boolean} isInClass @returns {Generator<any, any, any>} */
+  function* members(isInClass) {
+    const opening = start
     const base = size
-    if (!isSingle) next()
-    while (value !== '}' && !(isSingle && size > base)) {
-      if (value === ',' || value === ';') {
-        next()
-        continue
-      }
+    next()
+    while (value !== '}' && !(value === '' && type === 'function')) {
+      if (skips(',') || skips(';')) continue
       const first = start
       let isStatic = false
       let async = false
       let generator = false
       let kind = isInClass ? 'method' : 'init'
       if (value === '...') {
-        next()
-        put({ type: 'SpreadElement', start: first, argument: yield expression(COMMA), end: before, parent })
+        put(yield expression(COMMA))
         continue
       }
       // V8 left out the name of a static method that is called static.
@@ -5671,14 +5659,13 @@ function reader() {
         continue
       }
       const isMethod = value === '('
+      const isConstructor = isMethod && isInClass && !isStatic && !computed && key.type !== 'PrivateIdentifier' &&
+        (key.name ?? key.value) === 'constructor'
+      if (isConstructor) kind = 'constructor'
       let part = isMethod ? yield method('FunctionExpression', start, null, async, generator)
         : skips(isInClass ? '=' : ':') ? yield expression(COMMA) : null
       if (isInClass) {
-        if (isMethod) {
-          const isConstructor = !isStatic && !computed && key.type !== 'PrivateIdentifier' &&
-            (key.name ?? key.value) === 'constructor'
-          if (isConstructor) kind = 'constructor'
-        } else skips(';')
+        if (!isMethod) skips(';')
         put(isMethod
           ? { type: 'MethodDefinition', start: first, end: before, parent, static: isStatic, computed, key, kind, value: part }
           : { type: 'PropertyDefinition', start: first, end: before, parent, static: isStatic, computed, key, value: part })
@@ -5696,8 +5683,10 @@ function reader() {
         kind, value: part
       })
     }
-    if (!isSingle) next()
-    return listFrom(base)
+    next()
+    const list = listFrom(base)
+    return isInClass ? { type: 'ClassBody', start: opening, body: list, end: before, parent }
+      : { type: 'ObjectExpression', start: opening, properties: list, end: before, parent }
   }
 
   // --------------------------------------------------------------------------------------------- statements
@@ -5913,9 +5902,8 @@ function reader() {
     }
   }
 
-  /** @returns {Generator<any, any, any>} */
-  function* importDeclaration() {
-    const first = start
+  /** @param {number} first @returns {Generator<any, any, any>} */
+  function* importDeclaration(first) {
     const base = size
     next()
     const isBare = matches(/^["']/, value)
@@ -5934,37 +5922,32 @@ function reader() {
     if (!isBare) expect('from')
     return {
       type: 'ImportDeclaration', start: first, specifiers: listFrom(base), source: leaf(),
-      attributes: skips('with') ? yield members(false) : [], end: endOf(), parent
+      attributes: skips('with') ? (yield members(false)).properties : [], end: endOf(), parent
     }
   }
 
-  /** @returns {Generator<any, any, any>} */
-  function* exportDeclaration() {
-    const first = start
+  /** @param {number} first @returns {Generator<any, any, any>} */
+  function* exportDeclaration(first) {
     next()
-    if (skips('*')) {
-      const exported = skips('as') ? leaf() : null
-      expect('from')
-      return {
-        type: 'ExportAllDeclaration', start: first, exported, source: leaf(),
-        attributes: skips('with') ? yield members(false) : [], end: endOf(), parent
-      }
-    }
     if (skips('default')) {
       const isDeclared = value === 'function' || value === 'class' || isAsyncFunction()
       const declaration = yield isDeclared ? statement(true) : expression(COMMA)
       return { type: 'ExportDefaultDeclaration', start: first, end: isDeclared ? before : endOf(), parent, declaration }
     }
     const base = size
+    const isAll = skips('*')
     const isList = value === '{'
-    const declaration = isList ? null : yield statement(true)
+    const exported = isAll && skips('as') ? leaf() : null
+    const declaration = isAll || isList ? null : yield statement(true)
     if (isList) {
       specifiers((start, local, exported) => ({ type: 'ExportSpecifier', start, end: before, parent, local, exported }))
     }
-    const isFrom = isList && skips('from')
+    const isFrom = isAll || (isList && value === 'from')
+    if (isFrom) expect('from')
     return {
-      type: 'ExportNamedDeclaration', start: first, declaration, specifiers: listFrom(base), source: isFrom ? leaf() : null,
-      attributes: isFrom && skips('with') ? yield members(false) : [], end: isList ? endOf() : before, parent
+      type: isAll ? 'ExportAllDeclaration' : 'ExportNamedDeclaration', start: first, exported, declaration, specifiers: listFrom(base),
+      source: isFrom ? leaf() : null, attributes: isFrom && skips('with') ? (yield members(false)).properties : [],
+      end: declaration ? before : endOf(), parent
     }
   }
 
@@ -5973,16 +5956,14 @@ function reader() {
     /** @type {any[]} */
     let body = []
     if (type === 'function') {
-      const isExpression = matches(/^(?:function|\()$/, value) || isAsyncFunction() ||
-        (value === 'class' && peek(() => value !== '(')) ||
-        peek(() => value === '=>') || (value === 'async' && peek(() => value === '(' || peek(() => value === '=>')))
+      const isExpression = matches(/^(?:function|\()$/, value) || peek(() => value === '=>') ||
+        (value === 'class' && peek(() => value !== '(')) || (value === 'async' && peek(() => value !== '*'))
       if (isExpression) body = [yield expression(COMMA)]
       if (value !== '') { // it was the name of a method, or nothing
         end = 0
-        next()
-        body = yield members(false, true)
+        body = (yield members(false)).properties
       }
-      if (value !== '') throw unexpected()
+      if (value !== '' || body.length !== 1) throw unexpected()
     } else {
       while (value !== '') put(yield statement(true))
       body = listFrom(0)
