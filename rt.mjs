@@ -6093,8 +6093,9 @@ const LABELS = /^(?:\w+\.(?:key|property|meta|label|imported|exported)|(?:Functi
 /** Parts that have a scope of their own, which other parts of the same node are outside of. */
 const INNER = /^(?:SwitchStatement\.cases|WithStatement\.body|PropertyDefinition\.value)$/
 /** What the identifiers of a field are: see names. @typedef {{ key: string, role: string | undefined, isLabel: boolean }} Field */
-/** @type {Record<string, Field[]>} */
-const FIELDS = /* @__PURE__ */ Object.create(null)
+/** By types. @type {Record<string, Field[]>} */
+// @ts-ignore
+const FIELDS = { __proto__: null, Identifier: [] }
 
 /** The fields that hold its parts, as those of all nodes of its type do. @param {Node} node */
 const fieldsOf = node => FIELDS[node.type] ??= fieldsIn(node)
@@ -6168,8 +6169,8 @@ function namer() {
   let hoists = false
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   /**
-   * What comes next is last, each with what its identifiers are: references '', targets 'write', or a kind of variables; or 'inner'
-   * with what has a scope of its own.
+   * What comes next is last, each with what its identifiers are: references '', targets 'write', names in other modules 'foreign',
+   * or a kind of variables; or 'inner' with what has a scope of its own.
    *
    * @type {any[]}
    */
@@ -6301,12 +6302,13 @@ function namer() {
   /**
    * What is done where nodes of a type begin, before their parts.
    *
-   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts; nothing: they have none, or none that matter
+   * @type {Record<string, (node: any, role: string) => string | void>} gives the role of its parts, if that is another
    */
   const visits = {
     // @ts-ignore
     __proto__: null,
     Identifier(node, role) {
+      if (role === 'foreign') return
       note(node)
       if (role !== '' && role !== 'write') declare(node, role, scope)
       else if (node.name === 'arguments') use('usesArguments')
@@ -6318,59 +6320,46 @@ function namer() {
     },
     ThisExpression: () => use('usesThis'),
     Super: () => use('usesSuper'),
-    MetaProperty(node, role) {
+    MetaProperty(node) {
       if (node.meta.name === 'new') use('usesNewTarget')
       else append(imports, { node, facts: scope.facts })
-      return role
     },
-    ImportExpression(node, role) {
+    ImportExpression(node) {
       append(imports, { node, facts: scope.facts })
-      return role
     },
     ImportDeclaration: () => 'import',
-    ExportSpecifier(node, role) {
-      if (!node.parent.source) return role
-      node.local.parent = node.exported.parent = node
-    },
+    ExportNamedDeclaration: ({ source }) => source ? 'foreign' : '',
     VariableDeclaration: ({ kind }) => kind,
     AssignmentPattern(_, role) {
       if (role === 'parameter') scope.isSplit = true
-      return role
     },
     Property({ computed }, role) {
       if (role === 'parameter' && computed) scope.isSplit = true
-      return role
     },
     AssignmentExpression: () => 'write',
     UpdateExpression: () => 'write',
-    CallExpression(node, role) {
-      if (isDirectEval(node)) {
-        use('usesEval')
-        for (let around = /** @type {Scope | null} */ (scope); around && !around.hasEval; around = around.parent) around.hasEval = true
-        if (!scope.isStrict) scope.facts.scope.isDynamic = true
-      }
-      return role
+    CallExpression(node) {
+      if (!isDirectEval(node)) return
+      use('usesEval')
+      for (let around = /** @type {Scope | null} */ (scope); around && !around.hasEval; around = around.parent) around.hasEval = true
+      if (!scope.isStrict) scope.facts.scope.isDynamic = true
     },
     ForInStatement: opening('write'),
     ForOfStatement: opening('write'),
     ForStatement: opening(''),
     CatchClause: opening('catch'),
-    BlockStatement(node, role) {
+    BlockStatement(node) {
       const { facts } = scope
       const isBody = facts.node.body === node
       if (!isBody || scope.isSplit) open(node)
       if (isBody) facts.scope = scope
-      return role
     },
     ClassDeclaration(node) {
       if (node.id) declare(node.id, 'class', scope)
       return classOf(node)
     },
     ClassExpression: classOf,
-    StaticBlock(node, role) {
-      openFunction(node)
-      return role
-    },
+    StaticBlock: node => openFunction(node),
     FunctionDeclaration: routine,
     FunctionExpression: routine,
     ArrowFunctionExpression: routine
@@ -6409,9 +6398,7 @@ function namer() {
     }
     const list = LISTS[type]
     if (list) append(/** @type {any} */ (scope.facts)[list], node)
-    const begin = visits[type]
-    const inner = begin ? begin(node, role) : role
-    if (inner !== undefined) pushParts(node, inner)
+    pushParts(node, visits[type]?.(node, role) ?? role)
   }
 
   return names
