@@ -5396,7 +5396,7 @@ function reader() {
       case 'function':
         return routine('FunctionExpression', start, false)
       case 'class':
-        return classOf('ClassExpression')
+        return classOf('ClassExpression', start)
       case '/': case '/=':
         end = past(REGULAR_EXPRESSION, source, start)
         if (end === 0) throw unexpected()
@@ -5514,9 +5514,8 @@ function reader() {
       if (top.level === WHOLE && extent === OPERAND) return false
       if (value === '=>') {
         const async = operand?.type === 'CallExpression'
-        const params = parametersOf(operand)
         open(ASSIGNMENT, {
-          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, generator: false, async, params, body: null
+          type: 'ArrowFunctionExpression', start: from, end, parent, id: null, generator: false, async, params: parametersOf(operand), body: null
         }, 'body')
         mode = async ? AWAITS : 0
         next()
@@ -5568,13 +5567,10 @@ function reader() {
 
   /** @returns {undefined} */
   function ended() {
-    const { node, field } = top
     operand = whole()
-    close()
-    if (node === null) return
-    node[field] = operand
-    node.end = endOf()
-    operand = node
+    if (top.node === null) return close()
+    skips(';')
+    complete()
   }
 
   /** @param {any} part @returns {Generator<any, any, any>} */
@@ -5613,9 +5609,8 @@ function reader() {
     return { type, start: first, end: before, parent, id, generator, async, params, body }
   }
 
-  /** A class, from that word on. @param {string} type @returns {Generator<any, any, any>} */
-  function* classOf(type) {
-    const first = start
+  /** A class, from that word on. @param {string} type @param {number} first @returns {Generator<any, any, any>} */
+  function* classOf(type, first) {
     next()
     const id = isName ? leaf() : null
     const superClass = skips('extends') ? yield expression(COMMA) : null
@@ -5734,9 +5729,8 @@ function reader() {
     }
   }
 
-  /** Variables. @param {number} [until] what ends it in the head of a loop @returns {Generator<any, any, any>} */
-  function* declaration(until = 0) {
-    const first = start
+  /** Variables. @param {number} first @param {number} [until] what ends it in the head of a loop @returns {Generator<any, any, any>} */
+  function* declaration(first, until = 0) {
     const kind = skips('await') ? 'await using' : value
     const base = size
     do {
@@ -5805,7 +5799,7 @@ function reader() {
     continue: first => jump('ContinueStatement', first),
     debugger: first => jump('DebuggerStatement', first),
     function: first => routine('FunctionDeclaration', first, false),
-    class: () => classOf('ClassDeclaration'),
+    class: first => classOf('ClassDeclaration', first),
     import: first => peek(() => value === '(' || value === '.') ? expressionStatement(first) : importDeclaration(first),
     export: exportDeclaration
   }
@@ -5819,8 +5813,7 @@ function reader() {
   /** @param {string} type @param {number} first @returns {undefined} */
   function jump(type, first) {
     next()
-    const label = isName && !isOnNewLine() ? leaf() : null
-    operand = { type, start: first, end: endOf(), parent, label }
+    operand = { type, start: first, label: isName && !isOnNewLine() ? leaf() : null, end: endOf(), parent }
   }
 
   /** @param {number} first */
@@ -5832,7 +5825,7 @@ function reader() {
     const first = start
     const begun = level === 0 && statements[value]
     if (begun) return begun(first)
-    if (isDeclaring(isList)) return declaration()
+    if (isDeclaring(isList)) return declaration(first)
     if (isAsyncFunction()) {
       next()
       return routine('FunctionDeclaration', first, true)
@@ -5854,7 +5847,7 @@ function reader() {
     next()
     const isAwait = skips('await')
     expect('(')
-    const left = value === ';' ? null : yield isDeclaring(true) ? declaration(IN) : expression(IN)
+    const left = value === ';' ? null : yield isDeclaring(true) ? declaration(start, IN) : expression(IN)
     if (value !== ';') {
       const type = value === 'of' ? 'ForOfStatement' : 'ForInStatement'
       next()
@@ -6162,10 +6155,7 @@ function declare(id, kind, scope, target = kind === 'var' ? scope.facts.scope : 
 function namer() {
   /** Scopes and identifiers, as they begin. @type {any[]} */
   let order = []
-  /** @type {Node[]} */
-  let special = []
-  /** @type {{ node: Node, facts: Facts }[]} */
-  let imports = []
+  let tree = /** @type {Node} */ (null)
   let hoists = false
   let scope = /** @type {Scope} */ (/** @type {any} */ (null))
   /**
@@ -6187,7 +6177,7 @@ function namer() {
 
   /** @param {Node} id */
   function note(id) {
-    if (id.name === 'arguments' || id.name === 'yield') append(special, id)
+    if (id.name === 'arguments' || id.name === 'yield') append(tree.special, id)
   }
 
   /** @param {Node} node @param {string} role of those of its parts whose field has none */
@@ -6294,8 +6284,8 @@ function namer() {
   }
 
   /** @param {string} role of the parts of what has a scope @returns {(node: Node) => string} */
-  const opening = role => node => {
-    open(node)
+  const opening = (role, isStrict = false) => node => {
+    open(node, scope.facts, isStrict || scope.isStrict)
     return role
   }
 
@@ -6322,10 +6312,10 @@ function namer() {
     Super: () => use('usesSuper'),
     MetaProperty(node) {
       if (node.meta.name === 'new') use('usesNewTarget')
-      else append(imports, { node, facts: scope.facts })
+      else append(tree.imports, { node, facts: scope.facts })
     },
     ImportExpression(node) {
-      append(imports, { node, facts: scope.facts })
+      append(tree.imports, { node, facts: scope.facts })
     },
     ImportDeclaration: () => 'import',
     ExportNamedDeclaration: ({ source }) => source ? 'foreign' : '',
@@ -6356,19 +6346,13 @@ function namer() {
     },
     ClassDeclaration(node) {
       if (node.id) declare(node.id, 'class', scope)
-      return classOf(node)
+      return visits.ClassExpression(node, '')
     },
-    ClassExpression: classOf,
+    ClassExpression: opening('name', true),
     StaticBlock: node => openFunction(node),
     FunctionDeclaration: routine,
     FunctionExpression: routine,
     ArrowFunctionExpression: routine
-  }
-
-  /** @param {Node} node */
-  function classOf(node) {
-    open(node, scope.facts, true)
-    return 'name'
   }
 
   /** @param {Node} node */
@@ -6408,14 +6392,15 @@ function namer() {
    * the scopes and the identifiers are put into one list; names are looked up along that list, when all that is declared
    * is known.
    *
-   * @param {Node} tree gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or `yield`, labels too; and
+   * @param {Node} program gets `facts`, `scope` and `variable`; `special`: what is called `arguments` or `yield`, labels too; and
    *   `imports`: each `import()` and `import.meta`, with the facts of the function that it is in
    * @returns {Record<string, Node[]>} the references to what it does not declare, by name, in the order of the source; as `tree.free`, too
    */
-  function names(tree) {
+  function names(program) {
+    tree = program
+    tree.special = []
+    tree.imports = []
     order = []
-    special = tree.special = []
-    imports = tree.imports = []
     hoists = false
     scope = /** @type {any} */ (null)
     size = 0
@@ -6424,11 +6409,11 @@ function namer() {
     while (size) visit(stack[--size], stack[--size])
     while (scope.parent) close()
     if (hoists) resolve(order, true)
-    tree.free = resolve(order, false)
+    program.free = resolve(order, false)
     // Nothing of it is kept.
-    order = special = imports = stack = []
-    scope = /** @type {any} */ (null)
-    return tree.free
+    order = stack = []
+    scope = tree = /** @type {any} */ (null)
+    return program.free
   }
 }
 
