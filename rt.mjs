@@ -5654,11 +5654,11 @@ function reader() {
         continue
       }
       const isMethod = value === '('
+      let part = isMethod ? yield method('FunctionExpression', start, null, async, generator)
+        : skips(isInClass ? '=' : ':') ? yield expression(COMMA) : null
       const isConstructor = isMethod && isInClass && !isStatic && !computed && key.type !== 'PrivateIdentifier' &&
         (key.name ?? key.value) === 'constructor'
       if (isConstructor) kind = 'constructor'
-      let part = isMethod ? yield method('FunctionExpression', start, null, async, generator)
-        : skips(isInClass ? '=' : ':') ? yield expression(COMMA) : null
       if (isInClass) {
         if (!isMethod) skips(';')
         put(isMethod
@@ -5929,7 +5929,7 @@ function reader() {
     }
     const base = size
     const isAll = skips('*')
-    const isList = value === '{'
+    const isList = !isAll && value === '{'
     const exported = isAll && skips('as') ? leaf() : null
     const declaration = isAll || isList ? null : yield statement(true)
     if (isList) {
