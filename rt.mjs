@@ -5568,9 +5568,11 @@ function reader() {
   /** @returns {undefined} */
   function ended() {
     operand = whole()
-    if (top.node === null) return close()
-    skips(';')
-    complete()
+    if (top.node === null) close()
+    else {
+      skips(';')
+      complete()
+    }
   }
 
   /** @param {any} part @returns {Generator<any, any, any>} */
@@ -6382,7 +6384,7 @@ function namer() {
     }
     const list = LISTS[type]
     if (list) append(/** @type {any} */ (scope.facts)[list], node)
-    pushParts(node, visits[type]?.(node, role) ?? role)
+    pushParts(node, /** @type {string} */ (visits[type]?.(node, role) ?? role))
   }
 
   return names
