@@ -11301,12 +11301,8 @@ function keepMeta(meta, url) {
 /** What `import()` is in a blob. @param {string} base */
 function importer(base) {
   return async (/** @type {any} */ specifier, /** @type {any} */ options) => {
-    const url = resolved(`${specifier}`, base)
     const type = options?.with?.type
-    if (type === undefined) return importAt(url)
-    const { name, bring, forget } = moduleHost()
-    const blob = name(`export { default } from ${stringify(url)} with { type: ${stringify(`${type}`)} }`)
-    return bring(blob).finally(() => forget(blob))
+    return importAt(resolved(`${specifier}`, base), type === undefined ? '' : ` with { type: ${stringify(`${type}`)} }`)
   }
 }
 
@@ -11355,6 +11351,7 @@ async function loadMarked(url, context, next) {
 /**
  * @typedef {object} Loaded
  * @property {string} url
+ * @property {string} attributes as they are written after the address; empty: it is JavaScript
  * @property {string} base its address after redirections
  * @property {string} text
  * @property {any} tree
@@ -11366,24 +11363,21 @@ async function loadMarked(url, context, next) {
  * @property {string} blob the address of what was made of it
  */
 
-/**
- * The declaration, and what that imports: a module that is rewritten, by its address; or one that is not JavaScript, as it is.
- *
- * @typedef {{ node: any, url: string, attributes: string, other: Loaded | undefined }} Need
- */
+/** The declaration, and what that imports. @typedef {{ node: any, url: string, attributes: string }} Need */
 /** A name of what is needed, none for its namespace; or a variable of the module itself. @typedef {{ need?: Need, name: string, local?: string }} Export */
-/** Where an exported name leads to: a name that a module has itself, or none for its namespace. @typedef {{ module: Loaded, name: string, attributes: string }} Target */
+/** Where an exported name leads to: a name that a module has itself, or none for its namespace. @typedef {{ module: Loaded, name: string }} Target */
 
-/** @type {Map<string, Loaded>} */
+/** By their addresses and attributes. @type {Map<string, Loaded>} */
 const modules = /* @__PURE__ */ emptyMap()
 /** Modules by the blobs that were made of them. @type {Map<string, string>} */
 const blobs = /* @__PURE__ */ emptyMap()
 
-/** @param {string} url @returns {Promise<any>} */
-async function importAt(url) {
+/** @param {string} url @param {string} [attributes] @returns {Promise<any>} */
+async function importAt(url, attributes) {
   const { bring, forget } = moduleHost()
-  await loadGraph(url)
-  const { made, order } = linkGraph(moduleAt(url))
+  const module = moduleAt(url, attributes)
+  await loadGraph(module)
+  const { made, order } = linkGraph(module)
   try {
     // Waiting for their turns, those of a cycle would let others pass. By an import of all of them JavaScriptCore begins none
     // before the one that waits, so each is brought by itself.
@@ -11393,7 +11387,7 @@ async function importAt(url) {
       pick(order[i], blob => append(begun, bring(blob)))
       await allOf(begun)
     }
-    const namespace = await bring(moduleAt(url).blob)
+    const namespace = await bring(module.blob)
     // The engine knows them by their addresses. What failed to link would be asked for again.
     pick(made, forget)
     return namespace
@@ -11402,27 +11396,33 @@ async function importAt(url) {
   }
 }
 
-/** @param {string} url @returns {Loaded} loaded once; what failed is tried again, as most engines do */
-function moduleAt(url) {
-  const known = modules.get(url)
+/** @param {string} url @param {string} [attributes] @returns {Loaded} loaded once; what failed is tried again, as most engines do */
+function moduleAt(url, attributes = '') {
+  const key = url + attributes
+  const known = modules.get(key)
   if (known) return known
-  const module = newModule(url)
-  module.loaded = isOwnModule(url) ? loadOwn(module) : load(module)
-  module.loaded.catch(() => modules.delete(url))
-  modules.set(url, module)
+  /** @type {Loaded} */
+  const module = {
+    url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(), stars: [], loaded: adopt(), blob: ''
+  }
+  modules.set(key, module)
+  module.loaded = attributes ? loadOther(module) : isOwnModule(url) ? loadOwn(module) : load(module)
+  module.loaded.catch(() => modules.delete(key))
   return module
 }
-
-/** @param {string} url @param {string} [blob] @returns {Loaded} */
-const newModule = (url, blob = '') => ({
-  url, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(), stars: [], loaded: adopt(), blob
-})
 
 /** @param {Loaded} module */
 async function loadOwn(module) {
   const names = ownKeys(await moduleHost().bring(module.url))
   pick(names, name => typeof name === 'string' && module.exports.set(name, { name, local: name }))
   module.blob = module.url
+}
+
+/** What is no JavaScript stays as it is, in a module that exports it. @param {Loaded} module */
+async function loadOther(module) {
+  module.text = `export { default } from ${stringify(module.url)}${module.attributes}`
+  module.tree = readModule(module.text, module.url)
+  module.exports.set('default', { name: 'default', local: 'default' })
 }
 
 /** @param {Loaded} module */
@@ -11440,11 +11440,10 @@ async function load(module) {
   pick(module.tree.body, node => {
     if (!node.source) return
     const url = resolved(node.source.value, base)
-    const isScript = !find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
-    const other = isScript ? undefined : newModule(url, url)
-    other?.exports.set('default', { name: 'default', local: 'default' })
-    if (isScript) moduleAt(url)
-    append(module.needs, { node, url, attributes: isScript ? '' : cut(text, node.source.end, node.end), other })
+    const isTyped = find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
+    const attributes = isTyped ? cut(text, node.source.end, node.end) : ''
+    moduleAt(url, attributes)
+    append(module.needs, { node, url, attributes })
   })
   readExports(module)
 }
@@ -11482,21 +11481,20 @@ function readExports({ tree: { body, scope: { variables } }, needs, imports, exp
   })
 }
 
-/** A module and all that it imports. @param {string} url */
-async function loadGraph(url) {
-  const list = [url]
+/** A module and all that it imports. @param {Loaded} entry */
+async function loadGraph(entry) {
+  const list = [entry]
   const seen = emptySet()
   for (let i = 0; i < list.length; i++) {
     if (seen.has(list[i])) continue
     seen.add(list[i])
-    const module = moduleAt(list[i])
-    await module.loaded
-    pick(module.needs, ({ url, other }) => !other && append(list, url))
+    await list[i].loaded
+    pick(list[i].needs, ({ url, attributes }) => append(list, moduleAt(url, attributes)))
   }
 }
 
 /** @param {Need} need @returns {Loaded} what is imported */
-const neededBy = ({ url, other }) => other ?? /** @type {Loaded} */ (modules.get(url))
+const neededBy = ({ url, attributes }) => /** @type {Loaded} */ (modules.get(url + attributes))
 
 /**
  * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that import each
@@ -11513,16 +11511,9 @@ function linkGraph(entry) {
   const order = []
   /** @type {Loaded[]} */
   const ended = []
-  /** When each was come to; and of those that it leads to, the earliest. @type {Map<Loaded, number>} */
-  const earliest = emptyMap()
-  /** Those whose imports are being visited, each by the one before. @type {{ module: Loaded, place: number, first: number, next: number }[]} */
-  const path = []
+  /** When each was come to. @type {Map<Loaded, number>} */
+  const places = emptyMap()
   let hasCycle = false
-  const enter = (/** @type {Loaded} */ module) => {
-    append(path, { module, place: earliest.size, first: ended.length, next: 0 })
-    earliest.set(module, earliest.size)
-  }
-  const lower = (/** @type {Loaded} */ module, /** @type {number} */ place) => earliest.set(module, min(place, earliest.get(module) ?? place))
   const leave = (/** @type {Loaded[]} */ component) => {
     if (component.length > 1 || find(component[0].needs, need => neededBy(need) === component[0])) {
       hasCycle = true
@@ -11530,24 +11521,22 @@ function linkGraph(entry) {
     } else component[0].blob = blobOf(component[0], made)
     pick(component, ({ blob }) => append(order, [blob]))
   }
-  if (!entry.blob) enter(entry)
-  while (path.length > 0) {
-    const visit = path[path.length - 1]
-    const { module, place, first } = visit
-    if (visit.next < module.needs.length) {
-      const needed = neededBy(module.needs[visit.next++])
-      if (needed.blob) continue
-      const known = earliest.get(needed)
-      if (known === undefined) enter(needed)
-      else lower(module, known)
-    } else {
-      takeLast(path)
-      append(ended, module)
-      const low = /** @type {number} */ (earliest.get(module))
-      if (low < place) lower(path[path.length - 1].module, low)
-      else leave(splice(ended, first))
+  /** @param {Loaded} module @returns {number} the earliest place that it leads to */
+  const visit = module => {
+    const { needs } = module
+    const place = places.size
+    const first = ended.length
+    let earliest = place
+    places.set(module, place)
+    for (let i = 0; i < needs.length; i++) {
+      const needed = neededBy(needs[i])
+      if (!needed.blob) earliest = min(earliest, places.get(needed) ?? visit(needed))
     }
+    append(ended, module)
+    if (earliest === place) leave(splice(ended, first))
+    return earliest
   }
+  if (!entry.blob) visit(entry)
   return { made, order: hasCycle ? order : [] }
 }
 
@@ -11555,8 +11544,10 @@ function linkGraph(entry) {
 function blobOf(module, made, ...more) {
   const { text, tree, base, url, needs } = module
   pick(needs, need => {
-    const { start, end } = need.node.source
-    replace(tree.facts, start, end, stringify(neededBy(need).blob))
+    const { source: { start, end }, end: stop } = need.node
+    const blob = stringify(neededBy(need).blob)
+    if (need.attributes) replace(tree.facts, start, stop, `${blob};`)
+    else replace(tree.facts, start, end, blob)
   })
   const blob = nameBlob(rewriteModule(text, tree, base, true, ...more), url, made)
   module.tree = null
@@ -11581,26 +11572,22 @@ function nameBlob(text, url, made) {
 /**
  * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited once, which have to be one.
  *
- * @param {Loaded} module @param {string} name @param {string} [attributes] @returns {Target | undefined}
+ * @param {Loaded} module @param {string} name @returns {Target | undefined}
  */
-function resolveExport(module, name, attributes = '') {
-  const list = [{ module, name, attributes }]
+function resolveExport(module, name) {
+  const list = [{ module, name }]
   const seen = emptySet()
   /** @type {Target[]} */
   const targets = []
   for (let i = 0; i < list.length; i++) {
-    const { module, name, attributes } = list[i]
-    const key = `${module.url} ${attributes} ${name}`
+    const { module, name } = list[i]
+    const key = `${module.url}${module.attributes} ${name}`
     if (seen.has(key)) continue
     seen.add(key)
     const found = module.exports.get(name)
-    /** @type {Target} */
-    const target = found?.need ? { module: neededBy(found.need), name: found.name, attributes: found.need.attributes }
-      : { module, name: found?.name ?? name, attributes }
-    if (found && (!found.need || found.name === '')) {
-      if (!find(targets, ({ module, name }) => module === target.module && name === target.name)) append(targets, target)
-    } else if (found) append(list, target)
-    else if (name !== 'default') pick(module.stars, need => append(list, { module: neededBy(need), name, attributes: need.attributes }))
+    if (name === '' || (found?.local && found.name === name)) append(targets, list[i])
+    else if (found) append(list, { module: found.need ? neededBy(found.need) : module, name: found.name })
+    else if (name !== 'default') pick(module.stars, need => append(list, { module: neededBy(need), name }))
   }
   return targets.length === 1 ? targets[0] : undefined
 }
@@ -11627,8 +11614,7 @@ function exportsOf(module) {
 /** @param {Export} entry @param {Loaded} user @returns {Target} @throws {SyntaxError} if there is none, or more than one */
 function demanded({ need, name }, user) {
   const module = neededBy(/** @type {Need} */ (need))
-  const { attributes } = /** @type {Need} */ (need)
-  const target = name === '' ? { module, name, attributes } : resolveExport(module, name, attributes)
+  const target = resolveExport(module, name)
   if (!target) throw new SyntaxError(`${module.url} does not export '${name}', which ${user.url} imports`)
   return target
 }
@@ -11663,9 +11649,9 @@ function linkCycle(component, made) {
   }
   for (let i = 0; i < component.length; i++) {
     let text = all
-    pick(exported[i], ({ 0: exportedName, 1: { module, name, attributes } }) => {
+    pick(exported[i], ({ 0: exportedName, 1: { module, name } }) => {
       const as = quotedName(exportedName)
-      const from = `from ${stringify(name === '' ? module.blob : members[places.get(module)] ?? module.blob)}${attributes}; `
+      const from = `from ${stringify(name === '' ? module.blob : members[places.get(module)] ?? module.blob)}; `
       if (name !== '') text += `export { ${quotedName(name)} as ${as} } ${from}`
       else if (module.blob) text += `export * as ${as} ${from}`
       else {
@@ -11696,14 +11682,13 @@ function cyclic(module, index, places, our, exported) {
   /** Namespaces of modules that are not of the cycle. */
   const holders = emptyMap()
 
-  const access = (/** @type {Target} */ { module, name, attributes }) => {
+  const access = (/** @type {Target} */ { module, name }) => {
     const place = places.get(module)
-    const key = `${module.blob} ${attributes}`
-    if (place === undefined && !holders.has(key)) {
-      holders.set(key, `${our}${holders.size + 1}`)
-      prologue += `import * as ${holders.get(key)} from ${stringify(module.blob)}${attributes}; `
+    if (place === undefined && !holders.has(module)) {
+      holders.set(module, `${our}${holders.size + 1}`)
+      prologue += `import * as ${holders.get(module)} from ${stringify(module.blob)}; `
     }
-    const holder = place === undefined ? holders.get(key) : `${our}.cells[${place}]`
+    const holder = place === undefined ? holders.get(module) : `${our}.cells[${place}]`
     return name === '' ? holder : `${holder}[${stringify(name)}]`
   }
 
@@ -11715,7 +11700,7 @@ function cyclic(module, index, places, our, exported) {
     const { type, start, end } = need.node
     const needed = neededBy(need)
     if (places.has(needed)) replace(facts, start, end, ';')
-    else if (type !== 'ImportDeclaration') replace(facts, start, end, `import ${stringify(needed.blob)}${need.attributes};`)
+    else if (type !== 'ImportDeclaration') replace(facts, start, end, `import ${stringify(needed.blob)};`)
   })
   imports.forEach((entry, variable) => {
     if (!places.has(neededBy(/** @type {Need} */ (entry.need)))) return
