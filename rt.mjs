@@ -11802,10 +11802,9 @@ function vlq(value) {
  * @param {string} text
  * @param {number[]} kept the pieces in the order of the text: of each its place in the text, its place in the source, and its length
  */
-const mapOf = (source, text, kept) => mappingsOf(linesOf(source), linesOf(text), text.length, kept)
-
-/** @param {number[]} lines of the source, where they start @param {number[]} starts of those of the text @param {number} end of that @param {number[]} kept */
-function mappingsOf(lines, starts, end, kept) {
+function mapOf(source, text, kept) {
+  const lines = linesOf(source)
+  const starts = linesOf(text)
   let mappings = ''
   let row = 0
   let written = -1 // in this row, up to here
@@ -11815,18 +11814,11 @@ function mappingsOf(lines, starts, end, kept) {
     const at = kept[i]
     const original = kept[i + 1]
     const length = kept[i + 2]
-    const next = i + 3 < kept.length ? kept[i + 3] : end + 1
+    const next = i + 3 < kept.length ? kept[i + 3] : text.length + 1
     for (let here = at; here < next; here = row + 1 < starts.length ? starts[row + 1] : next) {
       for (; starts[row + 1] <= here; row++) {
         mappings += ';'
         written = -1
-      }
-      if (here > at && here < at + length) { // a whole line of the source
-        mappings += `AAC${vlq(-column)}`
-        line++
-        written = here
-        column = 0
-        continue
       }
       const place = original + min(here - at, length)
       const next = place < lines[line] || place >= lines[line + 1] ? lineAt(lines, place) : line
