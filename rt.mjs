@@ -10507,6 +10507,7 @@ function engineParts() {
     length: /** @type {any} */ (getOwnPropertyDescriptor(prototype, 'length')).get,
     slice: prototype.slice,
     filter: prototype.filter,
+    fill: prototype.set,
     toReversed: prototype.toReversed,
     collections: [iterating(Map), iterating(Set)],
     pattern: RegExp.prototype,
@@ -10666,7 +10667,7 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
   }
   return visited({
     step: visitOn, name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
-    isEmpty: isFolding && args.length < 2, passed: 0, count: 0, found: undefined, isCalled: false, value: undefined, answer: undefined
+    isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined, answer: undefined
   })
 }
 
@@ -10709,21 +10710,8 @@ function visitOn(visit) {
   if (like === undefined) return ENDED
   // TypedArraySpeciesCreate for so many, by the engine's own: it is given something else of the same class.
   defineProperty(like, 'constructor', { get: () => object.constructor })
-  visit.found = result
   visit.result = apply(engine.filter, like, [(/** @type {any} */ _, /** @type {number} */ index) => index < count])
-  visit.passed = 0
-  visit.step = copyOn
-  return copyOn(visit)
-}
-
-/** What a filter has found, into its typed array. @param {any} visit */
-function copyOn(visit) {
-  const { found, result, count } = visit
-  while (visit.passed < count) {
-    result[visit.passed] = found[visit.passed]
-    visit.passed++
-    if (--budget.left <= 0) return AT_POINT
-  }
+  apply(engine.fill, visit.result, [result])
   return ENDED
 }
 
@@ -10842,37 +10830,38 @@ function writeOn(visit) {
   return ENDED
 }
 
+/** What has a length, as it is iterated: nobody can have replaced how. @param {any} list @param {number} length */
+function elementsIn(list, length) {
+  let i = 0
+  const iterator = {
+    __proto__: null,
+    [Symbol.iterator]: () => iterator,
+    next: () => i < length ? { value: list[i++], done: false } : { value: undefined, done: true }
+  }
+  return /** @type {any} */ (iterator)
+}
+
 /** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
 function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
   const call = callback === undefined ? null : entryOf(callback)
   const isOurs = Class === engine.Array || !isConstructor(Class)
   const write = isOurs ? add : put
   const iterate = items[Symbol.iterator] ?? undefined
+  const isIterable = iterate !== undefined
+  if (isIterable && typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
+  const list = Object(items)
+  const length = isIterable ? 0 : lengthOf(list)
+  const result = isOurs ? new engine.Array(length) : isIterable ? new Class() : new Class(length)
   let count = 0
-  let result
-  if (iterate === undefined) {
-    const list = Object(items)
-    const length = lengthOf(list)
-    result = isOurs ? new engine.Array(length) : new Class(length)
-    for (; count < length; count++) {
-      if (--budget.left <= 0) yield
-      let answer = call ? apply(call, self, [list[count], count]) : list[count]
-      if (answer === budget) answer = yield suspended()
-      write(result, count, answer)
+  for (const value of isIterable ? iterated(items, iterate) : elementsIn(list, length)) {
+    if (value === budget) {
+      yield suspended()
+      continue
     }
-  } else {
-    if (typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
-    result = isOurs ? [] : new Class()
-    for (const value of iterated(items, iterate)) {
-      if (value === budget) {
-        yield suspended()
-        continue
-      }
-      if (--budget.left <= 0) yield
-      let answer = call ? apply(call, self, [value, count]) : value
-      if (answer === budget) answer = yield suspended()
-      write(result, count++, answer)
-    }
+    if (--budget.left <= 0) yield
+    let answer = call ? apply(call, self, [value, count]) : value
+    if (answer === budget) answer = yield suspended()
+    write(result, count++, answer)
   }
   result.length = count
   return result
@@ -10887,8 +10876,8 @@ function isConstructor(value) {
   }
 }
 
-/** The `forEach` of maps and sets. @param {any} receiver @param {any[]} args @param {string} name @param {any} iterating @returns {Generator<any, any, any>} */
-function* visitEntries(receiver, { 0: callback, 1: self }, name, { entries, next }) {
+/** The `forEach` of maps and sets. @param {any} receiver @param {any[]} args @param {any} iterating @returns {Generator<any, any, any>} */
+function* visitEntries(receiver, { 0: callback, 1: self }, { entries, next }) {
   const iterator = apply(entries, receiver, NO_ARGUMENTS)
   const call = entryOf(callback)
   for (let step; !(step = apply(next, iterator, NO_ARGUMENTS)).done;) {
@@ -10900,9 +10889,9 @@ function* visitEntries(receiver, { 0: callback, 1: self }, name, { entries, next
 /**
  * A string's `replace` or `replaceAll`, which find all before they call back.
  *
- * @param {any} receiver @param {any[]} args @param {string} name @param {any} replace the engine's own @returns {Generator<any, any, any>}
+ * @param {any} receiver @param {any[]} args @param {any} replace the engine's own @returns {Generator<any, any, any>}
  */
-function* replaceEach(receiver, { 0: pattern, 1: callback }, name, replace) {
+function* replaceEach(receiver, { 0: pattern, 1: callback }, replace) {
   if (!isUntouched(pattern)) return apply(replace, receiver, [pattern, callback])
   /** @type {any[][]} */
   const found = []
@@ -10965,47 +10954,36 @@ function stampEngine() {
     if (typeof own === 'function' && exec(NATIVE, sourceOf(own))) stamp(own, null, entry(own))
   }
   /**
-   * @param {any} holder @param {string[]} names @param {any} body @param {number} at the callback's place
-   * @param {(receiver: any, args: any[]) => any} size @param {any} [detail]
+   * @param {any} holder @param {string} name @param {number} at the callback's place
+   * @param {(receiver: any, args: any[]) => any} size how many points a call of the engine's own counts as
+   * @param {(receiver: any, args: any[], own: any) => any} begin
+   * @param {(args: any[]) => any} [isTwin] whether there is a twin that is no callback
    */
-  const giveAll = (holder, names, body, at, size, detail) => {
-    const begin = body === visitEach || body === sortBy ? (/** @type {any} */ result) => result : run
-    for (let i = 0; i < names.length; i++) {
-      const name = names[i]
-      const how = body === visitEach ? visiting(name, detail) : name
-      give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
-        const callback = args[at]
-        if (stamps.get(callback)) return begin(body(this, args, how, detail ?? own))
-        if (typeof callback === 'function') {
-          const count = size(this, args)
-          if (count > LONG_LIST) return begin(body(this, args, how, detail ?? own))
-          if (count > 0) budget.left -= count
-        }
-        return apply(own, this, args)
-      })
-    }
-  }
-  const { Array, String, typed, collections } = engine
-  for (let i = 0; i < 2; i++) {
-    const holder = i ? typed : Array.prototype
-    const { prototype, size } = collections[i]
-    const length = i ? (/** @type {any} */ list) => apply(engine.length, list, NO_ARGUMENTS) : sizeOf
-    giveAll(holder, VISITING, visitEach, 0, length, i > 0)
-    giveAll(holder, ['sort', 'toSorted'], sortBy, 0, list => 8 * /** @type {number} */ (length(list)), i > 0)
-    giveAll(prototype, ['forEach'], visitEntries, 0, (/** @type {any} */ list) => apply(size, list, NO_ARGUMENTS), collections[i])
-  }
-  giveAll(Array.prototype, ['flatMap'], visitFlat, 0, sizeOf)
-  give(Array, 'from', own => /** @this {any} @param {any[]} args */ function (...args) {
-    const { 0: items, 1: callback } = args
-    const hasTwin = stamps.get(callback)
-    const count = /** @type {number} */ (!hasTwin && typeof callback === 'function' ? sizeOf(items) : 0)
-    const isLong = hasTwin || count > LONG_LIST ||
-      (callback === undefined && isObject(items) && !isArray(items) && (stepsOfGenerators.get(items) || stamps.get(valueIn(items, Symbol.iterator))))
-    if (isLong) return run(arrayFrom(this, args))
+  const giveCalling = (holder, name, at, size, begin, isTwin) => give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
+    const callback = args[at]
+    const count = stamps.get(callback) || isTwin?.(args) ? Infinity : typeof callback === 'function' ? size(this, args) : 0
+    if (count > LONG_LIST) return begin(this, args, own)
     if (count > 0) budget.left -= count
     return apply(own, this, args)
   })
-  giveAll(String.prototype, ['replace', 'replaceAll'], replaceEach, 1, () => 0)
+  const { Array, String, typed, collections } = engine
+  for (let i = 0; i < 2; i++) {
+    const isTyped = i > 0
+    const holder = isTyped ? typed : Array.prototype
+    const { prototype, size } = collections[i]
+    const length = isTyped ? (/** @type {any} */ list) => apply(engine.length, list, NO_ARGUMENTS) : sizeOf
+    pick(VISITING, name => {
+      const kind = visiting(name, isTyped)
+      giveCalling(holder, name, 0, length, (list, args) => visitEach(list, args, kind))
+    })
+    pick(['sort', 'toSorted'], name => giveCalling(holder, name, 0, list => 8 * length(list), (list, args) => sortBy(list, args, name, isTyped)))
+    giveCalling(prototype, 'forEach', 0, list => apply(size, list, NO_ARGUMENTS), (list, args) => run(visitEntries(list, args, collections[i])))
+  }
+  giveCalling(Array.prototype, 'flatMap', 0, sizeOf, (list, args) => run(visitFlat(list, args)))
+  giveCalling(Array, 'from', 1, (_, { 0: items }) => sizeOf(items), (Class, args) => run(arrayFrom(Class, args)), ({ 0: items, 1: callback }) =>
+    callback === undefined && isObject(items) && !isArray(items) && (stepsOfGenerators.get(items) || stamps.get(valueIn(items, Symbol.iterator))))
+  pick(['replace', 'replaceAll'], name =>
+    giveCalling(String.prototype, name, 1, () => 0, (text, args, replace) => run(replaceEach(text, args, replace))))
   /** @param {any} holder @param {string} name */
   const giveLong = (holder, name) => give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
     const result = apply(own, this, args)
