@@ -10611,8 +10611,9 @@ const visiting = (name, isTyped) => ({
   isFolding: startsWith(name, 'reduce')
 })
 
-// What visits many is a plain function, which is called again to go on: engines compile generators less well. 100 000 objects filtered and
-// sorted take 2.1 to 2.5 times as long as plainly in Firefox 153, in generators 2.7 to 3.9; in Chromium 156 1.4 to 1.5, and 1.6 to 1.8.
+// What visits or merges many is a plain function, which is called again to go on: engines compile generators less well. 100 000 objects
+// filtered and sorted take 2.1 to 2.5 times as long as plainly in Firefox 153, in generators 2.7 to 3.9; in Chromium 156 1.4 to 1.5,
+// and 1.6 to 1.8.
 
 /** How a part of a visit ends. */
 const ENDED = 0
@@ -10736,109 +10737,70 @@ function* visitFlat(receiver, { 0: callback, 1: self }) {
   return result
 }
 
-/** @param {any} receiver @param {any[]} args @param {string} name @param {boolean} isTyped */
-function sortBy(receiver, { 0: compare }, name, isTyped) {
+/** @param {any} receiver @param {any[]} args @param {boolean} isCopy @param {boolean} isTyped @returns {Generator<any, any, any>} */
+function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
-  const isCopy = name === 'toSorted'
   if (!isCopy && length < 2) return object // as engines do; the specification has one element written
   const result = !isCopy ? object
     : isTyped ? apply(engine.toReversed, object, NO_ARGUMENTS) : new engine.Array(length)
-  return visited({
-    step: takeOn, object, length, call: entryOf(compare), result, write: isCopy && !isTyped ? add : set, skipsHoles: !isTyped && !isCopy,
-    from: [], half: [], passed: 0, kept: 0, end: 1, width: 1, inHalf: 0, copied: 0, left: 0, right: 0, to: 0, isCalled: false, answer: undefined
-  })
-}
-
-/** Takes what is to be sorted. @param {any} visit */
-function takeOn(visit) {
-  const { object, length, skipsHoles, from } = visit
-  while (visit.passed < length) {
-    const index = visit.passed++
-    if (!skipsHoles || index in object) {
-      const value = object[index]
-      visit.kept++
-      if (value !== undefined) append(from, value)
-    }
-    if (--budget.left <= 0) return AT_POINT
+  const write = isCopy && !isTyped ? add : set
+  /** @type {any[]} */
+  const from = []
+  let kept = 0
+  for (let i = 0; i < length; i++) {
+  for (let i = 0; i < length; i++) {
+    if (--budget.left <= 0) yield
+    if (i < kept) write(result, i, from[i]) // undefined comes last
+    else delete result[i]
   }
-  visit.passed = 0
-  visit.step = mergeOn
-  return mergeOn(visit)
-}
-
-/**
- * What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of them 185 (Node 20).
- *
- * @param {any} visit `width`: of the halves that are merged next, up to `end`; the left one of those that are merged now is `half`
- */
-function mergeOn(visit) {
-  const { from, half, call } = visit
+  return result
+    if (--budget.left <= 0) yield
+    if (!isTyped && !isCopy && !(i in object)) continue
+    const value = object[i]
+    kept++
+    if (value !== undefined) append(from, value)
+  }
   const size = from.length
-  let { left, right, to } = visit
-  for (let how; ;) {
-    const { inHalf, end } = visit
-    while (visit.copied < inHalf) {
-      half[visit.copied] = from[to + visit.copied]
-      visit.copied++
-      if (--budget.left <= 0) return AT_POINT
-    }
-    for (how = ENDED; left < inHalf && how === ENDED;) {
-      let isRight = right < end
-      if (isRight) {
-        let { answer } = visit
-        if (visit.isCalled) visit.isCalled = false
-        else if ((answer = call(half[left], from[right])) === budget) {
-          visit.isCalled = true
-          how = AT_CALL
-          break
-        }
-        isRight = +answer > 0
+  /** @type {any[]} */
+  const half = []
+  const merge = { call: entryOf(compare), from, half, copied: 0, inHalf: 0, left: 0, right: 0, end: 0, to: 0 }
+  // What has been merged is merged again while it is near: 100 000 objects take 70 ms, in passes over all of them 185 (Node 20).
+  for (let end = 2; end <= size; end++) {
+    for (let width = 1; width < end && (end === size || end % (2 * width) === 0); width *= 2) {
+      merge.to = end - 1 - (end - 1) % (2 * width)
+      merge.right = merge.to + width
+      if (merge.right >= end) continue
+      merge.copied = merge.left = 0
+      merge.inHalf = width
+      merge.end = end
+      for (let how; (how = mergeOn(merge)) !== ENDED;) {
+        if (how === AT_POINT) yield
+        else from[merge.to++] = +(yield suspended()) > 0 ? from[merge.right++] : half[merge.left++]
       }
-      from[to++] = isRight ? from[right++] : half[left++]
-      if (--budget.left <= 0) how = AT_POINT
     }
-    if (how === ENDED) {
-      for (; visit.width >= size || (visit.end < size && visit.end % (2 * visit.width) > 0); visit.width = 1) {
-        if (++visit.end <= size) continue
-        visit.step = writeOn
-        return writeOn(visit)
-      }
-      const last = visit.end - 1
-      to = last - last % (2 * visit.width)
-      right = to + visit.width
-      left = 0
-      visit.copied = 0
-      visit.inHalf = right < visit.end ? visit.width : 0
-      visit.width *= 2
-    }
-    visit.left = left
-    visit.right = right
-    visit.to = to
-    if (how !== ENDED) return how
   }
 }
 
-/** Writes what is sorted. @param {any} visit */
-function writeOn(visit) {
-  const { result, length, kept, from, write } = visit
-  while (visit.passed < length) {
-    const index = visit.passed++
-    if (index < kept) write(result, index, from[index]) // undefined comes last
-    else delete result[index]
+/** Merges a part, whose left half is copied first. @param {any} merge @returns {number} how that ends */
+function mergeOn(merge) {
+  const { call, from, half, inHalf, end } = merge
+  let { left, right, to } = merge
+  let how = ENDED
+  while (merge.copied < inHalf) {
+    half[merge.copied] = from[to + merge.copied]
+    merge.copied++
     if (--budget.left <= 0) return AT_POINT
   }
-  return ENDED
-}
-
-/** What has a length, as it is iterated: nobody can have replaced how. @param {any} list @param {number} length */
-function elementsIn(list, length) {
-  let i = 0
-  const iterator = {
-    __proto__: null,
-    [Symbol.iterator]: () => iterator,
-    next: () => i < length ? { value: list[i++], done: false } : { value: undefined, done: true }
+  while (left < inHalf && how === ENDED) {
+    const answer = right < end ? call(half[left], from[right]) : 0
+    if (answer === budget) how = AT_CALL
+    else from[to++] = +answer > 0 ? from[right++] : half[left++]
+    if (--budget.left <= 0) how ||= AT_POINT
   }
-  return /** @type {any} */ (iterator)
+  merge.left = left
+  merge.right = right
+  merge.to = to
+  return how
 }
 
 /** Array.from. @param {any} Class @param {any[]} args @returns {Generator<any, any, any>} */
@@ -10847,21 +10809,31 @@ function* arrayFrom(Class, { 0: items, 1: callback, 2: self }) {
   const isOurs = Class === engine.Array || !isConstructor(Class)
   const write = isOurs ? add : put
   const iterate = items[Symbol.iterator] ?? undefined
-  const isIterable = iterate !== undefined
-  if (isIterable && typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
-  const list = Object(items)
-  const length = isIterable ? 0 : lengthOf(list)
-  const result = isOurs ? new engine.Array(length) : isIterable ? new Class() : new Class(length)
   let count = 0
-  for (const value of isIterable ? iterated(items, iterate) : elementsIn(list, length)) {
-    if (value === budget) {
-      yield suspended()
-      continue
+  let result
+  if (iterate === undefined) {
+    const list = Object(items)
+    const length = lengthOf(list)
+    result = isOurs ? new engine.Array(length) : new Class(length)
+    for (; count < length; count++) {
+      if (--budget.left <= 0) yield
+      let answer = call ? apply(call, self, [list[count], count]) : list[count]
+      if (answer === budget) answer = yield suspended()
+      write(result, count, answer)
     }
-    if (--budget.left <= 0) yield
-    let answer = call ? apply(call, self, [value, count]) : value
-    if (answer === budget) answer = yield suspended()
-    write(result, count++, answer)
+  } else {
+    if (typeof iterate !== 'function') throw new TypeError('Symbol.iterator of what is converted is no function')
+    result = isOurs ? [] : new Class()
+    for (const value of iterated(items, iterate)) {
+      if (value === budget) {
+        yield suspended()
+        continue
+      }
+      if (--budget.left <= 0) yield
+      let answer = call ? apply(call, self, [value, count]) : value
+      if (answer === budget) answer = yield suspended()
+      write(result, count++, answer)
+    }
   }
   result.length = count
   return result
@@ -10959,13 +10931,15 @@ function stampEngine() {
    * @param {(receiver: any, args: any[], own: any) => any} begin
    * @param {(args: any[]) => any} [isTwin] whether there is a twin that is no callback
    */
-  const giveCalling = (holder, name, at, size, begin, isTwin) => give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
-    const callback = args[at]
-    const count = stamps.get(callback) || isTwin?.(args) ? Infinity : typeof callback === 'function' ? size(this, args) : 0
-    if (count > LONG_LIST) return begin(this, args, own)
-    if (count > 0) budget.left -= count
-    return apply(own, this, args)
-  })
+  const giveCalling = (holder, name, at, size, begin, isTwin = () => false) => {
+    give(holder, name, own => /** @this {any} @param {any[]} args */ function (...args) {
+      const callback = args[at]
+      const count = stamps.get(callback) || isTwin(args) ? Infinity : typeof callback === 'function' ? size(this, args) : 0
+      if (count > LONG_LIST) return begin(this, args, own)
+      if (count > 0) budget.left -= count
+      return apply(own, this, args)
+    })
+  }
   const { Array, String, typed, collections } = engine
   for (let i = 0; i < 2; i++) {
     const isTyped = i > 0
@@ -10976,7 +10950,10 @@ function stampEngine() {
       const kind = visiting(name, isTyped)
       giveCalling(holder, name, 0, length, (list, args) => visitEach(list, args, kind))
     })
-    pick(['sort', 'toSorted'], name => giveCalling(holder, name, 0, list => 8 * length(list), (list, args) => sortBy(list, args, name, isTyped)))
+    pick(['sort', 'toSorted'], name => {
+      const isCopy = name === 'toSorted'
+      giveCalling(holder, name, 0, list => 8 * length(list), (list, args) => run(sortBy(list, args, isCopy, isTyped)))
+    })
     giveCalling(prototype, 'forEach', 0, list => apply(size, list, NO_ARGUMENTS), (list, args) => run(visitEntries(list, args, collections[i])))
   }
   giveCalling(Array.prototype, 'flatMap', 0, sizeOf, (list, args) => run(visitFlat(list, args)))
