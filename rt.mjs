@@ -10317,17 +10317,18 @@ function ask(method, generator, value) {
   return steps === undefined ? apply(method, generator, [value]) : stepOf(steps, method, value)
 }
 
-/** A generator as it is iterated by a loop, whose body begins by looking for `budget`. */
-class Each {
-  isPending = false
-  hasFailed = false
-  /** @type {any} */
-  result = undefined
+/** What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not closed in between. */
+class Walk {
+  index = 0
+  /** What comes next, if that is known. @type {any} */
+  rest = null
 
-  /** @param {Steps} steps @param {{ on: boolean }} asker */
-  constructor(steps, asker) {
-    this.steps = steps
-    this.asker = asker
+  /** @param {any[] | null} list an array, whose elements are what it gives @param {any} iterator for all else @param {any} step its `next` */
+  constructor(list, iterator, step) {
+    this.list = list
+  /** @returns {any} */
+    this.iterator = iterator
+    this.step = step
   }
 
   [Symbol.iterator]() {
@@ -10335,31 +10336,54 @@ class Each {
   }
 
   next() {
-    const { asker, steps, isPending, result } = this
-    if (isPending) {
-      this.isPending = false
-      if (this.hasFailed) throw result
-      return result
+    const { list, index, rest } = this
+    if (rest !== null) {
+      this.rest = null
+      rethrow(rest)
+      return rest
     }
-    const step = asker.on ? stepOf(steps, next, undefined) : resume(steps.generator, undefined)
-    if (step !== budget) return step
-    this.isPending = true
-    append(pending, begun(this.settle(suspended())))
-    return { value: budget, done: false }
+    if (list === null) return apply(this.step, this.iterator, NO_ARGUMENTS)
+    if (index >= list.length) return { value: undefined, done: true }
+    this.index = index + 1
+    return { value: list[index], done: false }
   }
 
-  /** The engine closes it. @param {any} value */
-  return(value) {
-    return apply(returnFromNext, this.steps.generator, [value])
+  return() {
+    const { list, iterator } = this
+    if (budget.away) {
+      this.rest ??= { value: this, done: false }
+    } else if (list === null) {
+      const method = iterator.return ?? undefined
+      if (method !== undefined) return apply(method, iterator, NO_ARGUMENTS)
+    }
+    return this
+  }
+}
+
+/** A generator as it is iterated by a loop, whose body begins by looking for `budget`. */
+class StepsWalk extends Walk {
+  /** @param {Steps} steps @param {{ on: boolean }} asker */
+  constructor(steps, asker) {
+    super(null, steps.generator, next)
+    this.steps = steps
+    this.asker = asker
+  }
+
+  next() {
+    if (this.rest !== null || !this.asker.on) return super.next()
+    const step = stepOf(this.steps, next, undefined)
+    if (step !== budget) return step
+    this.rest = this // until it is settled
+    append(pending, begun(this.settle(suspended())))
+    return { value: budget, done: false }
   }
 
   /** @param {any} call @returns {Generator<any, any, any>} */
   *settle(call) {
     try {
-      this.result = yield call
+      this.rest = yield call
     } catch (error) {
-      this.hasFailed = true
-      this.result = error
+      this.rest = new Failure(error)
     }
   }
 }
@@ -10383,51 +10407,10 @@ function iterated(iterable, method, asker = twinItself, outer = null) {
   const iterator = apply(isGeneratorFunction(method) ? entryOf(method) : method, iterable, NO_ARGUMENTS)
   const steps = stepsOfGenerators.get(iterator)
   const isOwn = steps !== undefined && iterator.next === next && iterator.return === returnFromNext && iterator.throw === throwInNext
-  if (isOwn && outer === null) return new Each(steps, asker)
+  if (isOwn && outer === null) return new StepsWalk(steps, asker)
   if (isOwn && outer) steps.root = outer.root
   return { [Symbol.iterator]: () => iterator }
 }
-
-/** What a `for` of a twin that leaves frames goes on with: it is iterated once more by each call, and not closed in between. */
-class Walk {
-  isLeft = false
-  index = 0
-
-  /** @param {any[] | null} list an array, whose elements are what it gives @param {any} iterator for all else @param {any} step its `next` */
-  constructor(list, iterator, step) {
-    this.list = list
-    this.iterator = iterator
-    this.step = step
-  }
-
-  [Symbol.iterator]() {
-    return this
-  }
-
-  next() {
-    const { list, index } = this
-    if (this.isLeft) {
-      this.isLeft = false
-      return { value: this, done: false }
-    }
-    if (list === null) return apply(this.step, this.iterator, NO_ARGUMENTS)
-    if (index >= list.length) return { value: undefined, done: true }
-    this.index = index + 1
-    return { value: list[index], done: false }
-  }
-
-  return() {
-    const { list, iterator, step } = this
-    if (budget.away) {
-      this.isLeft = step !== stepOfEach || !iterator.isPending
-    } else if (list === null) {
-      const method = iterator.return ?? undefined
-      if (method !== undefined) return apply(method, iterator, NO_ARGUMENTS)
-    }
-    return this
-  }
-}
-const stepOfEach = /* @__PURE__ */ methodOf(Each, 'next')
 
 /** What a `for`-`of` iterates where the twin leaves frames. @param {any} given @returns {any} */
 function walk(given) {
@@ -10437,7 +10420,7 @@ function walk(given) {
   }
   if (typeof method !== 'function') return given // for the engine to refuse
   const iterable = iterated(given, method)
-  if (iterable instanceof Each) return new Walk(null, iterable, stepOfEach)
+  if (iterable instanceof Walk) return iterable
   const iterator = iterable[Symbol.iterator]()
   return isObject(iterator) ? new Walk(null, iterator, iterator.next) : iterable
 }
@@ -10450,10 +10433,10 @@ function walk(given) {
  */
 function collect(iterable, isMap) {
   const steps = each(iterable)
-  return steps instanceof Each ? run(collecting(steps, isMap)) : steps
+  return steps instanceof StepsWalk ? run(collecting(steps, isMap)) : steps
 }
 
-/** @param {Each} steps @param {boolean | undefined} isMap @returns {Generator<any, any, any>} */
+/** @param {Walk} steps @param {boolean | undefined} isMap @returns {Generator<any, any, any>} */
 function* collecting(steps, isMap) {
   /** @type {any[]} */
   const list = []
@@ -10465,7 +10448,7 @@ function* collecting(steps, isMap) {
     if (--budget.left <= 0) yield
     append(list, step.value)
     if (isMap && !isObject(step.value)) {
-      steps.return(undefined)
+      steps.return()
       break
     }
   }
