@@ -9815,23 +9815,15 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
 const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
 
 /**
- * Has twins be generators: first those that make closures, as these are called more often, and those around them; then the longest.
+ * Has twins be generators, the longest first: so those that make closures come before these, which are called more often.
  *
  * @param {Plan[]} plans @param {number} count
  */
 function chooseGenerators(plans, count) {
   if (count === 0) return
   const spare = pick(plans, isSpare)
-  /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
-  const heights = emptyMap()
-  const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
-  for (let i = plans.length; i-- > 0;) {
-    const { parent } = plans[i]
-    if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
-  }
   const lengthOf = (/** @type {Plan} */ { node: { start, end } }) => end - start
-  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
-    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || lengthOf(b) - lengthOf(a))
+  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) => lengthOf(b) - lengthOf(a))
   for (let i = 0; i < count; i++) {
     spare[i].frame = null
     unframe(spare[i].draft)
@@ -10326,7 +10318,6 @@ class Walk {
   /** @param {any[] | null} list an array, whose elements are what it gives @param {any} iterator for all else @param {any} step its `next` */
   constructor(list, iterator, step) {
     this.list = list
-  /** @returns {any} */
     this.iterator = iterator
     this.step = step
   }
@@ -10335,6 +10326,7 @@ class Walk {
     return this
   }
 
+  /** @returns {any} */
   next() {
     const { list, index, rest } = this
     if (rest !== null) {
@@ -10731,12 +10723,6 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
   const from = []
   let kept = 0
   for (let i = 0; i < length; i++) {
-  for (let i = 0; i < length; i++) {
-    if (--budget.left <= 0) yield
-    if (i < kept) write(result, i, from[i]) // undefined comes last
-    else delete result[i]
-  }
-  return result
     if (--budget.left <= 0) yield
     if (!isTyped && !isCopy && !(i in object)) continue
     const value = object[i]
@@ -10762,6 +10748,12 @@ function* sortBy(receiver, { 0: compare }, isCopy, isTyped) {
       }
     }
   }
+  for (let i = 0; i < length; i++) {
+    if (--budget.left <= 0) yield
+    if (i < kept) write(result, i, from[i]) // undefined comes last
+    else delete result[i]
+  }
+  return result
 }
 
 /** Merges a part, whose left half is copied first. @param {any} merge @returns {number} how that ends */
