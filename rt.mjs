@@ -10595,36 +10595,22 @@ const ENDED = 0
 const AT_POINT = 1
 const AT_CALL = 2
 
-/**
- * Begins a visit on the engine's stack, as `run` does with a generator.
- *
- * @param {any} visit its `step` tells how a part of it has ended, and is given the `answer` of what it has called
- * @returns {any} its `result`; `budget` where something is pending
- */
-function visited(visit) {
-  if (budget.room <= 0 || budget.left <= 1) {
-    append(pending, goOn(visit, ENDED))
-    return budget
-  }
-  const free = budget.room--
-  const how = visit.step(visit)
-  budget.room = free
-  if (how === ENDED) return visit.result
-  append(pending, begun(goOn(visit, how)))
-  return budget
-}
-
 /** @param {any} visit @param {number} how its last part has ended; ENDED: there was none @returns {Generator<any, any, any>} */
 function* goOn(visit, how) {
   do {
     if (how === AT_CALL) visit.answer = yield suspended()
     else if (how === AT_POINT) yield
-    how = visit.step(visit)
+    how = visitOn(visit)
   } while (how !== ENDED)
   return visit.result
 }
 
-/** A method that calls back with each element. @param {any} receiver @param {any[]} args @param {ReturnType<typeof visiting>} kind */
+/**
+ * A method that calls back with each element. It begins on the engine's stack, as `run` has it.
+ *
+ * @param {any} receiver @param {any[]} args @param {ReturnType<typeof visiting>} kind
+ * @returns {any} its result; `budget` where something is pending
+ */
 function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFolding }) {
   const { 0: object, 1: length } = elementsOf(receiver, isTyped)
   const { 0: callback, 1: given } = args
@@ -10641,13 +10627,23 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     write = add
     like = apply(engine.toReversed, object, NO_ARGUMENTS)
   }
-  return visited({
-    step: visitOn, name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
+  const visit = {
+    name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
     isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined, answer: undefined
-  })
+  }
+  if (budget.room <= 0 || budget.left <= 1) {
+    append(pending, goOn(visit, ENDED))
+    return budget
+  }
+  const free = budget.room--
+  const how = visitOn(visit)
+  budget.room = free
+  if (how === ENDED) return visit.result
+  append(pending, begun(goOn(visit, how)))
+  return budget
 }
 
-/** @param {any} visit */
+/** Goes on with a visit, given the `answer` of what it has called. @param {any} visit @returns {number} how that part ends */
 function visitOn(visit) {
   const { name, skipsHoles, isBackward, isFolding, object, length, call, given, write } = visit
   while (visit.passed < length) {
