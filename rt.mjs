@@ -11566,16 +11566,14 @@ function linkCycle(component, made) {
   /** @type {string[]} */
   const members = []
   let all = begin
-  const exported = new List(component.length)
-  for (let i = 0; i < component.length; i++) {
-    exported[i] = exportsOf(component[i])
-    const prologue = cyclic(component[i], i, places, our, exported[i])
-    members[i] = blobOf(component[i], made, `${begin}${prologue}`, `\n;${our}.done(${i})`)
-    all += `import ${stringify(members[i])}; `
-  }
-  for (let i = 0; i < component.length; i++) {
+  pick(component, module => {
+    const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`, `\n;${our}.done(${places.get(module)})`)
+    append(members, blob)
+    all += `import ${stringify(blob)}; `
+  })
+  pick(component, user => {
     let text = all
-    pick(exported[i], ({ 0: exportedName, 1: { module, name } }) => {
+    pick(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
       const as = quotedName(exportedName)
       const from = `from ${stringify(name === '' ? module.blob : members[places.get(module)] ?? module.blob)}; `
       if (name !== '') text += `export { ${quotedName(name)} as ${as} } ${from}`
@@ -11585,8 +11583,8 @@ function linkCycle(component, made) {
         text += `const ${cell} = ${our}.cells[${places.get(module)}]; export { ${cell} as ${as} }; `
       }
     })
-    component[i].blob = nameBlob(text, component[i].url, made)
-  }
+    user.blob = nameBlob(text, user.url, made)
+  })
   return members
 }
 
@@ -11598,10 +11596,10 @@ const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, nam
 /**
  * Takes out of a module what it imports of its cycle, and exports of others.
  *
- * @param {Loaded} module gets edits @param {number} index @param {Map<Loaded, number>} places of the cycle's modules
- * @param {string} our @param {[string, Target][]} exported @returns {string} its prologue
+ * @param {Loaded} module gets edits @param {Map<Loaded, number>} places of the cycle's modules @param {string} our
+ * @returns {string} its prologue
  */
-function cyclic(module, index, places, our, exported) {
+function cyclic(module, places, our) {
   const { tree: { facts, body }, text, needs, imports, exports } = module
   let getters = ''
   let prologue = ''
@@ -11618,7 +11616,7 @@ function cyclic(module, index, places, our, exported) {
     return name === '' ? holder : `${holder}[${stringify(name)}]`
   }
 
-  pick(exported, ({ 0: name, 1: target }) => {
+  pick(exportsOf(module), ({ 0: name, 1: target }) => {
     const local = target.module === module && exports.get(target.name)?.local
     getters += `get ${quotedName(name)}() { return ${local ? local === 'default' ? `${our}0` : local : access(target)} }, `
   })
@@ -11653,7 +11651,7 @@ function cyclic(module, index, places, our, exported) {
       replace(facts, stop, end, ` }.default; export { ${our}0 as default };`)
     }
   })
-  return `${prologue}await ${our}.turn(${index}, { ${getters}}); `
+  return `${prologue}await ${our}.turn(${places.get(module)}, { ${getters}}); `
 }
 
 /** What modules that import each other share: their cells, and whose turn it is. @param {number} size */
