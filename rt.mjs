@@ -339,8 +339,8 @@ function pacedPost(platform, scheduler, now, hidden) {
   }
 }
 
-/** @param {string} ascii */
-const toBase64 = ascii => /** @type {any} */ (globalThis).btoa(ascii)
+/** @param {string} bytes a character each */
+const toBase64 = bytes => /** @type {any} */ (globalThis).btoa(bytes)
 
 /** @param {unknown} error */
 function reportToPlatform(error) {
@@ -11763,13 +11763,8 @@ function mapOf(source, text, kept) {
  */
 function mapLine(source, text, kept, url) {
   const map = stringify({ version: 3, sources: [url], names: [], mappings: mapOf(source, text, kept) })
-  const foreign = /[^\0-\x7f]/g
-  let ascii = ''
-  let from = 0
-  for (let match; (match = exec(foreign, map)); from = foreign.lastIndex) {
-    ascii += cut(map, from, match.index) + `\\u${cut(digitsOf(0x10000 + codeAt(match[0], 0), 16), 1)}`
-  }
-  return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(ascii + cut(map, from))}`
+  const bytes = unescape(encodeURIComponent(map)) // of UTF-8
+  return `\n//# sourceMappingURL=data:application/json;base64,${toBase64(bytes)}`
 }
 
 // ---------------------------------------------------------------------------------------------- 8f report
