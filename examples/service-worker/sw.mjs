@@ -41,12 +41,9 @@ function isWanted({ url, integrity }) {
   // What was rewritten has another hash: who wants it intact gets it as it is.
   if (integrity !== '') return false
   const address = new URL(url)
-  if (isOurs(address.href) || address.searchParams.has('plain')) return false
+  if (ours.includes(address.href) || address.searchParams.has('plain')) return false
   return wanted ? wanted.test(url) : address.origin !== origin || /\/(?:node_modules|packages|vendor)\//.test(address.pathname)
 }
-
-/** @param {string} url */
-const isOurs = url => ours.includes(url)
 
 /** @param {any} event of a fetch */
 async function rewritten(event) {
