@@ -9820,13 +9820,11 @@ const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
  * @param {Plan[]} plans @param {number} count
  */
 function chooseGenerators(plans, count) {
-  if (count === 0) return
-  const spare = pick(plans, isSpare)
   const lengthOf = (/** @type {Plan} */ { node: { start, end } }) => end - start
-  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) => lengthOf(b) - lengthOf(a))
+  const longest = sort(pick(plans, isSpare), (/** @type {Plan} */ a, /** @type {Plan} */ b) => lengthOf(b) - lengthOf(a))
   for (let i = 0; i < count; i++) {
-    spare[i].frame = null
-    unframe(spare[i].draft)
+    longest[i].frame = null
+    unframe(longest[i].draft)
   }
 }
 
@@ -11187,16 +11185,12 @@ function resolved(specifier, base) {
  */
 function rewriteModule(text, tree, url, isBlob, prologue = '', epilogue = '') {
   const runtime = `${prefixFor(text)}import`
-  let begin = ''
-  let isUsed = false
+  let meta = ''
   pick(tree.imports, ({ node: { type, start }, facts }) => {
-    if (type === 'MetaProperty') begin = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
-    else if (isBlob) {
-      replace(facts, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
-      isUsed = true
-    }
+    if (type === 'MetaProperty') meta = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
+    else if (isBlob) replace(facts, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
   })
-  if (isUsed || begin) begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${begin}`
+  const begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${meta}`
   return rewrittenText(text, tree, import.meta.url, url, begin + prologue, epilogue)
 }
 
