@@ -9815,16 +9815,26 @@ const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.stat
 const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
 
 /**
- * Has twins be generators, the longest first: so those that make closures come before these, which are called more often.
+ * Has twins be generators: first those that make closures, as these are called more often, and those around them; then the longest.
  *
  * @param {Plan[]} plans @param {number} count
  */
 function chooseGenerators(plans, count) {
+  if (count === 0) return
+  const spare = pick(plans, isSpare)
+  /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
+  const heights = emptyMap()
+  const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
+  for (let i = plans.length; i-- > 0;) {
+    const { parent } = plans[i]
+    if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
+  }
   const lengthOf = (/** @type {Plan} */ { node: { start, end } }) => end - start
-  const longest = sort(pick(plans, isSpare), (/** @type {Plan} */ a, /** @type {Plan} */ b) => lengthOf(b) - lengthOf(a))
+  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
+    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || lengthOf(b) - lengthOf(a))
   for (let i = 0; i < count; i++) {
-    longest[i].frame = null
-    unframe(longest[i].draft)
+    spare[i].frame = null
+    unframe(spare[i].draft)
   }
 }
 
