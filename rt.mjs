@@ -6745,8 +6745,7 @@ function isInWith(node, own) {
 }
 
 /** A statement that yields on a condition. @param {Draft} draft @param {string} condition */
-const pause = ({ steps, framed }, condition) => framed ? pointWhere(framed, condition)
-  : steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
+const pause = ({ steps }, condition) => steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
 
 /**
  * A point. In the body of a `with` no name is sure to be ours; `super` is.
@@ -6894,8 +6893,9 @@ function labelsOf(draft, statement) {
 const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
 
 /**
- * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds there
- * than by the counting. So where nothing in it may yield, or keep one of its variables:
+ * Has a loop of a generator run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds
+ * there than by the counting: where a twin leaves frames, chunks save nothing. So where nothing in it may yield, or keep one of
+ * its variables:
  *
  *   for (init; test; update) body  ->  for (init;;) {
  *                                        for (; (test) && there are points left; update) body
@@ -6937,22 +6937,17 @@ function chunk(draft, loop, own) {
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-  const { 0: begin, 1: stop, 2: handOver } = hasCalls ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
-    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
-        pause(draft, `${helper('v')}()`)]
+  const { 0: begin, 1: stop } = hasCalls ? ['', '']
+    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle]
+  const handOver = pause(draft, `${helper('v')}()`)
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
-  // Where a frame has been left, it goes on behind the chunk.
-  const place = draft.framed ? word(draft.framed, 'K') : ''
-  const isAhead = draft.framed && `${place} < ${draft.framed.place}`
-  const { 0: unless, 1: then, 2: anew } = isAhead ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
-  if (isAhead && init) enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
+  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break; ${hasCalls ? `${count} = 1; ${handOver} ${count} = 0;` : handOver} ${helper('u')}() }`))
   return true
 }
 
@@ -7943,14 +7938,13 @@ function switched(framed, { discriminant, cases }, units) {
 
 /** @param {Framed} framed @param {Node} loop @param {Unit[]} units */
 function looped(framed, loop, units) {
-  const { draft, own } = framed
-  const { type, init, test, update, body, end } = loop
+  const { draft } = framed
+  const { type, init, test, update, body } = loop
   framed.isLowered ||= framed.nests
   const labels = labelsOf(draft, loop)
   const place = word(framed, 'K')
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
-  if (optimisations.chunk(draft, loop, own)) return emit(units, range(draft, labels.start, end), framed.place)
   // What has places before the next round stands at its begin.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
