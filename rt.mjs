@@ -6078,7 +6078,6 @@ const read = /* @__PURE__ */ reader()
  * @property {boolean} isDynamic whether an eval may use it, or a reference may mean another one
  * @property {boolean} isNumber whether it may begin as 0 in a twin that leaves frames: see isNumber
  * @property {Variable | undefined} outer the one that it hides
- * @property {string} renamed what it is called where a twin leaves frames, if that is something else
  */
 
 /** Fields that are read, although what has them is assigned to or declares. */
@@ -6140,7 +6139,7 @@ function isStrictBody(body) {
 
 /** @param {string} name @param {string} kind @param {Scope} scope @returns {Variable} */
 function variableOf(name, kind, scope) {
-  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, isNumber: false, outer: undefined, renamed: '' }
+  return { name, kind, scope, declarations: [], references: [], isAssigned: false, isDynamic: false, isNumber: false, outer: undefined }
 }
 
 /** @param {Node} id @param {string} kind @param {Scope} scope where it is @param {Scope} target whose variable it is */
@@ -7148,7 +7147,7 @@ function planReceiver(draft, member, begin) {
   if (object.type === 'Super' || object.type === 'ThisExpression') return draft.self
   const isSteady = object.type === 'Identifier' && isFixed(object.variable) && !matches(/^(?:arguments|yield)$/, object.name) &&
     !isAliased(object.variable)
-  if (isSteady && begin < 0) return draft.framed && object.variable.renamed || object.name
+  if (isSteady && begin < 0) return object.name
   const receiver = objectOf(draft, member)
   const dot = pastOperand(draft.source, object.end)
   if (begin === dot) return receiver // an optional link has put it there
@@ -7239,7 +7238,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
 // thrown where it was called.
 //
 // In the text T is the twin where it stands in an expression, K the place, r the result, D the room that is left, a1 and so on a parameter that
-// is destructured, T1 and so on what is kept, V1 and so on what has another name, o encloses all of it, and I is the rest. What calls only
+// is destructured, T1 and so on what is kept, o encloses all of it, and I is the rest. What calls only
 // what it returns needs no frame.
 
 /**
@@ -7252,7 +7251,6 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @property {string[]} names of what it declares, but for parameters that are names
  * @property {string[]} shared those that closures use, where they share it
  * @property {Set<string>} numbers of names, those that begin as 0: see isNumber
- * @property {Variable[]} renamed those whose names mean something else around them, or in them
  * @property {Node[]} functions declared in it, which do
  * @property {Node[]} declarations of variables
  * @property {number} place the last one so far
@@ -7308,14 +7306,6 @@ function frame(draft, plan) {
   /** @type {Framed} */
   const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0, isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
   draft.framed = framed
-  for (let i = 0; i < framed.renamed.length; i++) {
-    const variable = framed.renamed[i]
-    variable.renamed = word(framed, `V${i}`)
-    append(framed.names, variable.renamed)
-    if (variable.isNumber) framed.numbers.add(variable.renamed)
-    pick(variable.declarations, id => write(draft, id, variable.renamed))
-    pick(variable.references, id => write(draft, id, variable.renamed))
-  }
   const { body } = node
   if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
   /** @type {Unit[]} */
@@ -7334,7 +7324,7 @@ function frame(draft, plan) {
 }
 
 /** @type {any} */
-const NO_LOCALS = { names: [], shared: [], numbers: [], renamed: [], isShared: true, functions: [], declarations: [] }
+const NO_LOCALS = { names: [], shared: [], numbers: [], isShared: true, functions: [], declarations: [] }
 
 /** @param {Draft} draft whose twin is to be a generator */
 function unframe(draft) {
@@ -7351,7 +7341,7 @@ const canLeaveFrame = ({ facts: { isAsync, isGenerator, scope } }) => !isAsync &
  * the twin, and what closures in it use never changes, or is shared with them.
  *
  * @param {Node} own @param {Facts} facts @param {Record<string, Node[]>} free as of names
- * @returns {{ names: string[], shared: string[], numbers: Set<string>, renamed: Variable[], isShared: boolean, functions: Node[],
+ * @returns {{ names: string[], shared: string[], numbers: Set<string>, isShared: boolean, functions: Node[],
  *   declarations: Node[] } | null} null where they cannot
  */
 function localsOf(own, facts, free) {
@@ -7384,28 +7374,19 @@ function localsOf(own, facts, free) {
     }
   }
   if (!isShared) pick(destructured, variable => append(locals[variable.name] ??= [], variable))
-  const all = keysOf(locals)
-  /** @type {Variable[]} */
-  const renamed = []
-  for (let i = 0; i < all.length; i++) {
-    const name = all[i]
-    const parameter = own.scope.variables[name]
-    const isTaken = hidesAround(locals[name][0], own, free) || (parameter?.kind === 'parameter' && !find(locals[name], variable => variable === parameter))
-    if (!isTaken && !areMixed(locals[name], facts)) continue
-    const kept = pick(locals[name], variable => !canBeRenamed(variable, facts))
-    if (kept.length > (isTaken ? 0 : 1)) return null
-    pick(locals[name], variable => canBeRenamed(variable, facts) && append(renamed, variable))
-    if (kept.length) locals[name] = kept
-    else delete locals[name]
-  }
   const names = keysOf(locals)
+  for (let i = 0; i < names.length; i++) {
+    const variables = locals[names[i]]
+    const parameter = own.scope.variables[names[i]]
+    const hidesParameter = parameter?.kind === 'parameter' && !find(variables, variable => variable === parameter)
+    if (hidesParameter || hidesAround(variables[0], own, free) || areMixed(variables, facts)) return null
+  }
   pick(names, name => locals[name][0].isNumber && numbers.add(name)) // what has the same name is set where it is declared
   const isOfClosures = (/** @type {string} */ name) => isShared && isCaptured(locals[name][0], facts)
   return {
     names: pick(names, name => !isOfClosures(name)),
     shared: pick(names, isOfClosures),
     numbers,
-    renamed,
     isShared,
     functions,
     declarations: listOf(declarations)
@@ -7450,11 +7431,6 @@ function areMixed(variables, facts) {
     return isInside || isCaptured(variable, facts)
   }) !== undefined
 }
-
-/** @param {Variable} variable @param {Facts} facts of the function that declares it @returns {boolean} whether another name can stand in its places */
-const canBeRenamed = (variable, facts) => variable.kind !== 'var' && !isCaptured(variable, facts) &&
-  !(variable.kind === 'catch' && facts.scope.variables[variable.name]?.kind === 'var') && // a `var` in it may mean that (Annex B.3.4)
-  !find(variable.references, ({ parent }) => parent.shorthand && parent.parent.type === 'ObjectExpression')
 
 /** @param {Node} inner @param {Node} outer */
 const isWithin = (inner, outer) => inner.start >= outer.start && inner.end <= outer.end

@@ -100,8 +100,8 @@ forms('parameters that are destructured are variables, and are destructured once
     class Own { #n = 1; #sum({ c }) { return add(this.#n, c) } static of([n]) { return add(n) + new Own().#sum({ c: n }) } }
     const apart = ({ a, b: [, last], ...others }, [first, second], ...more) => {
       const x = add(a, last) + add(first, second)
-      { let a = add(5); more.push(a) }
-      for (const [a, b] of [[1, 2], [3, 4]]) more.push(add(a, b, first))
+      { let e = add(5); more.push(e) }
+      for (const [e, b] of [[1, 2], [3, 4]]) more.push(add(e, b, first))
       return [x, more, add(a, last, others.c), Object.keys(others)]
     }
     function changing({ c }, [n]) { c = add(c, n); const next = () => c++; next(); return [add(c), next()] }
