@@ -6619,7 +6619,7 @@ function terse(text) {
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
  * @property {(key: string) => string} helper what of HELPERS is called
  * @property {Map<string, string> | null} keepers what finds entries, by the names of callees
- * @property {Set<Node> | null} inlined gets the calls that are made where they stand; null: there are to be none
+ * @property {boolean} inlines whether calls of short arrays may be made where they stand
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
  * @property {string} begin what it begins with
@@ -7073,13 +7073,11 @@ const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
  *
  * @param {Draft} draft @param {CallSite} call @returns {boolean} whether it is one of those
  */
-function handed({ steps, inlined }, { node, kind }) {
-  if (steps || inlined === null || kind !== 'member') return false
+function handed({ steps, inlines }, { node, kind }) {
+  if (steps || !inlines || kind !== 'member') return false
   const { callee, arguments: given, optional } = node
   if (optional || callee.optional || callee.computed || callee.object.type === 'Super' || !matches(INLINED, keyOf(callee))) return false
-  if (given.length !== 1 || !isFunctionNode(given[0]) || given[0].plan.isLong || lastAfter(node).parent.type === 'ChainExpression') return false
-  inlined.add(node)
-  return true
+  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong && lastAfter(node).parent.type !== 'ChainExpression'
 }
 
 /** What stands before and after the function that is given. @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]} */
@@ -7245,7 +7243,6 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @typedef {object} Framed a function whose twin leaves frames
  * @property {Draft} draft
  * @property {Node} own
- * @property {Node[]} returns
  * @property {boolean} isTail whether it has nothing to go on from, and leaves none
  * @property {boolean} isShared whether closures share what it declares with it
  * @property {string[]} names of what it declares, but for parameters that are names
@@ -7304,7 +7301,7 @@ function frame(draft, plan) {
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
-  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0, isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
+  const framed = { draft, own: node, ...locals, isTail, nests: calls.length > 0, isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
   draft.framed = framed
   const { body } = node
   if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
@@ -7548,10 +7545,10 @@ function arriving(framed) {
     : [`if(${at}<${place}&&`, ')']
 }
 
-/** A point. @param {Framed} framed @param {string} condition */
-function pointWhere(framed, condition) {
+/** A point. @param {Framed} framed @param {Unit[]} units */
+function point(framed, units) {
   const { 0: begin, 1: end } = arriving(framed)
-  return begin + condition + end + leaving(framed)
+  emit(units, `${begin}--${framed.draft.budget}.left<=0${end}${leaving(framed)}`, framed.place, true)
 }
 
 /** Before a call: what another one has left of the room. Binary trees take 2.7 times as long as the original, where nothing gives it back 3.7. @param {Framed} framed */
@@ -7815,7 +7812,7 @@ function statement(framed, node, units) {
   if (!isHeld(node)) return emit(units, [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
   switch (type) {
     case 'ExpressionStatement': {
-      if (!framed.draft.isOfModule && isCallStatement(node)) emit(units, pointWhere(framed, `--${framed.draft.budget}.left<=0`), framed.place, true)
+      if (!framed.draft.isOfModule && isCallStatement(node)) point(framed, units)
       const rest = value(framed, node.expression, units)
       if (typeof rest !== 'string') emit(units, asStatement(framed, node.expression, [rest, ';']))
       return
@@ -7942,8 +7939,7 @@ function looped(framed, loop, units) {
     })
   }
   if (test && !isDo && (isLate || isTestHeld)) tested(inner)
-  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
-  emit(inner, point, framed.place, true)
+  point(framed, inner)
   const text = ['{', piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
   const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
   const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(framed, update)] : '']
@@ -7967,8 +7963,7 @@ function walked(framed, loop, units) {
   emit(inner, [`if(${item}!==${list}){${word(framed, 'K')}=0;`,
     `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}`,
     asStatement(framed, target, [asItStands(framed, target), `=${item}}`])], first, true)
-  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
-  emit(inner, point, framed.place, true)
+  point(framed, inner)
   unitsOf(framed, statementsIn(body), inner)
   framed.around--
   emit(units, [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, piecesOfUnits(framed, inner), '}'], first)
@@ -7993,13 +7988,14 @@ function tried(framed, node, units) {
  * @param {Framed} framed @param {Node} node @param {Unit[]} units
  */
 function finished(framed, node, units) {
-  const { own, returns, ending } = framed
+  const { own, ending } = framed
   const { finalizer } = node
   // `break` and `continue` would have to be kept, too.
   for (let around = node.parent; around !== own; around = around.parent) if (isLeft(around)) return refuse(framed)
   const how = keep(framed, '0', units)
   const what = temporary(framed)
   const first = framed.place + 1
+  const { returns } = own.facts
   const isReturning = returns[firstOf(returns, ({ start }) => start > node.start)]?.end < finalizer.start
   framed.ending = { how, what }
   framed.around++
@@ -8263,9 +8259,7 @@ const access = (get, set) => ({
     set(value)
   },
   get typed() {
-    try {
-      return get()
-    } catch {}
+    return valueOf(get)
   }
 })
 
@@ -8576,7 +8570,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key], key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
-    budget: `${our}budget`, keepers: null, inlined: null, begin: '', steps: '', self: 'this', isOfModule: false,
+    budget: `${our}budget`, keepers: null, inlines: false, begin: '', steps: '', self: 'this', isOfModule: false,
     isCounted: options.budgeted !== false, framed: null
   }
   bind(draft, 'budget', budget)
@@ -9199,8 +9193,7 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   /** @type {Plan[]} */
   let plans = []
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
-  /** @type {Set<Node> | null} */
-  let inlined = emptySet()
+  let inlines = true
   /** @type {Map<string, string> | null} */
   let keepers = emptyMap()
   let fits = true
@@ -9209,14 +9202,14 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
     kept.length = 0
     keepers?.clear()
     plans = planModule(tree, text)
-    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
+    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlines) + epilogue
     fits = printed.length <= room
     return printed
   }
   let result = print(0)
   // What is inlined goes first, what keeps entries last.
   if (!fits) {
-    inlined = null
+    inlines = false
     let least = 0
     let most = pick(plans, isSpare).length
     for (let i = 0; i < PRINTS && least < most; i++) {
@@ -9546,10 +9539,10 @@ function findShort(plans) {
  * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
  * @param {number} generators how many twins are to be such that could leave frames
  * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
- * @param {Set<Node> | null} inlined likewise
+ * @param {boolean} inlines as of Draft
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined) {
+function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlines) {
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -9573,7 +9566,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
     plan.draft = {
-      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
+      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlines, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
       steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
     }
