@@ -636,7 +636,7 @@ const text = typed('string', 'a string')
 
 /** @param {string[]} choices @returns {(name: string, value: any) => any} */
 const among = (...choices) => (name, value) => {
-  if (!choices.includes(value)) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
+  if (find(choices, choice => choice === value) === undefined) throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
   return value
 }
 
@@ -3225,10 +3225,15 @@ class Dispatcher extends Accounts {
     const { server } = extras
     if (server === null) return
     const wasOut = isOut(a)
-    if (a.state === READY) this.#extract(a)
+    const isReady = a.state === READY
+    if (isReady) {
+      this.#extract(a)
+      a.state = WAITING // for nothing, as in `#enqueue`
+    }
     server.pool.dependents.delete(a)
     extras.server = null
     server.detach(a.job)
+    if (isReady) a.state = READY
     if (wasOut) this.unblock(a)
     else this.#place(a, this.standingOf(a))
   }

@@ -385,6 +385,22 @@ deferrable('polling: who wakes after the poll waits, who comes to others\' work 
   assert.equal(ran(), { sleeper: [[0, 1], [10, 11]], long: [[20, 21], [22, 23]], comes: [[21, 22]] })
 })
 
+deferrable('polling: a job that cancels itself ends, although with it ends what gave it the standing of who waits for it', () => {
+  for (const depleted of ['background', 'wait']) {
+    const { host, scheduler, trace, reserve } = world()
+    const reservation = reserve({ name: 'PS', kind: 'polling', capacity: 6, period: 14, depleted })
+    const waiting = scheduler.spawn(function* () { yield leaving }, { name: 'waiting', reservation })
+    const leaving = scheduler.spawn(function* () {
+      yield* execute(host, 1)
+      leaving.cancel('enough')
+      yield
+    }, { name: 'leaving', reservation })
+    waiting.catch(() => {})
+    host.run()
+    assert.equal([waiting.state, leaving.state, leaving.finished], ['failed', 'cancelled', 1], trace.toString())
+  }
+})
+
 deferrable('polling: with nobody to poll for, it does not; then it does so at its old times', () => {
   const { host, trace, reserve, run } = world()
   const reservation = reserve({ name: 'PS', kind: 'polling', capacity: 2, period: 10 })
