@@ -1846,7 +1846,7 @@ function calleeOf(a, value) {
  */
 const resumable = iterator => iterator.next === next ? iterator : resumedBy(iterator)
 
-/** @param {any} iterator of another kind */
+/** @param {any} iterator of another kind @returns {Generator<any, any, any>} */
 function* resumedBy(iterator) {
   let step = iterator.next()
   while (!step.done) {
