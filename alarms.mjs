@@ -1637,7 +1637,7 @@ function testOf(claims, policy) {
   if (claims.some(({ of }) => of === 'task')) return 'schedulable'
   if (isByDeadline(policy)) return 'utilization'
   // Liu, Layland 1973: the bound is that of rate monotonic priorities.
-  const ranked = claims.filter(({ of }) => of === 'reservation').sort((a, b) => b.priority - a.priority)
+  const ranked = claims.filter(({ of }) => of === 'reservation').sort((a, b) => b.priority - a.priority || b.period - a.period)
   const isMonotonic = ranked.every(({ period }, index) => index === 0 || ranked[index - 1].period <= period)
   return isMonotonic ? 'equation 1' : 'schedulable'
 }

@@ -186,6 +186,14 @@ equation('what is off is not one of n', () => {
   refusal(() => off.resize({ capacity: 1 }))
 })
 
+equation('one priority for different periods is not rate monotonic either, in whatever order they are made', () => {
+  for (const periods of [[100, 50], [50, 100]]) {
+    const { reserve, admit } = world()
+    for (const period of periods) reserve(10, { period, priority: 1 })
+    assert.is(admit([]).test, 'schedulable')
+  }
+})
+
 equation('priorities that are not rate monotonic: equation 1 does not hold, response times do', () => {
   const { scheduler, admit } = world()
   const long = new Reservation({ capacity: 4, period: 100, priority: 2, name: 'long', scheduler })
