@@ -6599,7 +6599,7 @@ function terse(text) {
  * @property {{ has(node: Node): any }} written calls that may yield, and statements that begin with a point
  * @property {(key: string) => string} helper what of HELPERS is called
  * @property {Map<string, string> | null} keepers what finds entries, by the names of callees
- * @property {boolean} inlines whether calls of short arrays may be made where they stand
+ * @property {Set<Node> | null} inlined gets the calls that are made where they stand; null: there are to be none
  * @property {(text: string) => string} spell
  * @property {string} budget the name of the budget
  * @property {string} begin what it begins with
@@ -6724,7 +6724,8 @@ function isInWith(node, own) {
 }
 
 /** A statement that yields on a condition. @param {Draft} draft @param {string} condition */
-const pause = ({ steps }, condition) => steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
+const pause = ({ steps, framed }, condition) => framed ? pointWhere(framed, condition)
+  : steps ? `if (${condition} && ${steps}.on) yield ${steps};` : `if (${condition}) yield;`
 
 /**
  * A point. In the body of a `with` no name is sure to be ours; `super` is.
@@ -6872,9 +6873,8 @@ function labelsOf(draft, statement) {
 const labelOf = ({ our, source }, { name, start, end }) => name === 'yield' ? `${our}yield` : cut(source, start, end)
 
 /**
- * Has a loop of a generator run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds
- * there than by the counting: where a twin leaves frames, chunks save nothing. So where nothing in it may yield, or keep one of
- * its variables:
+ * Has a loop run in chunks of a budget. A counted point in a loop costs more by the yield that the compiler finds there
+ * than by the counting. So where nothing in it may yield, or keep one of its variables:
  *
  *   for (init; test; update) body  ->  for (init;;) {
  *                                        for (; (test) && there are points left; update) body
@@ -6916,17 +6916,22 @@ function chunk(draft, loop, own) {
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
     : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
-  const { 0: begin, 1: stop } = hasCalls ? ['', '']
-    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle]
-  const handOver = pause(draft, `${helper('v')}()`)
+  const { 0: begin, 1: stop, 2: handOver } = hasCalls ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
+    : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
+        pause(draft, `${helper('v')}()`)]
   const { 0: opening, 1: closing } = isDo ? ['(', `) && ${check}`] : !test ? [check, '']
     : hasCalls ? [`(${count} < 1 || (`, `) || !(${count} = 1)) && ${check}`] : [`${check} && (`, ')']
   const labels = labelsOf(draft, loop)
-  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${begin}` +
+  // Where a frame has been left, it goes on behind the chunk.
+  const place = draft.framed ? word(draft.framed, 'K') : ''
+  const isAhead = draft.framed && `${place} < ${draft.framed.place}`
+  const { 0: unless, 1: then, 2: anew } = isAhead ? [`if (${isAhead}) { `, ' }', ` ${place} = 0;`] : ['', '', '']
+  if (isAhead && init) enclose(draft, init.start, pastParentheses(source, init.end), EXPRESSION_EDGE, `${isAhead}&&(`, ')')
+  insert(draft, isFor ? testFrom : start, STATEMENT_EDGE, end, spell(`${isFor ? '' : 'for (;'};) { ${unless}${begin}` +
     `${isDo ? `if (${check}) ` : ''}${labels.text}${isFor ? 'for (; ' : ''}`))
   enclose(draft, testFrom, testTo, BODY_EDGE, spell(opening), spell(closing))
   replace(draft, labels.start, start, '')
-  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break; ${hasCalls ? `${count} = 1; ${handOver} ${count} = 0;` : handOver} ${helper('u')}() }`))
+  insert(draft, end, -STATEMENT_EDGE, start, spell(`;${stop} if (${count} > 0) break;${then} ${handOver}${anew} ${helper('u')}() }`))
   return true
 }
 
@@ -7053,11 +7058,13 @@ const INLINED = /^(?:forEach|map|filter|some|every|find|findIndex)$/
  *
  * @param {Draft} draft @param {CallSite} call @returns {boolean} whether it is one of those
  */
-function handed({ steps, inlines }, { node, kind }) {
-  if (steps || !inlines || kind !== 'member') return false
+function handed({ steps, inlined }, { node, kind }) {
+  if (steps || inlined === null || kind !== 'member') return false
   const { callee, arguments: given, optional } = node
   if (optional || callee.optional || callee.computed || callee.object.type === 'Super' || !matches(INLINED, keyOf(callee))) return false
-  return given.length === 1 && isFunctionNode(given[0]) && !given[0].plan.isLong && lastAfter(node).parent.type !== 'ChainExpression'
+  if (given.length !== 1 || !isFunctionNode(given[0]) || given[0].plan.isLong || lastAfter(node).parent.type === 'ChainExpression') return false
+  inlined.add(node)
+  return true
 }
 
 /** What stands before and after the function that is given. @param {Draft} draft @param {CallSite} call @param {Pieces} receiver @returns {[Pieces, Pieces]} */
@@ -7223,6 +7230,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
  * @typedef {object} Framed a function whose twin leaves frames
  * @property {Draft} draft
  * @property {Node} own
+ * @property {Node[]} returns
  * @property {boolean} isTail whether it has nothing to go on from, and leaves none
  * @property {boolean} isShared whether closures share what it declares with it
  * @property {string[]} names of what it declares, but for parameters that are names
@@ -7281,7 +7289,7 @@ function frame(draft, plan) {
   const locals = isTail ? NO_LOCALS : localsOf(node, facts, draft.free)
   if (locals === null) return null
   /** @type {Framed} */
-  const framed = { draft, own: node, ...locals, isTail, nests: calls.length > 0, isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
+  const framed = { draft, own: node, returns: facts.returns, ...locals, isTail, nests: calls.length > 0, isLowered: false, hasRestored: false, place: 0, temps: 0, mostTemps: 0, depth: 0, around: 0, ending: null, isRefused: false }
   draft.framed = framed
   const { body } = node
   if (isTail) return [body.type === 'BlockStatement' ? '' : 'return ', asItStands(framed, body)]
@@ -7525,10 +7533,10 @@ function arriving(framed) {
     : [`if(${at}<${place}&&`, ')']
 }
 
-/** A point. @param {Framed} framed @param {Unit[]} units */
-function point(framed, units) {
+/** A point. @param {Framed} framed @param {string} condition */
+function pointWhere(framed, condition) {
   const { 0: begin, 1: end } = arriving(framed)
-  emit(units, `${begin}--${framed.draft.budget}.left<=0${end}${leaving(framed)}`, framed.place, true)
+  return begin + condition + end + leaving(framed)
 }
 
 /** Before a call: what another one has left of the room. Binary trees take 2.7 times as long as the original, where nothing gives it back 3.7. @param {Framed} framed */
@@ -7792,7 +7800,7 @@ function statement(framed, node, units) {
   if (!isHeld(node)) return emit(units, [asItStands(framed, node), framed.draft.source[node.end - 1] === ';' ? '' : ';'])
   switch (type) {
     case 'ExpressionStatement': {
-      if (!framed.draft.isOfModule && isCallStatement(node)) point(framed, units)
+      if (!framed.draft.isOfModule && isCallStatement(node)) emit(units, pointWhere(framed, `--${framed.draft.budget}.left<=0`), framed.place, true)
       const rest = value(framed, node.expression, units)
       if (typeof rest !== 'string') emit(units, asStatement(framed, node.expression, [rest, ';']))
       return
@@ -7891,13 +7899,14 @@ function switched(framed, { discriminant, cases }, units) {
 
 /** @param {Framed} framed @param {Node} loop @param {Unit[]} units */
 function looped(framed, loop, units) {
-  const { draft } = framed
-  const { type, init, test, update, body } = loop
+  const { draft, own } = framed
+  const { type, init, test, update, body, end } = loop
   framed.isLowered ||= framed.nests
   const labels = labelsOf(draft, loop)
   const place = word(framed, 'K')
   const isDo = type === 'DoWhileStatement'
   const isTestHeld = test && isHeld(test)
+  if (optimisations.chunk(draft, loop, own)) return emit(units, range(draft, labels.start, end), framed.place)
   // What has places before the next round stands at its begin.
   const isLate = isDo ? isTestHeld : update && isHeld(update)
   if (init && isHeld(init)) {
@@ -7919,7 +7928,8 @@ function looped(framed, loop, units) {
     })
   }
   if (test && !isDo && (isLate || isTestHeld)) tested(inner)
-  point(framed, inner)
+  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
+  emit(inner, point, framed.place, true)
   const text = ['{', piecesOfUnits(framed, unitsOf(framed, statementsIn(body), inner)), '}']
   const begin = init && !isHeld(init) ? [`${place}<${first}&&(`, asItStands(framed, init), ')'] : ''
   const again = [`${place}=0`, isLate ? `,${later}=1` : update ? [',', asItStands(framed, update)] : '']
@@ -7943,7 +7953,8 @@ function walked(framed, loop, units) {
   emit(inner, [`if(${item}!==${list}){${word(framed, 'K')}=0;`,
     `if(${item}===${draft.budget})${leaving(framed, `${word(framed, 'r')}=${item};`)}`,
     asStatement(framed, target, [asItStands(framed, target), `=${item}}`])], first, true)
-  point(framed, inner)
+  const point = pointWhere(framed, `--${draft.budget}.left<=0`)
+  emit(inner, point, framed.place, true)
   unitsOf(framed, statementsIn(body), inner)
   framed.around--
   emit(units, [labelsOf(draft, loop).text, `for(const ${item} of ${list}){`, piecesOfUnits(framed, inner), '}'], first)
@@ -7968,14 +7979,13 @@ function tried(framed, node, units) {
  * @param {Framed} framed @param {Node} node @param {Unit[]} units
  */
 function finished(framed, node, units) {
-  const { own, ending } = framed
+  const { own, returns, ending } = framed
   const { finalizer } = node
   // `break` and `continue` would have to be kept, too.
   for (let around = node.parent; around !== own; around = around.parent) if (isLeft(around)) return refuse(framed)
   const how = keep(framed, '0', units)
   const what = temporary(framed)
   const first = framed.place + 1
-  const { returns } = own.facts
   const isReturning = returns[firstOf(returns, ({ start }) => start > node.start)]?.end < finalizer.start
   framed.ending = { how, what }
   framed.around++
@@ -8239,7 +8249,9 @@ const access = (get, set) => ({
     set(value)
   },
   get typed() {
-    return valueOf(get)
+    try {
+      return get()
+    } catch {}
   }
 })
 
@@ -8550,7 +8562,7 @@ function rewriting(fn, options, methods = [], isClass = false) {
     fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
     written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
     helper: key => bind(draft, HELPERS[key], key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key]]),
-    budget: `${our}budget`, keepers: null, inlines: false, begin: '', steps: '', self: 'this', isOfModule: false,
+    budget: `${our}budget`, keepers: null, inlined: null, begin: '', steps: '', self: 'this', isOfModule: false,
     isCounted: options.budgeted !== false, framed: null
   }
   bind(draft, 'budget', budget)
@@ -9173,7 +9185,8 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
   /** @type {Plan[]} */
   let plans = []
   const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
-  let inlines = true
+  /** @type {Set<Node> | null} */
+  let inlined = emptySet()
   /** @type {Map<string, string> | null} */
   let keepers = emptyMap()
   let fits = true
@@ -9182,14 +9195,14 @@ function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
     kept.length = 0
     keepers?.clear()
     plans = planModule(tree, text)
-    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlines) + epilogue
+    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
     fits = printed.length <= room
     return printed
   }
   let result = print(0)
   // What is inlined goes first, what keeps entries last.
   if (!fits) {
-    inlines = false
+    inlined = null
     let least = 0
     let most = pick(plans, isSpare).length
     for (let i = 0; i < PRINTS && least < most; i++) {
@@ -9519,10 +9532,10 @@ function findShort(plans) {
  * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
  * @param {number} generators how many twins are to be such that could leave frames
  * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
- * @param {boolean} inlines as of Draft
+ * @param {Set<Node> | null} inlined likewise
  * @returns {string}
  */
-function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlines) {
+function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined) {
   const isScript = tree.sourceType === 'script'
   /** What our names begin with, and none in the source. */
   const our = prefixFor(source)
@@ -9546,7 +9559,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
     if (!plan.isLong) continue
     plan.draft = {
-      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlines, spell: terse,
+      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
       budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
       steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
     }
