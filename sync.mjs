@@ -2016,14 +2016,14 @@ const vitals = []
 /** @returns {Promise<void>} over when the number of this thread is known, and others can see its end */
 async function identified() {
   const { threadId = 0, postMessageToThread } = threads() ?? {}
-  if (globalThis.navigator?.locks !== undefined) {
-    const life = await lifeOfThread()
-    thread ||= life === '' ? randomThread() : Number(life.slice(PROTOCOL.length))
-  } else if (postMessageToThread !== undefined) {
+  if (postMessageToThread !== undefined) { // asked first: a thread of Node that is terminated keeps its locks
     if (thread === 0) /** @type {any} */ (globalThis).process.on('workerMessage', (/** @type {any} */ message) => {
       if (message?.[PROTOCOL] !== undefined) vitals.push(message[PROTOCOL])
     })
     thread = threadId + 2
+  } else if (globalThis.navigator?.locks !== undefined) {
+    const life = await lifeOfThread()
+    thread ||= life === '' ? randomThread() : Number(life.slice(PROTOCOL.length))
   } else thread ||= randomThread()
 }
 const randomThread = () => randomId() % 0x3FFFFFFE + 2
@@ -2041,12 +2041,11 @@ function watchFor(owner) {
   }
   const locks = globalThis.navigator?.locks
   const { MessageChannel, postMessageToThread } = threads() ?? {}
-  if (locks !== undefined) locks.request(`${PROTOCOL} ${owner}`, { mode: 'shared' }, ended).catch(() => {})
-  else if (postMessageToThread !== undefined) {
+  if (postMessageToThread !== undefined) {
     const { port1, port2 } = new MessageChannel()
     port1.on('close', ended).unref()
     postMessageToThread(owner - 2, { [PROTOCOL]: port2 }, [port2]).catch(() => port1.close())
-  }
+  } else locks?.request(`${PROTOCOL} ${owner}`, { mode: 'shared' }, ended).catch(() => {})
 }
 
 // What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a thread.
@@ -2499,8 +2498,8 @@ class Transport {
     this.isSocket = way === 'send' && ('binaryType' in endpoint || 'readyState' in endpoint)
     /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
     this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
-    /** Whether nobody tells when the other side has died, so that a lock must. */
-    this.isSilent = SILENT.has(this.kind) && !has('unref') && !!globalThis.navigator?.locks
+    /** Whether nobody tells when the other side has died, so that a lock must. Locks of another process are out of sight. */
+    this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
     /** The most bytes of a message. */
     this.most = 'maxPacketLifeTime' in endpoint ? SHORT : Infinity
   }
