@@ -753,6 +753,7 @@ const ACTS = [
 /** Runs in a process where nothing but the module is loaded. */
 async function importWatched(path, acts) {
   const used = []
+  for (const act of acts) globalThis[act] // Node makes some of them at the first look, by others
   const watch = (owner, key, label) => {
     const target = owner[key] ?? (() => {})
     const value = new Proxy(target, {

@@ -38,6 +38,7 @@ class VirtualThread {
 /** @param {number} count */
 export async function virtualThreads(count) {
   const folder = mkdtempSync(join(tmpdir(), 'threads-'))
+  const { getBuiltinModule } = process
   const real = { navigator: Object.getOwnPropertyDescriptor(globalThis, 'navigator'), setInterval, ...Object.getOwnPropertyDescriptors(Atomics) }
   /** @type {VirtualThread[]} */
   const all = []
@@ -142,6 +143,7 @@ export async function virtualThreads(count) {
       return { async: true, value: { then(told) { wait.told = told } } }
     }
     Object.defineProperty(globalThis, 'navigator', { value: { locks }, configurable: true })
+    process.getBuiltinModule = undefined // threads of Node have another way to see each other's end
     // Of an ended thread it would keep the process alive.
     globalThis.setInterval = () => 0
   }
@@ -150,6 +152,7 @@ export async function virtualThreads(count) {
     if (real.navigator === undefined) delete globalThis.navigator
     else Object.defineProperty(globalThis, 'navigator', real.navigator)
     globalThis.setInterval = real.setInterval
+    process.getBuiltinModule = getBuiltinModule
   }
 
   for (let i = 0; i < count; i++) {
