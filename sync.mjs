@@ -946,7 +946,9 @@ class Exchange {
   }
   /** @param {string} what has happened @param {unknown} reason */
   ended(what, reason) {
-    const why = reason === undefined ? '' : `: ${String(reason)}`
+    // Objects say nothing of themselves as texts, and some have none: whoever is at the other side may send one.
+    const text = reason instanceof Error || typeof reason === 'string' ? String(reason) : check.describe(reason)
+    const why = reason === undefined ? '' : `: ${text}`
     const error = reason instanceof ChannelError ? reason : new ChannelError(`${this.name} ${what}${why}`, reason)
     this.end(error, reason instanceof Error)
   }
@@ -3064,8 +3066,8 @@ class Session extends Link {
   /** @param {any[]} frame @returns {boolean} */
   handle(frame) {
     const [, version, kind, received, ...rest] = frame
-    if (version !== VERSION) this.fail(`of version ${version} of the protocol, this is version ${VERSION}`)
-    else if (!(kind >= JOIN)) this.#release()
+    if (version !== VERSION) this.fail(`of version ${check.describe(version)} of the protocol, this is version ${VERSION}`)
+    else if (!isCount(kind) || kind < JOIN) this.#release()
     else if (!isCount(received)) this.gone()
     else if (kind === JOIN) this.#join(received, rest)
     else if (this.#isJoined && this.#acknowledge(received)) {

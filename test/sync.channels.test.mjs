@@ -444,6 +444,16 @@ closing('a ChannelError given as the reason is what everybody gets', async () =>
   assert.is(await rejection(channel[Symbol.asyncIterator]().next()), gone)
 })
 
+closing('by what has no text says what it is', async () => {
+  for (const [reason, text] of [[{ toString: 0, valueOf: 0 }, 'an object (Object)'], [Object.create(null), 'an object'], [[{}], 'an array'], [4, '4']]) {
+    const channel = new Channel()
+    assert.is(channel.close(reason), true)
+    const error = await rejection(channel.receive())
+    assert.is(error.reason, reason)
+    assert.is(error.message.startsWith(`channel is closed: ${text}`), true)
+  }
+})
+
 closing('forEach runs generator functions, and fails as they do', async () => {
   const { host, scheduler, log } = world()
   const channel = new Channel(Infinity)

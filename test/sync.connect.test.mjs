@@ -1179,6 +1179,14 @@ hostile('what was rejected is counted', () => {
   assert.is(x.rejected, 0)
 })
 
+hostile('a reason that has no text closes its channel as others do', () => {
+  const { host, right: [u], left: [x] } = setUp()
+  host.run()
+  x.close({ toString: 0, valueOf: 0 })
+  host.run()
+  assert.is(u.closed, true)
+})
+
 hostile('no answer counts but that to the message which is out', () => {
   const { a, host, spawn, posted, left: [x], right: [u] } = setUp()
   host.run()

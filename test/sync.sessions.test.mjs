@@ -348,6 +348,16 @@ sessions('a side that keeps no session is told of at once', async () => {
   assert.match((await error).message, /its end is not one of `accept`/)
 })
 
+sessions('frames of a kind or a version that has no text end a session as others do', async () => {
+  for (const content of [[{ toString: 0, valueOf: 0 }], [1, { toString: 0, valueOf: 0 }], [1, [{ toString: 0, valueOf: 0 }], 1]]) {
+    const { dial, wait, lines } = setUp({ shape: 'postMessage, on' })
+    const x = dial('x')
+    await wait(20)
+    lines[0].a.happen('message', ['rt.mjs', ...content])
+    assert.is(x.closed, true)
+  }
+})
+
 sessions('a channel that is opened as the last one closes begins a session, which later ones share', async () => {
   const got = []
   const { dial, wait, lines, run } = setUp({
