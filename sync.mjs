@@ -2095,7 +2095,7 @@ class Permits extends Watch {
       const permit = Atomics.load(this.words, at)
       const next = owner << 1 | (isAbandoned ?? permit & 1)
       if (mayChange(permit >> 1) && Atomics.compareExchange(this.words, at, permit, next) === permit) return true
-      if (permit === 0) return false
+      if (permit === 0 && mayChange !== isNone) return false // else another thread has added that one
     }
     return false
   }

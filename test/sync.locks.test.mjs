@@ -935,6 +935,32 @@ threads('what a semaphore gets is of its own thread, else of another one, else o
   assert.is(new AnySemaphore(2000, { shared: true }).available, 2000)
 })
 
+threads('who waits goes before who comes later, also when it is another thread that releases', async () => {
+  const here = new AnySemaphore(1, { shared: true })
+  const there = AnySemaphore.from(here.buffer)
+  await here.acquire()
+  const order = []
+  const first = here.acquire().then(() => order.push('first'))
+  there.release()
+  const second = here.acquire().then(() => order.push('second'))
+  there.release()
+  await Promise.all([first, second])
+  assert.equal(order, ['first', 'second'])
+})
+
+threads('two threads may add a permit at the same moment', async () => {
+  const here = new AnySemaphore(0, { shared: true })
+  const there = AnySemaphore.from(here.buffer)
+  const { compareExchange } = Atomics
+  Atomics.compareExchange = (...given) => {
+    Atomics.compareExchange = compareExchange
+    there.release()
+    return compareExchange(...given)
+  }
+  here.release()
+  assert.is(here.available, 2)
+})
+
 threads('threads ended at any moment hold up nobody', async () => {
   const [mutex, semaphore] = [new AnyMutex({ shared: true }), new AnySemaphore(1, { shared: true })]
   await forSeeds(20, async random => {
