@@ -1101,7 +1101,7 @@ class Activation extends HeapNode {
   /** The preemption level, fixed at release. */
   get level() { return this.extras.level ?? this.dispatcher.policy.level(this.job) }
 
-  /** @param {Waitable} waitable */
+  /** @param {Pick<Waitable, 'phase' | 'outcome' | 'handsOver'>} waitable */
   woken(waitable) {
     this.waiting = null
     this.input = waitable.outcome
@@ -1690,6 +1690,7 @@ class Queue extends Heap {
     if (next !== null) {
       extrasOf(next).owned.push(this)
       refresh(next)
+      if (this.size > 0 && next.waiting !== null) refuseLateCycle(next, next.waiting)
     }
   }
 
@@ -1782,6 +1783,16 @@ function refuseCycle(waiting, waitable) {
       }
       if (owner && !waiters.has(owner)) waiters.set(owner, a)
     }
+  }
+}
+
+/** A job that waits for several has got one of them, which may close a circle, too. @param {Activation} a @param {Waitable} waitable */
+function refuseLateCycle(a, waitable) {
+  if (waitable.owners().length === 0) return
+  try {
+    refuseCycle(a, waitable)
+  } catch (error) {
+    a.woken({ phase: REJECTED, outcome: error, handsOver: false })
   }
 }
 

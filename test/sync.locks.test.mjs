@@ -616,6 +616,21 @@ ownership('a cycle of a lock and a job that waits for a job is found', async () 
   assert.is((await error).message, 'deadlock: child waits for owner waits for child')
 })
 
+ownership('a cycle that closes as a lock is passed on is found, too', async () => {
+  const { host, scheduler } = world()
+  const [a, b] = ['a', 'b'].map(name => new Mutex({ name }))
+  scheduler.spawn(() => a.use(() => sleep(2)))
+  const other = scheduler.spawn(() => b.use(function* () {
+    yield sleep(1)
+    yield a.use(() => work(host, 1))
+  }), { name: 'other' })
+  const both = scheduler.spawn(() => par(a.lock(), b.lock()), { name: 'both' })
+  const error = rejection(both)
+  host.run()
+  assert.is((await error).message, 'deadlock: both waits for other waits for both')
+  assert.equal([other.state, a.owner, b.owner], ['done', null, null])
+})
+
 ownership('who catches the DeadlockError may go on', async () => {
   const { host, scheduler, log } = world()
   const a = new Mutex({ name: 'a' })
