@@ -1487,9 +1487,12 @@ class Waitable extends HeapNode {
   }
   /** Whether it may matter how the job stands that waits. */
   get isRanked() { return true }
-  /** The standing of the job that waits has changed. */
+  /** The standing of a job that waits has changed, or who waits: where there are several, it is for the most eligible. */
   refresh() {
-    if (this.queue !== null) this.queue.update(this)
+    const { queue, waiter, others } = this
+    if (queue === null) return
+    if (others !== null) this.job = [waiter, ...others].map(one => one && one.job).reduce(moreEligible, null)
+    queue.update(this)
   }
 
   /** @param {any} [value] */
@@ -1515,28 +1518,24 @@ class Waitable extends HeapNode {
       }
     }
     if (this.phase >= FULFILLED) return true
-    if (this.waiter === null) this.waiter = waiter
-    else (this.others ??= []).push(waiter)
+    if (this.waiter === null) {
+      this.waiter = waiter
+    } else {
+      (this.others ??= []).push(waiter)
+      this.refresh()
+    }
     return false
   }
 
   /** @param {Waiter} waiter */
   leave(waiter) {
-    if (this.waiter !== waiter) {
-      this.others?.splice(this.others.indexOf(waiter) >>> 0, 1)
-      return
-    }
-    this.waiter = this.others?.shift() ?? null
+    if (this.waiter === waiter) this.waiter = this.others?.shift() ?? null
+    else if (this.others?.includes(waiter)) this.others.splice(this.others.indexOf(waiter), 1)
+    else return
     if (this.phase !== BEGUN) return
-    if (this.waiter === null) {
-      this.phase = IDLE
-      this.undo()
-    } else if (this.queue !== null) {
-      // Its place in a queue was that of the job that leaves.
-      const { queue } = this
-      queue.remove(this)
-      queue.push(this, this.waiter.job)
-    }
+    if (this.waiter !== null) return this.refresh()
+    this.phase = IDLE
+    this.undo()
   }
 
   /** For `await` in async code. @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
@@ -1567,6 +1566,13 @@ function settle(waitable, phase, outcome) {
   waitable.waiter = waitable.others = null
   waiter.woken(waitable)
   if (others !== null) others.forEach(other => other.woken(waitable))
+}
+
+/** @param {Job | null} one @param {Job | null} other @returns {Job | null} */
+function moreEligible(one, other) {
+  if (one === null || other === null) return one ?? other
+  const [a, b] = [activationOf(one), activationOf(other)]
+  return a.dispatcher.compareStandings(standingToLend(b), standingToLend(a)) < 0 ? other : one
 }
 
 /** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
