@@ -721,6 +721,7 @@ export class Barrier {
   #arrive = (turn, job) => {
     const waiters = this.#waiters
     if (waiters.size < this.#parties - 1) return waiters.push(turn, job)
+    this.#waiters = new Queue() // of who comes while these are told
     for (let next = waiters.shift(); next !== null; next = waiters.shift()) next.wake()
     turn.wake()
   }

@@ -48,6 +48,19 @@ barriers('serve again and again: nobody is a phase ahead', () => {
   assert.equal([phases, barrier.waiting], [[20, 20, 20, 20], 0])
 })
 
+barriers('who comes while others are told that all have come waits for the next time', () => {
+  const { host, scheduler } = world()
+  const barrier = new Barrier(2)
+  const unobserve = scheduler.observe(({ type }) => {
+    if (type !== 'wake') return
+    unobserve()
+    barrier.wait().then(() => {})
+  })
+  const jobs = [1, 2].map(() => scheduler.spawn(() => barrier.wait()))
+  host.run()
+  assert.equal([jobs.map(({ state }) => state), barrier.waiting], [['done', 'done'], 1])
+})
+
 barriers('who is cancelled or times out has not come', () => {
   const { host, scheduler, log } = world()
   const barrier = new Barrier(2)
