@@ -330,6 +330,7 @@ class Timeout extends Sleep {
 
   get isRanked() { return true }
   get handsOver() { return this.awaited.handsOver }
+  get isDecided() { return this.awaited.isDecided }
   // The others of a circle cannot end this wait before its time: a circle is none the less told when it closes.
   owners() {
     return this.awaited.owners()
@@ -346,6 +347,10 @@ class Timeout extends Sleep {
     else super.begin(job)
   }
 
+  /** What it waits for is decided: see the channels of sync.mjs. */
+  decided() {
+    /** @type {any} */ (this.waiter)?.decided?.(this)
+  }
   /** What it waits for is over. */
   woken() {
     super.undo()

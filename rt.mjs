@@ -1471,6 +1471,8 @@ class Waitable extends HeapNode {
     Object.assign(this.prototype, { [asCall]: null })
   }
   get isFulfilled() { return this.phase === FULFILLED }
+  /** Whether, once it has begun, nothing but its outcome is missing: a choice goes no other way then. */
+  get isDecided() { return false }
   get activation() { return this.job && activationOf(this.job) }
   /** By which it waits, asked for when the order matters. @returns {Standing} */
   get standing() { return this.rank ??= standingToLend(this.activation) }

@@ -762,6 +762,7 @@ class End extends Waitable {
   get mayBlock() { return !this.isSender || this.exchange.overflow === 'block' && this.exchange.size < Infinity }
   get handsOver() { return true }
   get goesOn() { return true }
+  get isDecided() { return this.queue === null }
 
   /** Acts at once if it can. @returns {boolean} whether it is settled or decided */
   attempt() {
@@ -1200,6 +1201,7 @@ class Group extends Waitable {
   }
   get mayBlock() { return this.members.length > 0 }
   get handsOver() { return true }
+  get isDecided() { return this.decision !== null }
 
   owners() {
     // Only who needs all of them is stuck when one is.
@@ -1280,10 +1282,9 @@ class Choice extends Group {
   #try() {
     for (const branch of this.members) {
       // What is no end of a channel is entered by being tried.
-      const isEnd = branch instanceof End
-      if (isEnd && !branch.attempt()) continue
+      if (branch instanceof End && !branch.attempt()) continue
       if (branch.enlist(this)) this.woken(branch)
-      else if (isEnd) this.decided(branch)
+      else if (branch.isDecided) this.decided(branch)
       if (this.decision !== null) return true
     }
     return false

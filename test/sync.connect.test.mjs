@@ -537,6 +537,27 @@ choices('once it is known that somebody waits, a send guard comes before one to 
   assert.equal(log, ['4 got 1', '11 got 2', '12 chose 0'])
 })
 
+choices('a send within a timeout, or another choice, that is out is what has been chosen', () => {
+  const within = [send => timeout(50, send), send => choice([{ wait: send }]), send => choice([{ wait: timeout(50, send) }])]
+  for (const wrapped of within) {
+    for (const isKnown of [false, true]) {
+      const { host, scheduler, log, left: [a], right: [b] } = setUp()
+      const other = new Channel(1)
+      const got = []
+      scheduler.spawn(() => b.forEach(message => { got.push(message) }))
+      scheduler.spawn(function* () {
+        if (isKnown) yield choice([{ send: a, value: 'before' }])
+        yield sleep(10 - host.time)
+        const { index } = yield choice([{ wait: wrapped(a.send('it')) }, { receive: other }])
+        log.push(index)
+      })
+      host.after(isKnown ? 10.5 : 12.5, () => { other.offer('other') })
+      host.run()
+      assert.equal([log, got.at(-1), other.length], [[0], 'it', 1])
+    }
+  }
+})
+
 choices('a choice over ends receives from the one that has a message', () => {
   const { host, scheduler, log, note, left, right } = setUp({ names: ['x', 'y'] })
   scheduler.spawn(function* () {
