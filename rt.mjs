@@ -1493,7 +1493,7 @@ class Waitable extends HeapNode {
   refresh() {
     const { queue, waiter, others } = this
     if (queue === null) return
-    if (others !== null) this.job = [waiter, ...others].map(one => one && one.job).reduce(moreEligible, null)
+    if (others !== null) this.job = others.reduce((best, { job }) => moreEligible(best, job), waiter && waiter.job)
     queue.update(this)
   }
 
@@ -1524,7 +1524,7 @@ class Waitable extends HeapNode {
       this.waiter = waiter
     } else {
       (this.others ??= []).push(waiter)
-      this.refresh()
+      if (moreEligible(this.job, waiter.job) !== this.job) this.refresh()
     }
     return false
   }
@@ -1535,9 +1535,12 @@ class Waitable extends HeapNode {
     else if (this.others?.includes(waiter)) this.others.splice(this.others.indexOf(waiter), 1)
     else return
     if (this.phase !== BEGUN) return
-    if (this.waiter !== null) return this.refresh()
-    this.phase = IDLE
-    this.undo()
+    if (this.waiter === null) {
+      this.phase = IDLE
+      this.undo()
+    } else if (this.job === waiter.job) {
+      this.refresh()
+    }
   }
 
   /** For `await` in async code. @param {any} [onDone] @param {any} [onFailed] @returns {Promise<any>} */
@@ -1573,8 +1576,8 @@ function settle(waitable, phase, outcome) {
 /** @param {Job | null} one @param {Job | null} other @returns {Job | null} */
 function moreEligible(one, other) {
   if (one === null || other === null) return one ?? other
-  const [a, b] = [activationOf(one), activationOf(other)]
-  return a.dispatcher.compareStandings(standingToLend(b), standingToLend(a)) < 0 ? other : one
+  const a = activationOf(one)
+  return a.dispatcher.compareStandings(standingToLend(activationOf(other)), standingToLend(a)) < 0 ? other : one
 }
 
 /** @typedef {{ job: Job | null, woken: (waitable: Waitable) => void }} Waiter */
