@@ -4367,7 +4367,7 @@ export class Workers {
     },
     change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
       remote.given[key] = value
-      if (remote.site !== null) return remote.site.line?.say('change', [remote.id, key, value])
+      if (remote.queue === null) return remote.site?.line?.say('change', [remote.id, key, value])
       this.#held.remove(remote)
       this.#held.push(remote)
       this.#sendHeld()

@@ -190,6 +190,14 @@ jobs('moves in the queue of its worker, and here, when its deadline or priority 
   }
 })
 
+jobs('may be given its deadline by who observes its release', async () => {
+  const { host, scheduler, spawn } = crew()
+  scheduler.observe(({ type, job }) => { if (type === 'release') job.deadline = 5 })
+  const job = spawn('execute', {}, 10, 'a')
+  await host.drain()
+  assert.equal([await job, job.missed, host.errors], ['a', true, []])
+})
+
 jobs('is told of its miss, and cancelled by it where it asks for that', async () => {
   const { host, scheduler, log, spawn } = crew({}, ({ host, log }) => ({
     * heedless() {
