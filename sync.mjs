@@ -2922,7 +2922,8 @@ class Session extends Link {
    * @param {(session: any) => void} [joined] told when it is not one that there was
    */
   constructor(source, options, joined) {
-    const { timeout = 60_000, heartbeat = Math.min(5000, timeout / 4), retry = 10_000 } = options
+    const { timeout = 60_000, retry = 10_000 } = options
+    const heartbeat = Math.min(options.heartbeat ?? 5000, timeout / 4) // or it would be given up before it is asked
     const scheduler = here(options)
     super(source)
     this.scheduler = scheduler

@@ -222,6 +222,13 @@ sessions('whoever is silent for too long has gone: what waits fails, at both end
   }
 })
 
+sessions('whoever has nothing to say is asked in time, however long the heartbeat', async () => {
+  const { dial, wait } = setUp({ timeout: 1000, heartbeat: 5000 })
+  const x = dial('x')
+  await wait(20_000)
+  assert.is(x.closed, false)
+})
+
 for (const isAccepted of [false, true]) {
   sessions(`a side started anew, which ${isAccepted ? 'accepts' : 'opens lines'}, is told from one cut off`, async () => {
     const host = virtualHost()
