@@ -1205,7 +1205,7 @@ class Group extends Waitable {
 
   owners() {
     // Only who needs all of them is stuck when one is.
-    return this.decides === any ? [] : this.members.flatMap(member => member.owners())
+    return this.decides === any && this.members.length > 1 ? [] : this.members.flatMap(member => member.owners())
   }
   /** @param {Job | null} job */
   begin(job) {

@@ -644,6 +644,17 @@ ownership('a cycle that closes as a lock is passed on is found, too', async () =
   assert.equal([other.state, a.owner, b.owner], ['done', null, null])
 })
 
+ownership('a cycle is found through a choice or a race that cannot end otherwise', async () => {
+  for (const only of [lock => choice([{ wait: lock }, { skip: true, when: false }]), lock => race(lock)]) {
+    const { host, scheduler } = world()
+    const lock = new Mutex()
+    const owner = scheduler.spawn(() => lock.use(() => only(lock.lock())), { name: 'owner' })
+    const error = rejection(owner)
+    host.run()
+    assert.is((await error).message, 'deadlock: owner waits for owner')
+  }
+})
+
 ownership('who catches the DeadlockError may go on', async () => {
   const { host, scheduler, log } = world()
   const a = new Mutex({ name: 'a' })
