@@ -3589,8 +3589,9 @@ export function connect(endpoint, name, options = {}) {
 /**
  * Time of a processor that is promised, once in every period: to one job after the other.
  *
- * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number }} Slot `isBusy`: a job has it;
- *   `isPast`: since its job ended there was a time without any promised job; `until`: when its period is over
+ * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot `isBusy`: a job has it;
+ *   `isPast`: since its job ended there was a time without any promised job; `until`: when its period is over; `before`: both, before
+ *   its last job had it
  */
 
 const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
@@ -3613,8 +3614,9 @@ class Site {
 
   /** @param {Slot} slot @param {number} time @returns {number} when its next job may be released */
   take(slot, time) {
-    const release = slot.isPast ? time : Math.max(time, slot.until)
-    Object.assign(slot, { isBusy: true, isPast: false, until: release + slot.period })
+    const { isPast, until } = slot
+    const release = isPast ? time : Math.max(time, until)
+    Object.assign(slot, { isBusy: true, isPast: false, until: release + slot.period, before: { isPast, until } })
     return release
   }
 
@@ -4087,13 +4089,18 @@ export class Workers {
       const release = this.#promise(remote, given.release ?? scheduler.now())
       const job = /** @type {any} */ (scheduler.spawn(/** @type {any} */ (remote), { name, ...parameters, priority, release }))
       if (release > scheduler.now()) remote.state = 'pending'
-      if (job.state === 'cancelled') this.#finish(remote, 'cancelled', undefined)
+      if (job.state === 'cancelled') this.#refuse(remote, undefined)
       else this.#place(remote)
       return job
     } catch (error) {
-      this.#finish(remote, 'cancelled', error)
+      this.#refuse(remote, error)
       throw error
     }
+  }
+  /** What has not begun has taken no time. @param {Remote} remote @param {unknown} error */
+  #refuse(remote, error) {
+    if (remote.promised !== null) Object.assign(remote.promised, remote.promised.before)
+    this.#finish(remote, 'cancelled', error)
   }
 
   /** How many workers there are. */

@@ -380,6 +380,18 @@ places('a job that comes too soon is released when its period is over', async ()
   assert.is(spawn('execute', task, 2, 'b').release, 20)
 })
 
+places('what is refused for something else, or aborted already, has been promised nothing', () => {
+  const { spawn } = crew({ size: 1 })
+  spawn('execute', { wcet: 50, period: 100 }, 50, 'long')
+  for (const wcet of [5, 45]) {
+    const task = { wcet, period: 100 }
+    assert.throws(() => spawn('execute', { ...task, miss: 'never' }), /miss must be/)
+    assert.throws(() => spawn('execute', task, Symbol('x')), error => error.name === 'DataCloneError')
+    spawn('execute', { ...task, signal: AbortSignal.abort() }).catch(() => {})
+  }
+  for (const wcet of [5, 44]) assert.is(spawn('execute', { wcet, period: 100 }).release, 0)
+})
+
 places('of a share no more is promised, and where nothing is admitted nothing is refused', () => {
   assert.throws(() => crew({ admit: 0.5 }).spawn('execute', { wcet: 6, period: 10 }), /share 0.5/)
   assert.throws(() => crew({ admit: 0 }), /admit must be a number > 0 and <= 1/)
