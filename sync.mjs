@@ -2975,7 +2975,7 @@ class Session extends Link {
     if (this.isOver) return shut(transport)
     this.#quiet = 0
     // One of Node that nobody hears throws it.
-    if (transport.isSocket && !transport.isEventTarget) transport.endpoint.on('error', () => {})
+    if (!transport.isEventTarget) transport.endpoint.on('error', () => {})
     super.use(transport)
   }
   open() {

@@ -7,7 +7,7 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { acceptWebSocket } from '../examples/chat/web-socket.mjs'
 import { Scheduler, rt } from '../rt.mjs'
-import { ChannelError, choice, connect } from '../sync.mjs'
+import { ChannelError, accept, choice, connect } from '../sync.mjs'
 import { openWebSocket } from './fixtures/channels/open-web-socket.mjs'
 import { serve } from './fixtures/channels/serve.mjs'
 
@@ -158,6 +158,16 @@ for (const how of ['exit', 'throw']) {
     })
   }
 }
+
+endpoints('a worker of a session that ends by an error is replaced, as any other', async () => {
+  const { port1, port2 } = new MessageChannel()
+  const got = new Promise(resolve => accept(port2, session => { connect(session, 'x').receive().then(resolve) }))
+  const lines = [port1, new Worker('throw new Error("on purpose")', { eval: true })]
+  const channel = connect(() => lines.pop() ?? null, 'x', { retry: 1 })
+  await channel.send('it')
+  assert.is(await got, 'it')
+  channel.close()
+})
 
 endpoints('a worker that hangs is not dead: a timeout lets go of it', async () => {
   const { endpoint, end } = await kinds.Worker()
