@@ -49,6 +49,8 @@ const anyNumber = check.number('a number', value => !Number.isNaN(value))
 function array(name, value) {
   if (!Array.isArray(value)) throw check.wrongType(name, 'an array', value)
 }
+/** @param {string} name @param {unknown} fn that a job calls */
+const forJobs = (name, fn) => check.refuseAsyncGenerator(name, check.callable(name, fn), fn)
 const NAMED = { name: check.text }
 const ACTING = { scheduler: check.scheduler }
 
@@ -182,7 +184,7 @@ class Call extends Waitable {
  * @param {(job: Job) => Generator<any, any, any>} body @returns {any}
  */
 function callOf(name, parameter, fn, options, body) {
-  check.callable(parameter, fn)
+  forJobs(parameter, fn)
   check.options(options, ACTING)
   return new Call(name, body, options)
 }
@@ -1371,7 +1373,7 @@ function branchOf(guard, place, options) {
     throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds || 'none'}`)
   }
   if (when !== undefined) check.flag(`${name}.when`, when)
-  if (action !== undefined) check.callable(`${name}.action`, action)
+  if (action !== undefined) forJobs(`${name}.action`, action)
   if (receive !== undefined) return channelAt(`${name}.receive`, receive).receive()
   if (send !== undefined) return channelAt(`${name}.send`, send).send(guard.value)
   if (timeout !== undefined) return new Time(check.notNegative(`${name}.timeout`, timeout), true, options)

@@ -229,6 +229,15 @@ refusals('a guard must have exactly one kind, a choice one guard, a race one wor
   assertThrows(() => race(), TypeError)
 })
 
+refusals('an async generator function is refused at the call, wherever jobs call a function', () => {
+  const given = async function* each() {}
+  for (const [name, call] of Object.entries({
+    section: () => nonPreemptive(given), work: () => new Channel().forEach(given), 'guards[0].action': () => choice([{ skip: true, action: given }])
+  })) {
+    assert.throws(call, error => error.message === `${name} must be a generator function, not an async one, got function each`)
+  }
+})
+
 refusals('works in an array are told how to be written', () => {
   const got = 'works[0] must be a function, a Task, a generator, or something to wait for, got an array'
   assert.is(errorOf(() => par([() => {}, () => {}])).message, `${got}: write par(...works)`)
