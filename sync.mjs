@@ -4129,7 +4129,8 @@ export class Workers {
    */
   observe(fn) {
     const observers = this.#observers
-    const observer = (/** @type {any} */ record) => fn(record)
+    const scheduler = here()
+    const observer = (/** @type {any} */ record) => seam.call(scheduler, 'observer', fn, record)
     const tell = () => { for (const { line } of this.#sites) line?.say('observe', [observers.size > 0]) }
     check.callable('fn', fn)
     observers.add(observer)

@@ -754,6 +754,21 @@ records('come from all workers, each with its own, on one time base; statistics 
   assert.is(got.length, 6)
 })
 
+records('an observer that throws is reported, and keeps nothing from others', async () => {
+  const { host, scheduler, spawn, workers } = crew()
+  const got = []
+  scheduler.spawn(() => {
+    workers.observe(({ type }) => { throw new Error(type) })
+    workers.observe(({ type }) => got.push(type))
+  })
+  await host.drain()
+  spawn('execute', {}, 1)
+  await host.drain()
+  host.run({ until: host.time + 50 })
+  assert.ok(got.includes('finish'))
+  assert.equal(host.errors.map(({ message }) => message), got)
+})
+
 // --- threads of Node
 
 const threads = suite('Workers: threads')
