@@ -336,6 +336,7 @@ class Timeout extends Sleep {
     return this.awaited.owners()
   }
   refresh() {
+    super.refresh()
     this.awaited.refresh()
   }
 

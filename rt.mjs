@@ -1492,9 +1492,9 @@ class Waitable extends HeapNode {
   /** The standing of a job that waits has changed, or who waits: where there are several, it is for the most eligible. */
   refresh() {
     const { queue, waiter, others } = this
-    if (queue === null) return
     if (others !== null) this.job = others.reduce((best, { job }) => moreEligible(best, job), waiter && waiter.job)
-    queue.update(this)
+    else if (waiter !== null) this.job = waiter.job
+    if (queue !== null) queue.update(this)
   }
 
   /** @param {any} [value] */

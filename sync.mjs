@@ -1223,6 +1223,7 @@ class Group extends Waitable {
     this.leaveAll(null)
   }
   refresh() {
+    super.refresh()
     for (const member of this.members) member.refresh()
   }
 

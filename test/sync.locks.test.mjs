@@ -306,16 +306,19 @@ inheritance('every owner inherits from a job that waits for one of several locks
 })
 
 inheritance('what several jobs wait for inherits from the best of them, whoever came first, as long as it waits', () => {
-  const { host, scheduler, log } = world()
-  const section = new Mutex().use(() => work(host, 6))
-  scheduler.spawn(() => section, { priority: 1 })
-  scheduler.spawn(() => section, { priority: 1, release: 0.5 })
-  const high = scheduler.spawn(function* () { yield section }, { priority: 5, release: 0.5 })
-  high.catch(() => {})
-  scheduler.spawn(() => log.push(host.time), { priority: 3, release: 2.5 })
-  after(4.5, () => high.cancel(), { scheduler })
-  host.run()
-  assert.equal(log, [5])
+  for (const within of [waitable => waitable, waitable => timeout(100, waitable), waitable => choice([{ wait: waitable }, { timeout: 100 }])]) {
+    const { host, scheduler, log } = world()
+    const section = new Mutex().use(() => work(host, 6))
+    const shared = within(section)
+    scheduler.spawn(() => section, { priority: 1 })
+    scheduler.spawn(() => shared, { priority: 2, release: 0.5 })
+    const high = scheduler.spawn(function* () { yield shared }, { priority: 5, release: 1.5 })
+    high.catch(() => {})
+    scheduler.spawn(() => log.push(host.time), { priority: 3, release: 2.5 })
+    after(4.5, () => high.cancel(), { scheduler })
+    host.run()
+    assert.equal(log, [5])
+  }
 })
 
 inheritance('raising a job that waits for one of several locks raises all of their owners', () => {
