@@ -62,6 +62,13 @@ function follow(signal, end) {
   return () => signal.removeEventListener('abort', end)
 }
 
+/** What a function returns, by its twin if it has one. @param {any} fn @param {any[]} args @returns {Generator<any, any, any>} */
+function* resultOf(fn, args) {
+  const body = seam.preemptible(fn)
+  const result = body(...args)
+  return body === fn ? result : yield result
+}
+
 /** The parameters of a task that are set. @param {any} source @returns {TaskOptions} */
 const parametersOf = source =>
   Object.fromEntries(Object.keys(TASK).map(name => [name, source[name]]).filter(([, value]) => value !== undefined))
@@ -1880,8 +1887,8 @@ function handling(target, type, source, own, options) {
   const work = function* () {
     while (mask.isOn && raised.size > 0) {
       const { args, release } = raised.shift()
-      let found = bottomHalf?.(...args)
-      if (typeof found === 'object' && found !== null) found = yield found
+      let found = bottomHalf && (yield* resultOf(bottomHalf, args))
+      if (typeof found?.next === 'function' || typeof found?.then === 'function') found = yield found
       if (isCancelled) return
       delivered.push({ args: found === undefined ? args : [found], release })
       yield
@@ -2156,7 +2163,7 @@ export class AsyncEvent {
     const run = (/** @type {any[]} */ ...args) => {
       // At the next reading of the clock, so that the others are not released at the expense of this one.
       if (next < handlers.length) seam.at(this.#scheduler, release, passOn)
-      return task.run(...args)
+      return apply(isAsync ? task.run : seam.preemptible(task.run), task, args)
     }
     const isAsync = /** @type {any} */ (task.run)[Symbol.toStringTag] === 'AsyncFunction'
     const value = isAsync ? async (/** @type {any[]} */ ...args) => run(...args) : run
@@ -2187,7 +2194,7 @@ export function loop(body, options) {
   const name = source.given.name ?? (body.name || 'loop')
   const run = function* () {
     for (;;) {
-      const begun = body()
+      const begun = yield* resultOf(body, [])
       yield typeof begun === 'object' && begun !== null ? begun : undefined
     }
   }

@@ -807,11 +807,11 @@ bottom('what they return is handed over, unless it is nothing', async () => {
     io: io(0.5),
     before: ({ detail }) => detail,
     bottomHalf: n => n === 0 ? undefined : n === 1 ? 'plain' : n === 2 ? Promise.resolve('promised')
-      : n === 3 ? (function* () { return yield sleep(1), 'computed' })() : null
+      : n === 3 ? (function* () { return yield sleep(1), 'computed' })() : n === 4 ? null : n === 5 ? { x: 1 } : [2]
   })
-  pings(0, 1, 2, 3, 4)
+  pings(0, 1, 2, 3, 4, 5, 6)
   await host.drain()
-  assert.equal(seen, [0, 'plain', 'promised', 'computed', null])
+  assert.equal(seen, [0, 'plain', 'promised', 'computed', null, { x: 1 }, [2]])
 })
 
 bottom('without one, an I/O reservation just delivers', () => {

@@ -1,8 +1,8 @@
 // What rewritten code does at run time, by twins written by hand as a rewriter would write them.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { after, every } from '../alarms.mjs'
-import { Scheduler, Task, budget, preemptify } from '../rt.mjs'
+import { AsyncEvent, IoReservation, after, every, loop, on, sleep } from '../alarms.mjs'
+import { Scheduler, Task, budget, fp, preemptify } from '../rt.mjs'
 import { Channel, Mutex, Resource, choice, nonPreemptive, par, race } from '../sync.mjs'
 import { drive } from './support/drive.mjs'
 import { virtualHost } from './support/virtual-host.mjs'
@@ -447,6 +447,31 @@ works('what an alarm calls is a job if it has a twin, and gets the time all the 
   }
   assert.equal(await times(false), [[5, null], [10, null], [20, null]])
   assert.equal(await times(true), [[5, 'running'], [10, 'running'], [20, 'running']])
+})
+
+works('handlers of asynchronous events, bottom halves and loops, also where they return what is to be waited for', async () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1, policy: fp })
+  const log = []
+  const noting = name => twin(() => {
+    log.push(`plain ${name}`)
+    host.advance(1)
+  }, function* () {
+    yield
+    log.push(name)
+    return sleep(5)
+  })
+  const event = new AsyncEvent({ scheduler })
+  for (const name of ['first', 'second']) event.handle(noting(name))
+  event.fire()
+  const target = new EventTarget()
+  const io = new IoReservation({ utilization: 0.1, scheduler })
+  on(target, 'ping', ({ type }) => { log.push(type) }, { capacity: 1, period: 10, io, bottomHalf: noting('half'), scheduler })
+  target.dispatchEvent(new Event('ping'))
+  const { job } = loop(noting('loop'), { capacity: 1, period: 10, scheduler })
+  await host.drain({ until: 11 })
+  assert.equal(log.toSorted(), ['first', 'half', 'loop', 'loop', 'loop', 'ping', 'second'])
+  job.cancel()
 })
 
 works('preemptify returns the twin, evaluates nothing, and shows its source', () => {
