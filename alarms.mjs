@@ -2379,8 +2379,8 @@ class Call extends Waitable {
     super()
     const { event } = invocation
     this.invocation = invocation
-    /** Where its event was when its listener was called. @type {{ currentTarget: any, eventPhase: number } | undefined} */
-    this.place = event && { currentTarget: event.currentTarget, eventPhase: event.eventPhase }
+    /** Where its event was when its listener was called. @type {{ target: any, currentTarget: any, eventPhase: number } | undefined} */
+    this.place = event && { target: event.target, currentTarget: event.currentTarget, eventPhase: event.eventPhase }
     this.absoluteDeadline = absoluteDeadline
     this.priority = priority
   }
@@ -2630,9 +2630,9 @@ class Calls {
     row.longest = Math.max(row.longest, ms)
   }
 
-  /** To a job, its event remains at the target where its listener was called. @param {any} event */
+  /** To a job, its event remains where its listener was called. @param {any} event */
   #keepPlace(event) {
-    for (const name of /** @type {const} */ (['currentTarget', 'eventPhase'])) {
+    for (const name of /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])) {
       if (Object.hasOwn(event, name)) continue
       const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
       const own = () => {
@@ -2692,14 +2692,13 @@ const realms = new WeakSet()
  *
  * Kept is the platform's order among calls of equal standing: one begins when the one before has ended, and its microtasks have
  * run. A call that finds such unfinished waits, and begins outside of its event; unless the event can be cancelled, and its rule is
- * not `latest`: then those before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `currentTarget`, `eventPhase`,
- * exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or disconnect prevent what has not
- * begun.
+ * not `latest`: then those before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `target`,
+ * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or
+ * disconnect prevent what has not begun.
  *
  * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect (but the former has where a listener
- * is passive that goes on in a later one of the same event, which is not), composedPath() is empty, `event.target` in a shadow tree and
- * `window.event` are gone, the event does not reach listeners that it adds, what it reads of its target may have changed, and
- * microtasks run where it is suspended. So listeners of readystatechange begin in their event, and these run to their ends: what a
+ * is passive that goes on in a later one of the same event, which is not), composedPath() is empty, `window.event` is gone, the
+ * event does not reach listeners that it adds, what it reads of its target may have changed, and microtasks run where it is suspended. So listeners of readystatechange begin in their event, and these run to their ends: what a
  * script waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, after which a page
  * may be frozen, or that have something only then, as dragged data, `waitUntil` or a database; handlers in `on...` properties of
  * events that can be cancelled, if they may return something; async functions, as far as their first await. Text given to setTimeout

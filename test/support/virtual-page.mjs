@@ -101,7 +101,7 @@ export function virtualPage(host) {
     }
     for (const at of path.toReversed()) invoke(at, true, at === target ? PHASES.target : PHASES.capture)
     for (const at of path) if (at === target || state.bubbles) invoke(at, false, at === target ? PHASES.target : PHASES.bubble)
-    Object.assign(state, { currentTarget: null, eventPhase: 0 })
+    Object.assign(state, { currentTarget: null, eventPhase: 0, target: target.isShadowed ? null : target })
     return !state.defaultPrevented
   }
 
