@@ -2728,29 +2728,30 @@ export function adopt(target = globalThis, options = {}) {
   /** @param {any} fn */
   const isOthers = fn => typeof fn === 'function' && !seam.ours.has(fn)
 
-  /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced @param {any} [before] */
-  const put = (holder, name, replaced, before = Object.getOwnPropertyDescriptor(holder, name)) => {
+  /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced parts of the property; a page may have frozen it */
+  const put = (holder, name, replaced) => {
+    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
+    if (!before?.configurable || Object.keys(replaced).some(key => !(key in before))) return
     Object.defineProperty(holder, name, { ...before, ...replaced })
     undo.push(() => {
-      const now = Object.getOwnPropertyDescriptor(holder, name) // a page may have replaced it since
-      if (now && Object.keys(replaced).every(key => /** @type {any} */ (now)[key] === replaced[key])) Object.defineProperty(holder, name, before)
+      const now = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name)) // a page may have replaced it since
+      if (now?.configurable && Object.keys(replaced).every(key => now[key] === replaced[key])) Object.defineProperty(holder, name, before)
     })
   }
   /** What is done instead of a function. @typedef {(native: any, self: any, args: any[]) => any} Replacement */
   /** @param {any} holder @param {PropertyKey} name @param {Record<string, Replacement>} own of its value, or its getter and setter */
   const redefine = (holder, name, own) => {
     const before = holder && Object.getOwnPropertyDescriptor(holder, name)
-    if (!before?.configurable) return
     /** @type {Record<string, any>} */
     const replaced = {}
     for (const key in own) {
-      const native = before[/** @type {'value'} */ (key)]
+      const native = before?.[key]
       if (typeof native !== 'function') return
       const replacement = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
         calls.isReleased ? apply(native, self, args) : own[key](native, self, args)
       replaced[key] = new Proxy(native, { apply: replacement })
     }
-    put(holder, name, replaced, before)
+    put(holder, name, replaced)
   }
   /** @param {any} holder @param {PropertyKey} name @param {Replacement} value */
   const replace = (holder, name, value) => redefine(holder, name, { value })
@@ -2969,7 +2970,11 @@ export function adopt(target = globalThis, options = {}) {
   for (const object of [target, document, ...document?.querySelectorAll('*') ?? []].filter(Boolean)) {
     const names = object === target || object === document
       ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
-    for (const name of names) if (isOthers(object[name])) object[name] = object[name]
+    for (const name of names) {
+      try {
+        if (isOthers(object[name])) object[name] = object[name]
+      } catch {} // something else that the page has put there
+    }
   }
 
   return {

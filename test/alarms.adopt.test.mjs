@@ -474,6 +474,34 @@ jobs('a page that replaces prototypes later does not break it', () => {
   assert.equal(log.toSorted(), ['listener', 'timer'])
 })
 
+jobs('what a page has frozen, or put in place of something else, is left as it is, and the rest adopted', () => {
+  const frozen = { configurable: false, writable: false }
+  const strange = {
+    'a frozen function': window => { Object.defineProperty(window, 'clearTimeout', frozen) },
+    'a frozen class': window => { Object.defineProperty(window, 'MutationObserver', frozen) },
+    'a frozen prototype': window => { Object.freeze(window.MutationObserver.prototype) },
+    'a class by a getter': window => { Object.defineProperty(window, 'MutationObserver', { get: () => class {}, configurable: true }) },
+    'a class without a prototype': window => { window.MutationObserver = () => {} },
+    'a handler that cannot be set': window => { Object.defineProperty(window, 'onready', { value() {} }) },
+    'a handler that cannot be asked': window => { Object.defineProperty(window, 'onready', { get() { throw new Error('asked') } }) },
+    'nothing, but all of it later': () => {}
+  }
+  for (const [title, make] of Object.entries(strange)) {
+    const { host, window, scheduler } = pageOf()
+    make(window)
+    const { setTimeout } = window
+    const adoption = adopt(window, { scheduler, warn: false })
+    assert.is.not(window.setTimeout, setTimeout, title)
+    for (const one of [window, window.EventTarget.prototype]) if (title.includes('later')) Object.freeze(one)
+    window.addEventListener('click', () => {})
+    window.fire(window, 'click')
+    host.run()
+    adoption.release()
+    assert.is(adoption.report().length, 1, title)
+    adopt(window, { scheduler, warn: false }).release()
+  }
+})
+
 jobs('what is wrong is refused by name, and nothing is adopted then', () => {
   const { window } = pageOf()
   const { setTimeout } = window
