@@ -649,12 +649,10 @@ export function sporadic(task, options) {
   return /** @param {any[]} args @returns {any} */ (...args) => {
     const now = source.scheduler.now()
     if (now < earliest && (excess === 'drop' || excess === 'skip')) return null
-    if ((excess === 'replace' || excess === 'abort') && latest?.state === 'pending') {
-      earliest = latest.release
-      latest.cancel()
-    }
-    const release = Math.max(now, earliest)
+    const replaced = (excess === 'replace' || excess === 'abort') && latest?.state === 'pending' ? latest : undefined
+    const release = Math.max(now, replaced?.release ?? earliest)
     latest = source.release({ release }, args)
+    replaced?.cancel()
     earliest = release + interarrival
     return latest
   }

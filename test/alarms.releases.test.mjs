@@ -914,6 +914,21 @@ bursts('what fails to be released takes no time of its own', () => {
   assert.equal(log, [0])
 })
 
+bursts('what fails to be released takes no other\'s place', () => {
+  for (const excess of ['replace', 'abort']) {
+    const { host, scheduler, log } = world()
+    const task = new Task(function* (value) { log.push([host.time, value]) })
+    const release = sporadic(task, { interarrival: 10, excess, scheduler })
+    release('first')
+    release('waits')
+    task.deadline = -1
+    assert.throws(() => release('never'), RangeError)
+    task.deadline = 1
+    host.run()
+    assert.equal(log, [[0, 'first'], [10, 'waits']])
+  }
+})
+
 bursts.run()
 
 // --------------------------------------------------------------------------------------------------- frames
