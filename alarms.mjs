@@ -1095,8 +1095,10 @@ class PIBS extends Server {
     this.deadline = this.#eligible + this.period
   }
 
-  /** @param {number} ms */
-  spend(ms) {
+  /** @param {number} ms @param {number} time */
+  spend(ms, time) {
+    // More than a period late, the page was stopped: what nobody could use is lost.
+    if (this.#used === 0 && this.#eligible + this.period <= time - ms) this.#eligible = time - ms
     this.remaining -= ms
     this.#used += ms
     if (this.isDepleted) this.#conclude()
@@ -1105,6 +1107,12 @@ class PIBS extends Server {
   /** @param {number} time */
   sleep(time) {
     this.#conclude()
+  }
+
+  /** @param {number} time */
+  resume(time) {
+    this.#conclude()
+    this.wake(time, time)
   }
 
   /** A use has ended. */

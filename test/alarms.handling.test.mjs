@@ -682,6 +682,28 @@ pibs('in no interval does it use more than its utilization and a capacity', () =
   }
 }))
 
+const pauses = {
+  'the page was stopped': ({ host }) => host.advance(480),
+  'it was switched off': ({ when }, shared) => {
+    shared.noInterrupts()
+    when(505, () => { shared.interrupts() })
+  }
+}
+
+for (const [why, pause] of Object.entries(pauses)) {
+  pibs(`after ${why} it begins anew: what it could not use is lost`, () => {
+    for (const policy of [fp, edf]) {
+      const made = world({ policy })
+      const { host, reserve, io, run, ran, when } = made
+      const shared = io(0.1)
+      run('I/O', 100, { reservation: shared.for(reserve(5, 20)) })
+      when(25, () => { pause(made, shared) })
+      host.run({ until: 550 })
+      assert.equal(ran()['I/O'], [[0, 2], [20, 22], [505, 507], [525, 527], [545, 547]])
+    }
+  })
+}
+
 pibs('depleted, in the background where it is told so', () => {
   const { host, reserve, io, run, ran } = world()
   const shared = io(0.2, { depleted: 'background' })
