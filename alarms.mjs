@@ -1143,6 +1143,8 @@ class Account {
   jobs = new Set()
   /** Those that have work to do. @type {Set<Job>} */
   busy = new Set()
+  /** I/O reservations that work for it. @type {Set<IoAccount>} */
+  delegates = new Set()
   /** ms used in the foreground. */
   used = 0
   /** Whether it is off whatever is promised. */
@@ -1188,8 +1190,13 @@ class Account {
   /** @param {Claim} claim what is to be promised, which is refused unless it counts no more */
   change(claim) {
     if (promisesOf(this.scheduler).claims.has(this)) promise(this.scheduler, [[this, claim]])
-    if (claim.utilization > 0) this.server.resize(claim, this.scheduler.now())
+    const now = this.scheduler.now()
+    if (claim.utilization > 0) this.server.resize(claim, now)
     this.turn({ claim })
+    for (const delegate of this.delegates) {
+      delegate.follow(now)
+      delegate.update()
+    }
   }
 
   /** @param {{ claim?: Claim, isMasked?: boolean }} change on or off, perhaps */
@@ -1325,6 +1332,12 @@ class IoAccount extends Account {
     const count = (this.#served.get(main) ?? 0) + more
     if (count > 0) this.#served.set(main, count)
     else this.#served.delete(main)
+    main.delegates[count > 0 ? 'add' : 'delete'](this)
+    this.follow(time)
+  }
+
+  /** Takes priority and period from the most urgent. @param {number} time */
+  follow(time) {
     if (this.#served.size === 0 || this.claim.period < Infinity) return
     const urgencyOf = (/** @type {Account} */ { claim }) => this.isRankedByDeadline ? -claim.period : claim.priority
     const { claim } = [...this.#served.keys()].reduce((best, other) => urgencyOf(other) > urgencyOf(best) ? other : best)

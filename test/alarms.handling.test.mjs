@@ -557,6 +557,19 @@ pibs('when the most urgent work is done, the rest goes on by what that is for', 
   assert.equal([between, quick, slow[0]], [[[0, 2], [4, 10]], [[3, 4]], [2, 3]])
 })
 
+pibs('it follows that, when it is resized', () => {
+  for (const policy of [fp, edf]) {
+    const { host, reserve, io, run, ran, when } = world({ policy })
+    const main = reserve(1, 100)
+    run('I/O', 50, { reservation: io(0.2).for(main) })
+    run('main', 99, { reservation: reserve(10, 50) })
+    when(35, () => { main.resize({ period: 20 }) })
+    host.run({ until: 116 })
+    // 20 of 100, and from 100 on 4 of 20, before what has 50.
+    assert.equal(ran(), { main: [[0, 10], [50, 60], [104, 114]], 'I/O': [[10, 30], [100, 104]] })
+  }
+})
+
 pibs('in a section it has the level of the reservation that it works for', () => {
   for (const [policy, expected] of /** @type {[any, any][]} */ ([
     // By priority all reservations are of one level; by deadline, the shorter period is of the higher.
