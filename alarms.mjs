@@ -2694,6 +2694,9 @@ function numberOf(id) {
   return number === number ? number | 0 : id
 }
 
+/** Of a listener's target nothing else is in reach from here: its signal may outlive that. @param {WeakRef<any>} entry */
+const aborting = entry => () => { entry.deref()?.abort() }
+
 const apply = Reflect.apply
 /** @type {WeakSet<object>} */
 const realms = new WeakSet()
@@ -2930,12 +2933,13 @@ export function adopt(target = globalThis, options = {}) {
       apply(native, self, [type, entry, options])
       if (known !== undefined || signal?.aborted) return
       apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-      follow(signal, () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener)) // else it was added anew since
+      follow(signal, aborting(new WeakRef(entry)))
+      const abort = () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener) // else it was added anew since
       const restore = () => {
         apply(remove, at, [type, entry, options])
         apply(add, at, [type, listener, options])
       }
-      listeners.set(listener, Object.assign(entry, { once, signal, restore }))
+      listeners.set(listener, Object.assign(entry, { once, signal, restore, abort }))
     })
     replace(holder, 'removeEventListener', (native, self, args) => {
       const { 1: listener } = args

@@ -1,4 +1,6 @@
 import { setMaxListeners } from 'node:events'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -472,6 +474,24 @@ jobs('a page that replaces prototypes later does not break it', () => {
     for (const [prototype, name, own] of replaced) prototype[name] = own
   }
   assert.equal(log.toSorted(), ['listener', 'timer'])
+})
+
+jobs('a signal that outlives its targets holds none of them', async () => {
+  setFlagsFromString('--expose-gc')
+  const { window, adoption } = adopted()
+  const { signal } = new AbortController()
+  const elements = Array.from({ length: 9 }, () => {
+    const element = window.element('p', null)
+    element.addEventListener('click', () => {}, { signal })
+    return new WeakRef(element)
+  })
+  for (let n = 0; n < 3; n++) {
+    await new Promise(resolve => { setTimeout(resolve) }) // until then a WeakRef holds what it is of
+    runInNewContext('gc')()
+  }
+  assert.ok(elements.filter(element => element.deref() !== undefined).length < 2)
+  adoption.release()
+  assert.not(signal.aborted)
 })
 
 jobs('what a page has frozen, or put in place of something else, is left as it is, and the rest adopted', () => {

@@ -5,6 +5,9 @@
 
 const PHASES = { capture: 1, target: 2, bubble: 3 }
 
+/** What a signal holds of a listener: neither that nor its target. */
+const removing = (target, type, callback, capture) => () => target.deref()?.removeEventListener(type, callback.deref(), { capture })
+
 /** @param {any} host a virtual one @returns {any} a global object; `host` is what a scheduler of the page sees, `errors` what was reported */
 export function virtualPage(host) {
   /** Callbacks on the stack. */
@@ -67,7 +70,7 @@ export function virtualPage(host) {
       if (signal?.aborted || callback == null) return
       if (this.#listeners.some(other => other.type === type && other.callback === callback && other.capture === capture)) return
       this.#listeners = [...this.#listeners, { type, callback, capture, once, passive, removed: false }]
-      signal?.addEventListener('abort', () => this.removeEventListener(type, callback, { capture }))
+      signal?.addEventListener('abort', removing(new WeakRef(this), type, new WeakRef(callback), capture))
     }
     removeEventListener(type, callback, options) {
       const capture = typeof options === 'object' ? !!options?.capture : !!options
