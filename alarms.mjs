@@ -1908,7 +1908,7 @@ function handling(target, type, source, own, options) {
       const { args, release } = raised.shift()
       let found = bottomHalf && (yield* resultOf(bottomHalf, args))
       if (typeof found?.next === 'function' || typeof found?.then === 'function') found = yield found
-      if (isCancelled) return
+      if (isCancelled) return void dropped++
       delivered.push({ args: found === undefined ? args : [found], release })
       yield
     }

@@ -996,7 +996,7 @@ bottom('cancelled while one runs: it is finished, and nothing is delivered', () 
   ping()
   when(1, () => { handling.cancel() })
   host.run()
-  assert.equal([halves, count, handling.waiting], [1, 0, 0])
+  assert.equal([halves, count, handling.waiting, handling.dropped], [1, 0, 0, 2])
 })
 
 bottom.run()
