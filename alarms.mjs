@@ -2892,10 +2892,10 @@ export function adopt(target = globalThis, options = {}) {
     const enteringOf = (fn, object) => {
       /** @type {any} */
       const entering = /** @this {any} @param {any[]} args */ function (...args) {
-        if (args.length > 1) return apply(fn, this, args) // onerror of a window
         const [event] = args
-        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
         begin()
+        if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
+        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
         const self = object ?? this
         return calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
       }

@@ -565,6 +565,19 @@ jobs('Node has timers', async () => {
   assert.equal(log.toSorted(), ['immediate', 'timer'])
 })
 
+jobs('what a port of Node tells its own kind of listeners is no event', async () => {
+  const adoption = adopt(globalThis, { scheduler: new Scheduler(), warn: false })
+  const { port1, port2 } = new MessageChannel()
+  const log = []
+  port1.once('message', value => log.push(value))
+  port1.on('message', value => log.push(value))
+  for (const value of [null, undefined, { x: 1 }]) port2.postMessage(value)
+  while (log.length < 4) await new Promise(resolve => { setTimeout(resolve) })
+  port1.close()
+  adoption.release()
+  assert.equal(log, [null, null, undefined, { x: 1 }])
+})
+
 jobs('a timer of Node that waits is cleared by itself or by its number', async () => {
   const log = []
   const later = setTimeout // no job
