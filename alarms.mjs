@@ -2328,8 +2328,8 @@ const SOON = 16
 
 const ADOPTION = { rules: elsewhere, scheduler: check.scheduler, warn: flag }
 
-/** @param {any} rules @returns {any} */
-function rulesOf(rules = {}) {
+/** @param {Scheduler} scheduler @param {any} rules @returns {any} */
+function rulesOf(scheduler, rules = {}) {
   const checks = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere, latest: flag }
   const eventChecks = {
     ...checks,
@@ -2345,6 +2345,9 @@ function rulesOf(rules = {}) {
     check.knownOptions(rule, known, where)
     const { deadline, priority, reservation } = checked(rule, known)
     new Task(/** @type {any} */ (() => {}), { deadline, priority, reservation })
+    if (reservation instanceof IoReservation || (reservation?.scheduler ?? scheduler) !== scheduler) {
+      throw new TypeError(`${where}.reservation must be a Reservation, or io.for(main), of the scheduler of the jobs`)
+    }
     return rule
   }
   check.knownOptions(rules, check.unchecked('timer', 'frame', 'idle', 'observer', 'message', 'event'), 'rules')
@@ -2740,7 +2743,7 @@ export function adopt(target = globalThis, options = {}) {
   if (typeof target?.setTimeout !== 'function') throw wrongType('target', 'a global object', target)
   const { rules: given, warn = true } = checked(options, ADOPTION)
   const scheduler = here(options)
-  const rules = rulesOf(given)
+  const rules = rulesOf(scheduler, given)
   if (realms.has(target)) throw new TypeError('target is adopted already; release() it first')
   realms.add(target)
 

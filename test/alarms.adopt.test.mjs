@@ -5,7 +5,7 @@ import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, preemptify } from '../rt.mjs'
-import { Reservation, adopt } from '../alarms.mjs'
+import { IoReservation, Reservation, adopt } from '../alarms.mjs'
 import * as plain from './support/page-cases.mjs'
 import { play, randomPage } from './support/page-program.mjs'
 import { rewritten } from './support/rewritten.mjs'
@@ -535,6 +535,8 @@ jobs('what is wrong is refused by name, and nothing is adopted then', () => {
     [window, { rules: { frame: { latest: 1 } } }, 'latest must be a boolean, got 1'],
     [window, { rules: { timer: { type: 'x' } } }, 'type'],
     [window, { rules: { event: { type: 1 } } }, 'type must be a string, got 1'],
+    [window, { rules: { timer: { reservation: new Reservation({ capacity: 1, period: 10, scheduler: new Scheduler() }) } } }, 'rules.timer.reservation must be'],
+    [window, { rules: { event: { reservation: new IoReservation({ utilization: 0.1 }) } } }, 'rules.event[0].reservation must be'],
     [window, { rules: { event: [{ target: 1 }] } }, 'target must be a selector, a function or an EventTarget, got 1'],
     [window, { scheduler: {} }, 'scheduler must be a Scheduler']
   ]
