@@ -1602,6 +1602,7 @@ function claimOf(member, where, policy) {
   const { name = where, kind, utilization, capacity, period, priority } = member
   if (utilization !== undefined) return [member, claimOfIo(name, { utilization: fraction(`${where}.utilization`, utilization) })]
   interval(`${where}.period`, period)
+  if (capacity !== undefined && kind !== undefined) among(...KINDS)(`${where}.kind`, kind)
   if (capacity !== undefined) return [member, claimOfReservation({ name, kind, capacity, period, priority })]
   const demand = check.demand(where, member, policy)
   return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period }]

@@ -707,6 +707,8 @@ hostile('every parameter is checked and named, and nothing has changed', () => {
     [[{ period: 5, capacity: 6 }], {}, RangeError, 'capacity must not exceed the period of 5 ms, got 6'],
     [[{ period: 5, capacity: -1 }], {}, RangeError, 'capacity must be a finite number >= 0, got -1'],
     [[{ period: 5, capacity: 1, priority: '1' }], {}, TypeError, 'priority must be a finite number, got "1"'],
+    [[{ period: 5, capacity: 1, kind: 'deferable' }], {}, TypeError,
+      "set[0].kind must be 'sporadic' or 'deferrable' or 'polling' or 'constant-bandwidth', got \"deferable\""],
     [[{ period: 5, wcet: 1, sections: 0 }], {}, TypeError, 'set[0].sections must be an array of sections, got 0'],
     [[{ period: 5, wcet: 1, uses: 'bus' }], {}, TypeError, 'set[0].uses must be an array of Resources, got "bus"'],
     [[{ period: 5, wcet: 1, sections: [{ wcet: 2 }] }], {}, RangeError,
