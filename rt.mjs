@@ -3404,12 +3404,14 @@ class Dispatcher extends Accounts {
       const a = this.#pick(only)
       if (a === null) return false
       if (this.#runBudget(a) === ASYNC || hasAudience(a)) return true
-    } while (!this.#isRoundOver())
+    } while (!this.#isRoundOver(only !== null))
     return false
   }
 
-  #isRoundOver() {
+  /** @param {boolean} [isPart] whether it is part of an event, which is not over before */
+  #isRoundOver(isPart = false) {
     if (this.time >= this.roundEnds || this.paused) return true
+    if (isPart) return false
     // Within a millisecond of a slice or of the round the host is not asked: every round gets something done.
     const used = this.running === null ? 0 : this.running.cost - this.running.turn
     if (used > 0 && (used < SLICE || this.time - this.#roundBegan < SLICE)) return false

@@ -181,6 +181,21 @@ jobs('an event that can be cancelled is handled in its task: those before it go 
   assert.equal(log.slice(4), ['4 input', '5 input', '6 input', '7 keydown', '7 input', '8 input']) // after a round
 })
 
+jobs('input that is pending ends neither what must answer nor what makes way for an event', () => {
+  const { host, window, log, work, button } = adopted({ round: 20 })
+  host.hasInput = true
+  button.addEventListener('submit', work('submit', 3))
+  button.addEventListener('submit', () => log.push('submitted'))
+  window.fire(button, 'submit')
+  host.run()
+  button.addEventListener('input', work('input', 4))
+  button.addEventListener('keydown', () => log.push('keydown'))
+  window.fire(button, 'input')
+  window.fire(button, 'keydown', { cancelable: true })
+  host.run()
+  assert.equal(log, ['0 submit', '1 submit', '2 submit', 'submitted', '3 input', '4 input', '5 input', '6 input', 'keydown'])
+})
+
 jobs('what must answer runs to its end: submit, and handlers that may return something', () => {
   const { host, window, log, work, button } = adopted()
   button.addEventListener('submit', work('submit', 3))
