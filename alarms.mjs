@@ -798,6 +798,16 @@ class Refilled extends Server {
     this.#owedAt(time, ms)
     for (let left = ms; left > 0;) {
       const [first] = refills
+      // Of what is to come within a period, each capacity more puts all off by that: after a night in one budget, not one by one.
+      const rounds = left > ms - 2 * this.capacity ? 0 : Math.floor(left / this.capacity) - 1
+      const coming = rounds > 0 ? refills.filter(({ time }) => time < Infinity) : []
+      if (rounds > 0 && first.time > used && coming[coming.length - 1].time < first.time + this.period) {
+        for (const refill of coming) {
+          refill.time += rounds * this.period
+          refill.due += rounds * this.period
+        }
+        left -= rounds * this.capacity
+      }
       // Where four periods have passed without any use, the page was stopped: more important work cannot be the reason, unless
       // priorities are not by rate. What was missed is not made up for, at the expense of others.
       if (first.time + 4 * this.period <= used) first.time = used

@@ -778,6 +778,15 @@ budgets('a budget that lasts for several periods is paid for by all of them', ()
   assert.equal(ran(), { a: [[0, 7], [31, 38]], other: [[7, 31], [38, 44]] })
 })
 
+budgets('one that lasts for years is paid for by as many periods, and nobody waits until they are counted', () => {
+  for (const [kind, ms] of Object.entries({ sporadic: 1e11, deferrable: 1e4, polling: 1e4 })) { // these come every 10 ms
+    const { host, reserve, run, ran } = world()
+    run('a', ms + 1, { step: ms, reservation: reserve({ kind, capacity: 1, period: 10 }) })
+    host.run()
+    assert.equal(ran().a, [[0, ms], [10 * ms, 10 * ms + 1]], kind)
+  }
+})
+
 budgets('in the background nothing is charged', () => {
   const { host, reserve, run } = world()
   const reservation = reserve({ capacity: 2, period: 10, depleted: 'background' })
