@@ -2401,7 +2401,7 @@ const OwnWeakMap = /* @__PURE__ */ hardened(WeakMap)
 class Call extends Waitable {
   /** @type {Job | null} */
   made = null
-  /** What a function without a twin returned. @type {any} */
+  /** What the function returned. @type {any} */
   value = undefined
   isWaiting = false
   /** Called when it has ended, for the queue where it was; unless that was at once. */
@@ -2545,7 +2545,7 @@ class Calls {
     if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job) // by all of its steps
     if (end.enlist(call)) {
       this.#count(call)
-      if (end.isFulfilled) return end.outcome ?? call.value
+      if (end.isFulfilled) return call.value
       throw end.outcome
     }
     call.woken = () => this.#leave(queue, call, end)
@@ -2563,7 +2563,7 @@ class Calls {
       call.isWaiting = false
       seam.run(scheduler, () => job, isWhole ? Infinity : undefined)
       if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job)
-      if (end.isFulfilled) return end.outcome ?? call.value
+      if (end.isFulfilled) return call.value
     }
   }
 
@@ -2585,14 +2585,19 @@ class Calls {
     const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
     const body = isAsync ? fn : seam.preemptible(fn)
     const result = apply(body, self, args)
-    if (body !== fn) return result
+    if (body !== fn) return this.#end(call, result)
     call.value = result
+  }
+
+  /** A promise that it returns is not waited for. @param {Call} call @param {Generator<any, any, any>} twin */
+  *#end(call, twin) {
+    call.value = yield* twin
   }
 
   /** @param {Call} call @returns {Generator<any, any, any>} */
   *#startInTurn(call) {
     yield call
-    return yield this.#start(call)
+    yield this.#start(call)
   }
 
   /** @param {Function} fn @param {Call} call that waits, in place of another of the same target */

@@ -78,7 +78,7 @@ cases.run()
 const jobs = suite('adopted callbacks as jobs')
 
 /** Callbacks that take some ms, with a point after each, of a module that nobody wrote for it. */
-const { working, lookTwice, preemptiveFalse, withoutAnswer, stopping } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
+const { working, lookTwice, preemptiveFalse, returning, withoutAnswer, stopping } = await import(`data:text/javascript,${encodeURIComponent(preemptify.source(`
   export const working = (host, log, name, ms) => function () {
     for (let i = 0; i < ms; i++) {
       log.push(host.time + ' ' + name)
@@ -93,6 +93,10 @@ const { working, lookTwice, preemptiveFalse, withoutAnswer, stopping } = await i
   export const stopping = work => event => {
     event.stopImmediatePropagation()
     work()
+  }
+  export const returning = (work, value) => () => {
+    work()
+    return value
   }
   export const withoutAnswer = work => function () {
     [1].forEach(one => { return one }) // return 'this'
@@ -271,6 +275,17 @@ jobs('a handler that is taken back, or whose observer is disconnected, while its
   host.after(2, () => { observer.disconnect() })
   host.run()
   assert.equal(log, ['0 first', '1 first', '2 first'])
+})
+
+jobs('a promise that a callback returns is for nobody: what comes next does not wait for it', async () => {
+  const { host, window, log, work, button } = adopted({ round: 1 })
+  const never = { then() { log.push('waited for') } }
+  window.setTimeout(returning(work('timer', 3), never), 0)
+  button.addEventListener('input', returning(work('input'), never))
+  button.addEventListener('input', returning(work('next'), never))
+  host.after(1, () => { window.fire(button, 'input') })
+  host.run()
+  assert.equal(log, ['0 timer', '1 timer', '2 timer', '3 input', '4 next'])
 })
 
 jobs('what a script waits for runs to its end: focus(), which the platform tells of, too', () => {
