@@ -2422,9 +2422,11 @@ class Call extends Waitable {
   undo() {}
   refresh() {}
 
+  /** Neither waits for its turn nor, in a scheduler that is paused, for its first dispatch. */
+  get hasBegun() { return !this.isWaiting && this.made?.started !== undefined }
   /** It is not to be made, unless it has begun. */
   drop() {
-    if (this.isWaiting) this.made?.cancel()
+    if (!this.hasBegun) this.made?.cancel()
   }
 }
 
@@ -2648,7 +2650,7 @@ class Calls {
     const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
     others.delete(call)
     if (others.size === 0) this.#pending.delete(owner)
-    if (!call.isWaiting) this.#count(call)
+    if (call.hasBegun) this.#count(call)
     if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
     // In a task of its own, so that the microtasks of this one come before.
     if (queue.first?.isWaiting) this.scheduler.host.post(() => queue.first?.wake())

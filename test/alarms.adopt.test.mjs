@@ -277,6 +277,30 @@ jobs('a handler that is taken back, or whose observer is disconnected, while its
   assert.equal(log, ['0 first', '1 first', '2 first'])
 })
 
+jobs('what is taken back while the scheduler is paused, or nothing remains of its reservation, is not called', () => {
+  const { host, window, scheduler, log, adoption, work, button } = adopted()
+  const [removed, kept] = ['removed', 'kept'].map(name => work(name))
+  for (const listener of [removed, kept]) button.addEventListener('input', listener)
+  const timers = ['cleared', 'timer'].map(name => window.setTimeout(work(name), 1))
+  scheduler.pause()
+  window.fire(button, 'input')
+  host.run({ until: 2 })
+  button.removeEventListener('input', removed)
+  window.clearTimeout(timers[0])
+  scheduler.resume()
+  host.run()
+  assert.equal(log, ['2 kept', '3 timer'])
+  assert.is(adoption.report().reduce((sum, { calls }) => sum + calls, 0), 2)
+  adoption.release()
+  const reservation = new Reservation({ capacity: 1, period: 10, depleted: 'wait', scheduler })
+  const again = adopt(window, { scheduler, rules: { timer: { reservation } }, warn: false })
+  const reserved = ['used', 'cleared'].map(name => window.setTimeout(work(name), 1))
+  host.after(3, () => { window.clearTimeout(reserved[1]) })
+  host.run({ until: 30 })
+  assert.is(log.at(-1), '5 used')
+  again.release()
+})
+
 jobs('a promise that a callback returns is for nobody: what comes next does not wait for it', async () => {
   const { host, window, log, work, button } = adopted({ round: 1 })
   const never = { then() { log.push('waited for') } }
