@@ -2753,8 +2753,8 @@ const realms = new WeakSet()
  *   that matches counts, by `type` and by `target` (a selector, a target, or a function that is told the target). Deadlines are by
  *   default 16 ms for input and frames, its delay for a timer but not less than that, and else none. `warn`: whether the console
  *   is told of each callback that keeps the thread for longer than a slice, and again where that reaches 10, 100, ... ms; default true
- * @returns {{ release(): void, report(): AdoptionRow[] }} `release` undoes it: all is as it was, and calls that wait are made;
- *   `report` tells of all callbacks, the costliest first
+ * @returns {{ release(): void, report(): AdoptionRow[] }} `release` undoes it: all is as it was, and calls that wait are made; an
+ *   event whose listener calls it does not reach the next listeners of the same target. `report` tells of all callbacks, the costliest first
  * @throws {TypeError | RangeError} naming the parameter; TypeError where the target is adopted already
  */
 export function adopt(target = globalThis, options = {}) {
