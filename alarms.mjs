@@ -1912,6 +1912,8 @@ function handling(target, type, source, own, options) {
   /** Whether no more events come, and whether none that came is handled. */
   let isOver = false
   let isCancelled = false
+  /** Whether an event is in `before`, which may cancel all but that. */
+  let isHearing = false
 
   /** @returns {Generator<any, void, any>} */
   const work = function* () {
@@ -1926,7 +1928,7 @@ function handling(target, type, source, own, options) {
   }
   /** After the last job. */
   const conclude = () => {
-    if (own === null || !isOver || waiting() > 0 || delivered.busy > 0) return
+    if (own === null || !isOver || isHearing || waiting() > 0 || delivered.busy > 0) return
     if (raised.busy === 0 || isCancelled) retire(own)
   }
   /** On their way to the bottom half, or held back. */
@@ -1958,7 +1960,9 @@ function handling(target, type, source, own, options) {
     const schedulers = heard.get(event)
     if (schedulers === undefined) runRightAfter([scheduler]) // the window does not see it
     else schedulers.add(scheduler)
+    isHearing = true
     seam.call(scheduler, `before ${type}`, hear, event)
+    isHearing = false
     conclude()
   }
   const drop = () => {

@@ -623,6 +623,16 @@ ends('handlers that are cancelled while they handle an event, when that is over'
   near(admit([]).utilization, 0)
 })
 
+ends('handlers that are cancelled by their own before, when that event has been handled', () => {
+  const { host, scheduler, admit } = world(edf)
+  const target = new EventTarget()
+  const handling = on(target, 'ping', () => execute(host, 5), { ...most(scheduler), before() { handling.cancel() } })
+  target.dispatchEvent(new Event('ping'))
+  near(admit([]).utilization, 0.6)
+  host.run()
+  near(admit([]).utilization, 0)
+})
+
 ends('handlers of one event, when that has been handled', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
