@@ -2743,13 +2743,14 @@ const realms = new WeakSet()
  * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or
  * disconnect prevent what has not begun.
  *
- * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect (but the former has where a listener
- * is passive that goes on in a later one of the same event, which is not), composedPath() is empty, `window.event` is gone, the
- * event does not reach listeners that it adds, what it reads of its target may have changed, and microtasks run where it is suspended. So listeners of readystatechange begin in their event, and these run to their ends: what a
- * script waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, after which a page
- * may be frozen, or that have something only then, as dragged data, `waitUntil` or a database; handlers in `on...` properties of
- * events that can be cancelled, if they may return something; async functions, as far as their first await. Text given to setTimeout
- * is the platform's.
+ * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect (but the former has where a
+ * listener is passive that goes on in a later one of the same event, which is not), composedPath() is empty, `window.event` is
+ * gone, the event does not reach listeners that it adds, what it reads of its target may have changed, and microtasks run
+ * where it is suspended. So listeners of readystatechange begin in their event, and these run to their ends: what a script
+ * waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, after which a page
+ * may be frozen, or that have something only then, as dragged data, `waitUntil` or a database; handlers in `on...` properties
+ * of events that can be cancelled, if they may return something; async functions, as far as their first await. Text given to
+ * setTimeout is the platform's.
  *
  * @param {any} [target] a global object, default globalThis
  * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?: AdoptionRule, message?: AdoptionRule,
@@ -2758,7 +2759,8 @@ const realms = new WeakSet()
  *   default 16 ms for input and frames, its delay for a timer but not less than that, and else none. `warn`: whether the console
  *   is told of each callback that keeps the thread for longer than a slice, and again where that reaches 10, 100, ... ms; default true
  * @returns {{ release(): void, report(): AdoptionRow[] }} `release` undoes it: all is as it was, and calls that wait are made; an
- *   event whose listener calls it does not reach the next listeners of the same target. `report` tells of all callbacks, the costliest first
+ *   event whose listener calls it does not reach the next listeners of the same target. `report` tells of all callbacks, the
+ *   costliest first
  * @throws {TypeError | RangeError} naming the parameter; TypeError where the target is adopted already
  */
 export function adopt(target = globalThis, options = {}) {
@@ -2958,7 +2960,7 @@ export function adopt(target = globalThis, options = {}) {
       apply(native, self, [type, entry, options])
       if (known !== undefined || signal?.aborted) return
       apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-      follow(signal, aborting(new WeakRef(entry)))
+      if (signal) follow(signal, aborting(new WeakRef(entry)))
       const abort = () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener) // else it was added anew since
       const restore = () => {
         apply(remove, at, [type, entry, options])
