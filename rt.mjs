@@ -746,17 +746,22 @@ const AUTO = 0
 /** How many calls of rewritten code may nest on the engine's stack. */
 const ROOM = 150
 
-/**
- * The preemption points that the running job may still pass before the clock is read. Refilled before a job is
- * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
- */
-export const budget = {
+/** What the code of the running job counts: `budget`, with what is for rewritten code only. */
+const counts = {
   left: 0,
-  /** How many more calls of rewritten code may nest on the engine's stack. @private */
+  /** How many more calls of rewritten code may nest on the engine's stack. */
   room: ROOM,
-  /** Whether a frame is being left: what is around does not end. @private */
+  /** Whether a frame is being left: what is around does not end. */
   away: false
 }
+
+/**
+ * The preemption points that the running job may still pass before the clock is read: `left`. Refilled before a job is
+ * resumed. In a hot loop `if (--budget.left <= 0) yield` passes a point without leaving the function.
+ *
+ * @type {{ left: number }}
+ */
+export const budget = counts
 
 /** What a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
 /** What becomes a job. @typedef {Function | Task<any, any> | Iterator<any, any, any>} Work */
@@ -875,7 +880,7 @@ export class Task {
    */
   /**
    * @overload
-   * @param {(...args: A) => R} work
+   * @param {((...args: A) => R) & Checked<R>} work
    * @param {TaskOptions} [options]
    */
   /**
@@ -2068,7 +2073,7 @@ function drive(a) {
     const { leaf } = a
     let value
     let done
-    budget.room = ROOM
+    counts.room = ROOM
     try {
       const step = throwing ? leaf.throw(input) : advance(leaf, input)
       value = step.value
@@ -7243,7 +7248,7 @@ function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) 
 //
 //   function twin(a = f()) { var shared; function inner() { ... } var rest = () => { ... suspend(rest, ...) }; return rest() }
 //
-// While a frame is left (`budget.away`), nothing around ends: an iterator is not closed, and gives itself where its round goes on; a finalizer
+// While a frame is left (`counts.away`), nothing around ends: an iterator is not closed, and gives itself where its round goes on; a finalizer
 // is passed over, if it has no places; one that has comes after its `try`, which keeps how it ended. What is waited for there and fails is
 // thrown where it was called.
 //
@@ -8132,10 +8137,10 @@ const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
  * @returns {any} the result; `budget` where something is pending
  */
 function run(generator) {
-  if (budget.room > 0 && budget.left > 1) {
-    const free = budget.room--
+  if (counts.room > 0 && budget.left > 1) {
+    const free = counts.room--
     const step = apply(next, generator, NO_ARGUMENTS)
-    budget.room = free
+    counts.room = free
     if (step.done) return step.value
     generator = new Suspended(generator, step)
   }
@@ -8166,7 +8171,7 @@ function frameOf() {
     resumed = null
     budget.left = pointsLeft
   } else {
-    budget.room = ROOM // all of it is left, and who asked a generator by hand counted calls that have returned
+    counts.room = ROOM // all of it is left, and who asked a generator by hand counted calls that have returned
   }
   return found
 }
@@ -8183,8 +8188,8 @@ class Frame {
 
 /** Suspends a twin that leaves frames. @param {any} entry @param {any} values @param {any} self as of Frame */
 function suspend(entry, values, self) {
-  values[1] = budget.away
-  budget.away = false
+  values[1] = counts.away
+  counts.away = false
   append(pending, new Frame(entry, values, self))
   return budget
 }
@@ -8218,7 +8223,7 @@ class Failure {
 
 /** Has what is around a place not end. @param {number} place */
 function away(place) {
-  budget.away = true
+  counts.away = true
   return place
 }
 
@@ -10075,7 +10080,7 @@ const MANY_POINTS = 2 ** 30 - 1
  * @param {any} generator @returns {any}
  */
 function driveToEnd(generator) {
-  const free = budget.room
+  const free = counts.room
   const { left } = budget
   budget.left = MANY_POINTS
   driving++
@@ -10084,7 +10089,7 @@ function driveToEnd(generator) {
     return step.done ? step.value : driveOn(generator, step.value, free)
   } finally {
     driving--
-    budget.room = free
+    counts.room = free
     const rest = left - MANY_POINTS + budget.left
     budget.left = rest > 0 ? rest : 0
   }
@@ -10121,7 +10126,7 @@ function driveOn(leaf, value, free) {
         isThrowing = true
       }
     }
-    budget.room = free
+    counts.room = free
     try {
       const step = apply(isThrowing ? throwInNext : next, leaf, [value])
       value = step.value
@@ -10331,7 +10336,7 @@ class Walk {
 
   return() {
     const { list, iterator } = this
-    if (budget.away) {
+    if (counts.away) {
       this.rest ??= { value: this, done: false }
     } else if (list === null) {
       const method = iterator.return ?? undefined
@@ -10620,13 +10625,13 @@ function visitEach(receiver, args, { name, isTyped, skipsHoles, isBackward, isFo
     name, skipsHoles, isBackward, isFolding, object, length, call: entryOf(callback), given, write, like, result,
     isEmpty: isFolding && args.length < 2, passed: 0, count: 0, isCalled: false, value: undefined, answer: undefined
   }
-  if (budget.room <= 0 || budget.left <= 1) {
+  if (counts.room <= 0 || budget.left <= 1) {
     append(pending, goOn(visit, ENDED))
     return budget
   }
-  const free = budget.room--
+  const free = counts.room--
   const how = visitOn(visit)
-  budget.room = free
+  counts.room = free
   if (how === ENDED) return visit.result
   append(pending, begun(goOn(visit, how)))
   return budget
@@ -11074,7 +11079,7 @@ function returnsOf(fn) {
   return body.type !== 'BlockStatement' || find(facts.returns, ({ argument }) => argument) !== undefined
 }
 
-/** @type {() => typeof preemptify & { readonly import: typeof importModule, readonly report: typeof report, readonly runtime: Record<string, any> }} */
+/** @type {() => typeof preemptify & { readonly source: typeof sourceOfModule, readonly import: typeof importModule, readonly report: typeof report }} */
 function linking() {
   preemptible = fn => {
     const twin = twinOf(fn)

@@ -85,6 +85,8 @@ rt.spawn(task, {}, 'x')
 new Task(draw, { dedline: 5 })
 // @ts-expect-error
 new Task(5)
+// @ts-expect-error: what a job may not yield
+new Task(function* () { yield 5 })
 // @ts-expect-error
 task.deadline = 'soon'
 
@@ -178,6 +180,15 @@ is<Job<number>>()(rt.spawn(parser.parse('text')))
 is<Job<number>>()(rt.spawn(preemptify({ step: (n: number) => n }, { methods: ['step'] }).step, {}, 3))
 // @ts-expect-error
 preemptify(Parser, { methods: ['format'] })
+is<string>()(preemptify.source('let a', { type: 'script' }))
+preemptify.import('./parser.mjs', { base: import.meta.url }).then(({ parse }) => parse)
+is<string[]>()(preemptify.report(draw).map(({ reason }) => reason))
+// @ts-expect-error
+preemptify.source('let a', { tipe: 'script' })
+// @ts-expect-error: for rewritten code only
+preemptify.runtime
+// @ts-expect-error: for rewritten code only
+budget.room
 
 // @ts-expect-error: for alarms.mjs and sync.mjs only
 import { seam } from 'rt.mjs'

@@ -66,7 +66,7 @@ choice([{ recieve: texts }])
 choice([{ send: texts, value: 5 }])
 // @ts-expect-error
 choice([{ receive: numbers, action: (text: string) => text }])
-// @ts-expect-error: the value is a number
+// @ts-expect-error: the type of an action's parameter is to be written
 choice([{ receive: numbers, action: text => text.length }])
 // @ts-expect-error
 choice({ receive: texts })
