@@ -1116,18 +1116,19 @@ class Activation extends HeapNode {
   }
 }
 
-/** ms that an automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in browsers). */
+/** ms that a short automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in browsers). */
 const SHORT_BUDGET = 0.006
-/** Where so many points are worth more, the budget is. */
+/** Points that a short budget has at least, where they cost more than that. */
 const FEWEST_POINTS = 8
-/** ms that no budget is worth more than, since alarms are late by that; long ones are worth it. */
+/** ms that a long automatic budget is worth, and none is worth more, since alarms may be late by it. */
 const LONG_BUDGET = 0.1
 /** More make no point cheaper: 2.7 ns in budgets of 1000 as in these (bench/budget). */
 const MOST_POINTS = 4096
-/** Times as dear as in long budgets, at which points make short ones too dear: above what is measured by chance. */
+/** A length is left for the other where its points cost so many times as much: more than measurements differ by chance. */
 const TOO_DEAR = 1.1
-/** Measurements between two trials: of the time, trials take 6 % at first, 0.4 % when many have come to the same. */
+/** Measurements between two trials, which take 6 % of the time then. */
 const SOON = 32
+/** The same when many trials have come to the same: 0.4 %. */
 const LATE = 512
 
 /**
@@ -1310,7 +1311,7 @@ export class Job {
     return parameters.name || (typeof work === 'function' || work instanceof Task ? work.name : '') ||
       (parameters === POSTED ? 'task' : `job ${id}`)
   }
-  /** @returns {Task | null} */
+  /** @returns {Task | null} whose job it is; null of work that is no Task */
   get task() {
     const { work } = this.#activation
     return work instanceof Task ? work : null
@@ -2367,6 +2368,7 @@ class Timeline {
     const created = this.#created
     let settled = 0
     for (let entry = line.first; entry !== null && entry.key <= time && !dispatcher.paused; entry = line.first) {
+      // What has been set meanwhile for a time that is over: see `set`.
       if (entry.order >= created && (entry.key <= this.#settled || entry.time < entry.key)) break
       // Of replenishments there is one for each reservation, and who is next depends on all of them. What does not read
       // the clock is counted.
@@ -3616,7 +3618,7 @@ class Dispatcher extends Accounts {
    *
    * @returns {boolean} whether the job has to yield
    */
-  isOver() {
+  endBudgetInPlace() {
     const a = /** @type {Activation} */ (this.running)
     if (this.lent !== null || isDoomed(a)) return true // who else pays for it is charged when nothing runs
     this.#endBudget(a, POINT)
@@ -8239,7 +8241,7 @@ const begun = generator => new Suspended(generator, apply(next, generator, NO_AR
 let driving = 0
 
 /** Whether a chunk of a loop has to be followed by a yield. */
-const over = () => driving > 0 || dispatching === null || dispatching.isOver()
+const over = () => driving > 0 || dispatching === null || dispatching.endBudgetInPlace()
 
 /** After a chunk: the round whose point was the yield is not counted again, and there is one in any case. */
 const again = () => { budget.left = budget.left > 0 ? budget.left + 1 : 2 }
