@@ -710,7 +710,7 @@ const MOST_REFILLS = 32
  * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor schedulers:
  *
  *   wake(time, since)   somebody has work again; the work has been there `since`
- *   consume(ms, time)   it was done in the foreground, until `time`; by somebody else if `isLent`
+ *   consume(ms, time, isLent)  it was done in the foreground, until `time`; by somebody else if `isLent`
  *   sleep(time)         nobody has work any more
  *   replenish(time)     `next` has come
  *   resize(claim, time) to a capacity > 0; a server that is off is idle, and left as it is
@@ -1184,7 +1184,7 @@ class Account {
       this.server.replenish(time)
       this.update()
     }, { of: this.name })
-    promise(scheduler, [[this, claim]])
+    commit(scheduler, [[this, claim]])
   }
 
   /** Whether its jobs do nothing at all. Its server is idle then: what it has used comes back as before. */
@@ -1199,7 +1199,7 @@ class Account {
 
   /** @param {Claim} claim what is to be promised, which is refused unless it counts no more */
   change(claim) {
-    if (promisesOf(this.scheduler).claims.has(this)) promise(this.scheduler, [[this, claim]])
+    if (commitmentsOf(this.scheduler).claims.has(this)) commit(this.scheduler, [[this, claim]])
     const now = this.scheduler.now()
     if (claim.utilization > 0) this.server.resize(claim, now)
     this.turn({ claim })
@@ -1628,16 +1628,16 @@ const NOISE = 1e-9
  * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`: whether it sees to
  * it that all get in time what they were promised.
  *
- * @typedef {{ policy: Policy, claims: Map<object, Claim>, share: number, guarantees: boolean }} Promises
+ * @typedef {{ policy: Policy, claims: Map<object, Claim>, share: number, guarantees: boolean }} Commitments
  */
-/** @type {WeakMap<Scheduler, Promises>} */
-const promises = new WeakMap()
+/** @type {WeakMap<Scheduler, Commitments>} */
+const commitments = new WeakMap()
 
-/** @param {Scheduler} scheduler @returns {Promises} */
-function promisesOf(scheduler) {
+/** @param {Scheduler} scheduler @returns {Commitments} */
+function commitmentsOf(scheduler) {
   const { policy } = scheduler
-  let known = promises.get(scheduler)
-  if (known?.policy !== policy) promises.set(scheduler, known = { policy, claims: new Map(), share: 1, guarantees: false })
+  let known = commitments.get(scheduler)
+  if (known?.policy !== policy) commitments.set(scheduler, known = { policy, claims: new Map(), share: 1, guarantees: false })
   return known
 }
 
@@ -1647,15 +1647,15 @@ function promisesOf(scheduler) {
  * @returns {Sums}
  * @throws {AdmissionError} nothing has changed then
  */
-function promise(scheduler, added, options) {
-  const known = promisesOf(scheduler)
+function commit(scheduler, added, options) {
+  const known = commitmentsOf(scheduler)
   const next = { ...known, ...options, claims: new Map([...known.claims, ...added]) }
   const sums = sumsOf(next)
   Object.assign(known, next)
   return sums
 }
 
-/** @param {Promises} promised @returns {Sums} @throws {AdmissionError} */
+/** @param {Commitments} committed @returns {Sums} @throws {AdmissionError} */
 function sumsOf({ policy, claims: all, share, guarantees }) {
   const claims = [...all.values()].filter(({ utilization }) => utilization > 0)
   const sum = (/** @type {(claim: Claim) => number} */ of) => claims.reduce((total, claim) => total + of(claim), 0)
@@ -1749,15 +1749,15 @@ export function admit(set, options = {}) {
     throw new TypeError(`admit() knows edf, fp and rm, and not the policy ${JSON.stringify(policy.name)}`)
   }
   const claims = members.map((member, index) => claimOf(member, `set[${index}]`, policy))
-  const promised = promisesOf(scheduler)
-  const sums = promise(scheduler, claims, { share: share ?? promised.share, guarantees: true })
+  const committed = commitmentsOf(scheduler)
+  const sums = commit(scheduler, claims, { share: share ?? committed.share, guarantees: true })
   const tasks = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
-  return Object.freeze({ ...sums, cancel: () => tasks.filter(task => promised.claims.delete(task)).length > 0 })
+  return Object.freeze({ ...sums, cancel: () => tasks.filter(task => committed.claims.delete(task)).length > 0 })
 }
 
 /** Nothing will use it any more. @param {Reservation} reservation */
 function retire(reservation) {
-  promisesOf(reservation.scheduler).claims.delete(accountOf(reservation))
+  commitmentsOf(reservation.scheduler).claims.delete(accountOf(reservation))
 }
 
 // ------------------------------------------------------------------------------------------------ 7 events
@@ -3022,7 +3022,7 @@ export function adopt(target = globalThis, options = {}) {
       ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
     for (const name of names) {
       try {
-        if (isOthers(object[name])) object[name] = object[name]
+        if (isOthers(object[name])) object[name] = object[name] // set anew, through ours
       } catch {} // something else that the page has put there
     }
   }
