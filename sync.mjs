@@ -1126,7 +1126,7 @@ class Messages {
   async next() {
     const receive = endAt(this.exchange, false)
     try {
-      const { index, value } = await /** @type {any} */ (new Group('next', [this.#end, receive], any))
+      const { index, value } = await /** @type {any} */ (new Group('next', [this.#end, receive], always))
       if (index === 1) return { done: false, value }
     } catch (error) {
       this.#end.wake()
@@ -1186,8 +1186,7 @@ class Group extends Waitable {
 
   /**
    * @param {string} kind @param {Waitable[]} members
-   * @param {(member: Waitable) => boolean} decides which of them does when it is over: `any`, the first; `failed`, the first
-   *   that has failed; or `none`
+   * @param {(member: Waitable) => boolean} decides whether one that is over does: `always`, if it `hasFailed`, or `never`
    */
   constructor(kind, members, decides) {
     super()
@@ -1207,7 +1206,7 @@ class Group extends Waitable {
 
   owners() {
     // Only who needs all of them is stuck when one is.
-    return this.decides === any && this.members.length > 1 ? [] : this.members.flatMap(member => member.owners())
+    return this.decides === always && this.members.length > 1 ? [] : this.members.flatMap(member => member.owners())
   }
   /** @param {Job | null} job */
   begin(job) {
@@ -1248,15 +1247,15 @@ class Group extends Waitable {
   }
 }
 
-const any = () => true
-const failed = (/** @type {Waitable} */ member) => !member.isFulfilled
-const none = () => false
+const always = () => true
+const hasFailed = (/** @type {Waitable} */ member) => !member.isFulfilled
+const never = () => false
 
 /** A group of which one is chosen. It tries its branches in order, then enters all. */
 class Choice extends Group {
   /** @param {(Waitable | null)[]} branches by the places of their guards; null for one that does not count @param {boolean} isFair */
   constructor(branches, isFair) {
-    super('choice', /** @type {Waitable[]} */ (branches.filter((branch, place) => branch !== null && branches.indexOf(branch) === place)), any)
+    super('choice', /** @type {Waitable[]} */ (branches.filter((branch, place) => branch !== null && branches.indexOf(branch) === place)), always)
     this.listed = branches
     this.isFair = isFair
   }
@@ -1477,7 +1476,7 @@ function* together(kind, works, parent) {
       children.push(child)
       return /** @type {Waitable} */ (Waitable.of(child))
     })
-    group = new Group(kind, members, kind === 'race' ? any : failed)
+    group = new Group(kind, members, kind === 'race' ? always : hasFailed)
     result = yield group
   } catch (error) {
     errors.push(error)
@@ -1489,7 +1488,7 @@ function* together(kind, works, parent) {
     : new DOMException(`${kind}() is decided`, 'AbortError')
   for (const child of left) child.cancel(reason)
   for (const child of left) {
-    const end = new Group(kind, [/** @type {Waitable} */ (Waitable.of(child))], none)
+    const end = new Group(kind, [/** @type {Waitable} */ (Waitable.of(child))], never)
     try {
       yield end
     } catch (error) {
@@ -1546,8 +1545,7 @@ function callOfAll(kind, given) {
  * when cleaning up failed too.
  *
  * ```js
- * const [left, right] = yield par(function* () { return yield sort(a) }, function* () { return yield sort(b)
- * })
+ * const [left, right] = yield par(sort(a), sort(b)) // of generator functions; or par(() => sort(a), ...)
  * ```
  *
  * @template {readonly Member[]} const W
@@ -1586,7 +1584,7 @@ function keepShapes() {
   kept = []
   const exchange = new Exchange(0, 'block', 'channel')
   const call = new Call('call', () => finish(undefined))
-  kept.push(exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], failed),
+  kept.push(exchange, new End(exchange, true), call, call[asCall](/** @type {any} */ (null)), new Group('par', [], hasFailed),
     new Choice([], false), new Time(0, false, {}), new Turn({ name: '' }, '', () => {}))
 }
 
@@ -4089,7 +4087,7 @@ export class Workers {
     const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart))
     this.#all.add(remote)
     try {
-      const release = this.#promise(remote, given.release ?? scheduler.now())
+      const release = this.#admit(remote, given.release ?? scheduler.now())
       const job = /** @type {any} */ (scheduler.spawn(/** @type {any} */ (remote), { name, ...parameters, priority, release }))
       if (release > scheduler.now()) remote.state = 'pending'
       if (job.state === 'cancelled') this.#refuse(remote, undefined)
@@ -4122,8 +4120,8 @@ export class Workers {
   }
 
   /**
-   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the jobs, which the
-   * works' own are among, and `worker`, its index, in each record.
+   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the jobs, those that
+   * works spawn among them, and with the index of the worker, `worker`, in each record.
    *
    * @param {(record: TraceRecord & { worker: number }) => void} fn
    * @returns {() => void} ends it
@@ -4207,7 +4205,7 @@ export class Workers {
   }
 
   /** @param {Remote} remote @param {number} time @returns {number} when it may be released @throws {AdmissionError} */
-  #promise(remote, time) {
+  #admit(remote, time) {
     const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
     if (this.#options.share === 0 || wcet === Infinity || period === Infinity) return time
     const slot = remote.promised = firstFit(this.#sites, { name, wcet, period, deadline, priority }, time, this.#options)
