@@ -4,7 +4,7 @@ import { eachBrowser, kinds } from './support-browsers.mjs'
 // support-node.mjs; their clock is the page's, by wall time.
 const [wanted, [name, ...args]] = process.argv[2] === '--browsers' ? [process.argv[3].split(','), process.argv.slice(4)]
   : [kinds, process.argv.slice(2)]
-if (name === undefined) {
+if (name === undefined || name === '--help') {
   console.log(`node bench/in-pages.mjs [--browsers ${kinds.join()}] NAME [its options]: channels, yield-depth, budget, region, switch,
 job-creation, dispatch-latency, periodic-jitter, or reservations --clock wall --only predictability,isolation,delivery,threads`)
   process.exit()

@@ -21,10 +21,10 @@ import { Bench } from 'tinybench'
 /**
  * The options that a bench is called with.
  * @param {Record<string, string | boolean | undefined>} defaults false: a flag
- * @param {string} [usage] what `--help` prints
+ * @param {string} [usage] what `--help` prints; else that they are there
  * @returns {Record<string, any>}
  */
-export function optionsOf(defaults, usage) {
+export function optionsOf(defaults, usage = Object.entries(defaults).map(([name, value]) => `--${name} ${value || ''}`).join('\n')) {
   const options = Object.entries({ help: false, svg: undefined, ...defaults })
     .map(([name, value]) => [name, { type: typeof value === 'boolean' ? 'boolean' : 'string', default: value }])
   const { values } = parseArgs({ options: Object.fromEntries(options) })
