@@ -801,10 +801,10 @@ export const budget = counts
  *   : 'a job may yield nothing, a generator, a promise, a job or a waitable'} Checked
  */
 /**
- * Refuses work that cannot be called with `A`.
+ * Refuses work that cannot be called with `A`, of which it may leave some out.
  *
  * @template W @template {any[]} A
- * @typedef {A extends ArgumentsOf<W> ? Checked<W> : ArgumentsOf<W>} Taking
+ * @typedef {A extends [...ArgumentsOf<W>, ...any[]] ? Checked<W> : ArgumentsOf<W>} Taking
  */
 
 /**
@@ -8439,11 +8439,11 @@ function delegable(key, value) {
 /**
  * The same for methods.
  *
- * @template {object} O
- * @template {string & (O extends abstract new (...args: any) => infer I ? keyof I : keyof O)} M
+ * @template {object} O @template {string} M
  * @overload
  * @param {O} fn a class or an object
- * @param {PreemptifyOptions & { methods: readonly M[] }} options `methods`: those to rewrite
+ * @param {PreemptifyOptions & { methods: readonly (M & (O extends abstract new (...args: any) => infer I ? keyof I : keyof O))[] }} options
+ *   `methods`: those to rewrite
  * @returns {WithMethods<O, M>} a new class or object
  */
 /**

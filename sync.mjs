@@ -1563,8 +1563,8 @@ export function par(...works) {
  * Does several things at once, and waits for the first that is over, which decides: with its result, or with
  * its error. The others are cancelled, and it waits until they have ended, `finally` blocks included.
  *
- * @template {readonly [Member, ...Member[]]} const W
- * @param {Members<W>} works as for `par`, at least one
+ * @template {readonly Member[]} const W
+ * @param {W extends readonly [] ? ['at least one'] : Members<W>} works as for `par`, at least one
  * @returns {Awaitable<Winner<WorksIn<W>>>}
  * @throws {TypeError} naming the work that is none
  */

@@ -65,6 +65,7 @@ sporadic(draw, {})
 
 is<boolean>()(frames(time => { is<number>()(time) }).cancel())
 frames(draw)
+frames(function* () { yield })
 // @ts-expect-error
 frames(function* (title: string) { yield })
 
@@ -85,6 +86,7 @@ on(window, 'keydown', tick, { befor: () => 5 })
 const event = new AsyncEvent<[number]>()
 event.handle(draw)
 event.handle(n => { is<number>()(n) })
+event.handle(tick)
 event.fire(5)
 // @ts-expect-error
 event.handle((text: string) => text)

@@ -178,6 +178,7 @@ const parser = new Preemptible()
 is<string>()(parser.kind)
 is<Job<number>>()(rt.spawn(parser.parse('text')))
 is<Job<number>>()(rt.spawn(preemptify({ step: (n: number) => n }, { methods: ['step'] }).step, {}, 3))
+is<Job<number>>()(rt.spawn(preemptify({ step(n: number) { return n } }, { methods: ['step'] }).step, {}, 3))
 // @ts-expect-error
 preemptify(Parser, { methods: ['format'] })
 is<string>()(preemptify.source('let a', { type: 'script' }))

@@ -82,6 +82,7 @@ function* gathers() {
   is<string>()(text)
   const first = yield* race(fetch('url'), sleep(5))
   is<{ index: 0, value: Response } | { index: 1, value: void }>()(first)
+  is<Response>()((yield* race(...['url'].map(url => fetch(url)))).value)
 }
 // @ts-expect-error
 par([draw(3), draw(5)])
