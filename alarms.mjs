@@ -204,7 +204,7 @@ export class Alarm {
  *
  * @template W
  * @typedef {W extends (time: number) => infer R
- *   ? R extends Iterator<any, any, any> | PromiseLike<any> ? Taking<W, []> : unknown : Taking<W, []>} Alarmed
+ *   ? R extends Iterator<any, any, any> | AsyncIterator<any, any, any> | PromiseLike<any> ? Taking<W, []> : unknown : Taking<W, []>} Alarmed
  */
 
 const ONCE = { ...TASK, ...SIGNAL, ref: flag }

@@ -791,7 +791,7 @@ export const budget = counts
 /**
  * @template W
  * @typedef {W extends { run: infer F } ? YieldOf<F> : W extends (...args: any[]) => infer R ? YieldOf<R>
- *   : W extends Iterator<infer Y, any, any> ? Y : never} YieldOf
+ *   : W extends Iterator<infer Y, any, any> ? Y : W extends AsyncIterator<any, any, any> ? 'not a generator' : never} YieldOf
  */
 /**
  * Refuses work that yields what a job may not.

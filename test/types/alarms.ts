@@ -24,6 +24,8 @@ after(5, new Task(draw))
 // @ts-expect-error
 after(5, function* () { yield 5 })
 // @ts-expect-error
+after(5, async function* () { yield })
+// @ts-expect-error
 every(5, tick, { cuont: 3 })
 // @ts-expect-error
 after(5)

@@ -43,6 +43,8 @@ rt.spawn(async (job: Job, n: number) => n)
 // @ts-expect-error: it gets its job first
 rt.spawn(async (n: number) => n, {}, 3)
 // @ts-expect-error
+rt.spawn(async function* () { yield })
+// @ts-expect-error
 rt.spawn(5)
 // @ts-expect-error
 rt.spawn()
