@@ -29,7 +29,7 @@
  *   1 At most one job is dispatched.
  *   2 A job is in exactly one of: the timeline; the ready queue; the pool of its reservation, which stands in that queue for
  *     the first of them unless they are depleted; a wait; ended. The running job stays where it was ready.
- *   3 Ready order is total: band, policy, rotation, release, id.
+ *   3 Ready order is total: band (of a reservation, none, or a depleted one), policy, rotation, release, id.
  *   4 The ceiling stack is last in, first out, and its ceilings never fall towards the top.
  *   5 A job that passed the ceiling test never blocks on a resource.
  *   6 A depleted reservation has a replenishment on the timeline or a postponed deadline, unless it is off.
