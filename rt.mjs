@@ -588,7 +588,7 @@ class AdmissionError extends Error {
 
 /** @param {any} value */
 function describe(value) {
-  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'string') return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value)
   const isFunction = typeof value === 'function'
   if (value === null || !isFunction && typeof value !== 'object') return String(value)
   try {
@@ -1305,7 +1305,7 @@ export class Job {
 
   /** Unique in its scheduler, in the order of creation. */
   get id() { return this.#activation.id }
-  /** @returns {string} the name given, else the task's, else the function's */
+  /** @returns {string} the name given, else the task's, else the function's, else 'job' and its id */
   get name() {
     const { parameters, work, id } = this.#activation
     return parameters.name || (typeof work === 'function' || work instanceof Task ? work.name : '') ||

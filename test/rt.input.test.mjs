@@ -163,6 +163,12 @@ spawning('spawn: a job is no work', () => {
     'work must be a Task, a generator or a function, got an object (Job)')
 })
 
+spawning('spawn: a long text is named by its beginning', () => {
+  const here = world()
+  assertRefusal(here, () => here.scheduler.spawn('x'.repeat(1e6)), TypeError,
+    `work must be a Task, a generator or a function, got "${'x'.repeat(100)}..."`)
+})
+
 spawning('spawn: an async generator is no work, nor is its function, alone or in a task', () => {
   const here = world()
   async function* stream() {}
