@@ -1106,7 +1106,7 @@ class Activation extends HeapNode {
   /** The preemption level, fixed at release. */
   get level() { return this.extras.level ?? this.dispatcher.policy.level(this.job) }
 
-  /** @param {Pick<Waitable, 'phase' | 'outcome' | 'handsOver'>} waitable */
+  /** @param {Waitable} waitable */
   woken(waitable) {
     this.waiting = null
     this.input = waitable.outcome
@@ -1707,7 +1707,7 @@ class Queue extends Heap {
     if (next !== null) {
       extrasOf(next).owned.push(this)
       refresh(next)
-      if (this.size > 0 && next.waiting !== null) refuseLateCycle(next, next.waiting)
+      if (this.size > 0) next.dispatcher.breakCycle(next)
     }
   }
 
@@ -1800,16 +1800,6 @@ function refuseCycle(waiting, waitable) {
       }
       if (owner && !waiters.has(owner)) waiters.set(owner, a)
     }
-  }
-}
-
-/** A job that waits for several has got one of them, which may close a circle, too. @param {Activation} a @param {Waitable} waitable */
-function refuseLateCycle(a, waitable) {
-  if (waitable.owners().length === 0) return
-  try {
-    refuseCycle(a, waitable)
-  } catch (error) {
-    a.woken({ phase: REJECTED, outcome: error, handsOver: false })
   }
 }
 
@@ -2988,6 +2978,7 @@ class Dispatcher extends Accounts {
     a.extras.server?.pool.dependents.add(a)
     line.push(a.waiting, a.job)
     this.#await(a)
+    this.breakCycle(a)
     return false
   }
 
@@ -3213,6 +3204,19 @@ class Dispatcher extends Accounts {
       this.#letGo(a)
     }
     return true
+  }
+
+  /** Has a job fail at its wait if that has come to be part of a circle, although the job did not begin it just now. @param {Activation} a */
+  breakCycle(a) {
+    try {
+      if (a.waiting !== null) refuseCycle(a, a.waiting)
+    } catch (error) {
+      if (a.started === undefined) return this.finish(a, FAILED, error)
+      a.waiting = null
+      a.input = error
+      a.throwing = true
+      this.unblock(a)
+    }
   }
 
   /** Ends the waiting of a job that has been cancelled. @param {Activation} a */

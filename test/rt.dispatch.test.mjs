@@ -852,6 +852,16 @@ turns('a job that waits for one that waits for its turn is told', async () => {
   assert.is(job.state, 'failed')
 })
 
+turns('a job that is waited for, and comes to wait for the turn of who does, is told', async () => {
+  const { host, scheduler } = setup()
+  const inner = { name: 'inner', release: 2 }
+  const task = new Task(function* (isOuter) { if (isOuter) yield scheduler.spawn(task, inner) }, { excess: 'queue' })
+  const job = scheduler.spawn(task, { name: 'outer' }, true)
+  host.run()
+  await job.catch(({ message }) => assert.is(message, 'deadlock: inner waits for outer waits for inner'))
+  assert.equal([job.state, job.finished], ['failed', 2])
+})
+
 turns('a reservation takes its place in a turn', () => {
   const { host, scheduler } = setup()
   const hook = hookOf(scheduler, { standing: () => ({ band: 1, job: { absoluteDeadline: 1, priority: 0 } }) })
