@@ -3940,7 +3940,7 @@ export class Scheduler {
    *
    * Unlike there: in `requestIdleCallback` write `{ priority: 'background' }`; the first yield outside of a job comes after the
    * timers that are due, since a round begins with a message; one that a plain function neither awaits nor returns goes on as
-   * soon as the function has returned.
+   * soon as the function has returned; that of a task whose signal is aborted meanwhile rejects when it is its turn.
    *
    * @param {{ deadline?: number, priority?: number | TaskPriority | 'inherit', signal?: AbortSignal | 'inherit' }} [options]
    *   `deadline` in ms from now; what is given makes it a continuation of its own
@@ -4663,7 +4663,7 @@ class AsyncDriver {
     const extras = extrasOf(a)
     const signal = signalOf(a)
     // It passes on what its signal told it.
-    if (state === FAILED && signal?.aborted && extras.reason === NOT_CANCELLED) extras.reason = signal.reason
+    if (state === FAILED && signal?.aborted && outcome === signal.reason && extras.reason === NOT_CANCELLED) extras.reason = outcome
     this.ended = state
     a.outcome = outcome
     if (a.state !== WAITING) return
@@ -4805,6 +4805,9 @@ function abort(a, reason) {
   const hasReturned = driver !== null && driver.isAsync || a.leaf === null && dispatcher.current !== a
   if (!wasPosted(a) || !hasReturned) {
     dispatcher.cancel(a, reason)
+    if (!wasPosted(a) || a.leaf !== UNSTARTED) return
+    promiseOf(a).catch(() => {}) // whose function runs: it is told at once, whatever that still waits for
+    a.deferred?.reject(reason)
   } else if (driver !== null && driver.promise !== null) {
     a.input = reason
     a.throwing = true

@@ -281,6 +281,23 @@ add('a signal aborted in the first part of an async callback: the task is reject
   }, { signal: controller.signal }))))
 }, 'AbortError')
 
+add('a signal aborted in the first part of an async callback that never ends: the task is rejected', async ({ scheduler, log }) => {
+  const controller = new AbortController()
+  log(nameOf(await rejection(scheduler.postTask(() => {
+    controller.abort()
+    return new Promise(() => {})
+  }, { signal: controller.signal }))))
+}, 'AbortError')
+
+add('a signal aborted later in an async callback, which throws: the error is its own', async world => {
+  const controller = new AbortController()
+  world.log(await rejection(world.scheduler.postTask(async () => {
+    await sleep(world)
+    controller.abort()
+    throw 'error'
+  }, { signal: controller.signal })))
+}, 'error')
+
 add('a signal aborted later in an async callback: the result arrives', async world => {
   const controller = new AbortController()
   world.log(await world.scheduler.postTask(async () => {
