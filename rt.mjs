@@ -2962,22 +2962,22 @@ class Dispatcher extends Accounts {
     const line = Turn.line(a.work)
     const abort = (/** @type {Job} */ job) => job.cancel(new DOMException('A later job of its task takes its place', 'AbortError'))
     if (excess === 'replace' || excess === 'abort') while (line.first?.job && abort(line.first.job));
-    if (excess === 'abort' && line.owner) abort(line.owner)
+    if (excess === 'abort') while (line.owner && abort(line.owner));
+    if (a.state >= DONE) return false // observers may do anything
     if (excess === 'abort' || line.owner === null) {
       line.owner = a.job
       return true
     }
-    if (this.observers !== null) this.emit('release', a)
-    if (excess === 'skip') {
-      this.cancel(a, new DOMException('An earlier job of its task has not ended', 'AbortError'))
-      return false
+    if (excess !== 'skip') {
+      a.state = WAITING
+      a.waiting = new Turn()
+      a.waiting.enlist(a)
+      a.extras.server?.pool.dependents.add(a)
+      line.push(a.waiting, a.job)
     }
-    a.state = WAITING
-    a.waiting = new Turn()
-    a.waiting.enlist(a)
-    a.extras.server?.pool.dependents.add(a)
-    line.push(a.waiting, a.job)
-    this.#await(a)
+    if (this.observers !== null) this.emit('release', a)
+    if (excess === 'skip') this.cancel(a, new DOMException('An earlier job of its task has not ended', 'AbortError'))
+    else if (a.waiting !== null) this.#await(a)
     this.breakCycle(a)
     return false
   }

@@ -852,6 +852,34 @@ turns('a job that waits for one that waits for its turn is told', async () => {
   assert.is(job.state, 'failed')
 })
 
+turns('an observer may cancel who has the turn, or comes, and spawn: nobody is stuck, or runs though it has ended', () => {
+  for (const excess of /** @type {const} */ (['queue', 'skip', 'replace', 'abort'])) {
+    for (const type of ['release', 'cancel']) {
+      for (const aim of ['a', 'b', 'c', 'spawn']) {
+        const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity })
+        const task = new Task(function* (name) {
+          log.push(name)
+          yield* execute(host, 4)
+        }, { excess })
+        const jobs = [...'abc'].map((name, i) => scheduler.spawn(task, { name, release: i + 1 }, name))
+        let isOver = false
+        scheduler.observe(record => {
+          if (isOver || record.type !== type || record.job.name === 'a') return
+          isOver = true
+          if (aim === 'spawn') jobs.push(scheduler.spawn(task, { name: 'd' }, 'd'))
+          else jobs['abc'.indexOf(aim)].cancel()
+        })
+        host.run()
+        const title = `${excess}, ${type}, ${aim}`
+        const begun = jobs.filter(({ started }) => started !== undefined).sort((x, y) => x.started - y.started)
+        assert.equal(jobs.filter(({ state }) => state !== 'done' && state !== 'cancelled'), [], title)
+        assert.equal(log, begun.map(({ name }) => name), title)
+        assert.ok(excess === 'abort' || begun.every((job, i) => i === 0 || begun[i - 1].finished <= job.started), title)
+      }
+    }
+  }
+})
+
 turns('a job that is waited for, and comes to wait for the turn of who does, is told', async () => {
   const { host, scheduler } = setup()
   const inner = { name: 'inner', release: 2 }
