@@ -999,7 +999,7 @@ class ConstantBandwidth extends Server {
   /** @param {number} time @param {number} since */
   wake(time, since) {
     // What remains of the old deadline may be used only as far as the bandwidth allows it.
-    const left = this.deadline === Infinity ? 0 : this.deadline - time
+    const left = this.deadline === Infinity ? -Infinity : this.deadline - time
     if (this.remaining < left * this.bandwidth) return
     this.#restart(time)
     this.#postpone()

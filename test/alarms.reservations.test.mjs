@@ -816,6 +816,15 @@ budgets('what it does is counted: used, remaining, depletions, replenishments', 
   ])
 })
 
+budgets('one that has lent more than it had, before any of its jobs could begin, comes back', () => {
+  const { host, scheduler, reserve, ran } = world({ policy: edf })
+  const task = new Task(() => execute(host, 2, 2), { excess: 'queue' })
+  scheduler.spawn(task, { name: 'first', priority: -1 })
+  scheduler.spawn(task, { name: 'next', reservation: reserve({ capacity: 1, period: 10 }) }) // lends until its turn has come
+  host.run()
+  assert.equal(ran(), { first: [[0, 2]], next: [[12, 14]] })
+})
+
 budgets('after the page was stopped, every server begins anew: what nobody could use is lost', () => {
   for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
     [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
