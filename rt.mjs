@@ -3626,9 +3626,11 @@ class Dispatcher extends Accounts {
     const a = /** @type {Activation} */ (this.running)
     if (this.lent !== null || isDoomed(a)) return true // who else pays for it is charged when nothing runs
     this.#endBudget(a, POINT)
+    a.kept = true // with its code on the stack: what a handler cancels it with is thrown at the yield
     this.inspect(a)
+    a.kept = false
     dispatching = this
-    const isOver = this.#changed || this.time >= this.timeline.due || this.time >= this.roundEnds ||
+    const isOver = this.#changed || isDoomed(a) || this.time >= this.timeline.due || this.time >= this.roundEnds ||
       a.cost - a.turn >= this.slice
     if (isOver) this.granted = CUT_SHORT // what is left until the yield teaches nothing
     else this.#grant(a)

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { setMaxListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, budget, seam } from '../rt.mjs'
+import { DeadlineError, Scheduler, budget, preemptify, seam } from '../rt.mjs'
 import { Channel } from '../sync.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute } from './support/virtual-host.mjs'
@@ -572,6 +572,22 @@ throwing('observers, alarms and handlers may cancel', () => {
     2 release late, preempt preempted by=late, start late
     6 miss late, cancel late error=onMiss, resume preempted, cancel preempted error=observer, round start=0`)
 })
+
+for (const event of ['onOverrun', 'onStall']) {
+  throwing(`${event} may cancel a loop that has been made preemptible, and counts its points without leaving`, async () => {
+    const { host, scheduler } = setup({ budget: 9, slice: 5, round: 99, [event]: job => job.cancel(event) })
+    const { now } = host
+    let reads = 0
+    host.now = () => {
+      host.advance(reads++ === 20 ? 6 : 0.1)
+      return now()
+    }
+    const job = scheduler.spawn(preemptify(function loop(n) { for (let i = 0; i < n; i++); }), { wcet: 6 }, 999)
+    host.run()
+    assert.is(await reasonOf(job), event)
+    assert.ok(job.cost < 9, `it ends after ${job.cost} ms`)
+  })
+}
 
 for (const depth of [1, 10, 62, 63, 64, 65, 200]) {
   for (const [what, when] of [['right after it was woken', 'wake'], ['when it has been resumed', 'resume']]) {
