@@ -3320,7 +3320,7 @@ class Dispatcher extends Accounts {
   #reportFailures() {
     for (const a of this.#failures.splice(0)) {
       if (a.handled) continue
-      if (this.onError !== undefined || this.host.report !== undefined) this.report(a.outcome, a.job)
+      if (this.onError !== undefined || this.host.report !== undefined) this.call('onError', () => this.report(a.outcome, a.job))
       else promiseOf(a)
     }
   }
@@ -3713,6 +3713,7 @@ class Dispatcher extends Accounts {
       this.strike(a)
     }
     if (outcome !== POINT) this.stats.slices++
+    if (outcome >= DONE) a.kept = true // nothing is thrown any more: a handler's cancellation makes it one that has been cancelled
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
     this.settle()

@@ -872,6 +872,19 @@ handlers('what handlers throw goes to onError, without a job', () => {
   assert.equal(host.errors, [])
 })
 
+handlers('a handler that cancels a job at its end cancels it, as the job itself could; its own failure stays one', async () => {
+  const { host, scheduler } = world({ slice: 2, onStall: job => { job.cancel('too long') } })
+  const done = scheduler.spawn(execute(host, 3, 3))
+  const fails = scheduler.spawn(() => {
+    host.advance(3)
+    throw 'its own'
+  })
+  const outcomes = Promise.allSettled([done, fails])
+  await host.drain()
+  assert.equal((await outcomes).map(({ reason }) => reason), ['too long', 'its own'])
+  assert.equal([done.state, fails.state], ['cancelled', 'failed'])
+})
+
 handlers('a handler may spawn, cancel and re-key', () => {
   const { host, scheduler, spawn, trace } = world()
   spawn('late', {
@@ -1644,6 +1657,14 @@ for (const [name, take] of Object.entries(CALLBACKS)) {
     assert.is(here.host.time, 9)
   })
 }
+
+accounting('what onError keeps the thread with at the end of a round has its name, too', () => {
+  const told = []
+  const { host, scheduler } = world({ slice: 4, onError: () => host.advance(5), onStall: (...stall) => told.push(stall) })
+  scheduler.spawn(() => { throw new Error('unhandled') })
+  host.run()
+  assert.equal(told, [[{ name: 'onError' }, 5]])
+})
 
 const close = (actual, expected, name) => {
   assert.ok(Math.abs(actual - expected) < 1e-9, `${name} is ${actual}, not ${expected}`)
