@@ -3206,7 +3206,7 @@ class Dispatcher extends Accounts {
     return true
   }
 
-  /** Has a job fail at its wait if that has come to be part of a circle, although the job did not begin it just now. @param {Activation} a */
+  /** Has a job fail at its wait if that, begun before, has come to be part of a circle. @param {Activation} a */
   breakCycle(a) {
     try {
       if (a.waiting !== null) refuseCycle(a, a.waiting)
@@ -3629,9 +3629,9 @@ class Dispatcher extends Accounts {
     a.kept = true // with its code on the stack: what a handler cancels it with is thrown at the yield
     this.inspect(a)
     a.kept = false
-    dispatching = this
-    const isOver = this.#changed || isDoomed(a) || this.time >= this.timeline.due || this.time >= this.roundEnds ||
+    const isOver = this.#changed || isDoomed(a) || this.time >= this.timeline.due || this.#isRoundOver() ||
       a.cost - a.turn >= this.slice
+    dispatching = this
     if (isOver) this.granted = CUT_SHORT // what is left until the yield teaches nothing
     else this.#grant(a)
     return isOver

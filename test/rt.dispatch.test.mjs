@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, seam } from '../rt.mjs'
+import { DeadlineError, Scheduler, Task, budget, edf, fp, preemptify, rm, seam } from '../rt.mjs'
 import { assertTrace } from './support/trace.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 import { hookOf, world } from './support/world.mjs'
@@ -623,6 +623,15 @@ for (const slice of [1, Infinity]) {
     assert.is(host.maxPosts, 1)
   })
 }
+
+rounds('pending input ends the round of a loop that has been made preemptible, and counts its points without leaving', () => {
+  const { host, scheduler, trace } = setup({ host: { read: 0.25 }, budget: 9, slice: Infinity, round: 100 })
+  host.hasInput = true
+  scheduler.spawn(preemptify(function loop(n) { for (let i = 0; i < n; i++); }), undefined, 99)
+  host.run()
+  const { rounds, longestRound } = scheduler.stats()
+  assert.ok(rounds > 2 && longestRound < 2, trace.text())
+})
 
 rounds('a host need not know of input', () => {
   const { inputPending, ...host } = virtualHost()
