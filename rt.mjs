@@ -3629,6 +3629,8 @@ class Dispatcher extends Accounts {
     a.kept = true // with its code on the stack: what a handler cancels it with is thrown at the yield
     this.inspect(a)
     a.kept = false
+    if (this.hasTold) this.watch()
+    this.mark = this.time // what handlers and observers took is not the job's
     const isOver = this.#changed || isDoomed(a) || this.time >= this.timeline.due || this.#isRoundOver() ||
       a.cost - a.turn >= this.slice
     dispatching = this

@@ -1171,6 +1171,19 @@ accounts('what an observer takes when another job is released is charged to nobo
   assert.equal([job.cost, later.cost, scheduler.stats().busy], [4, 1, 5])
 })
 
+for (const who of ['handler', 'observer']) {
+  accounts(`a job that counts its points without leaving is not charged for a ${who}`, () => {
+    const { host, scheduler } = setup({ host: { read: 0.25 }, budget: 9, slice: 50, round: 100 })
+    const onOverrun = who === 'handler' ? () => host.advance(20) : undefined
+    if (who === 'observer') scheduler.observe(({ type }) => { if (type === 'overrun') host.advance(20) })
+    const job = scheduler.spawn(preemptify(function loop(n) { for (let i = 0; i < n; i++); }), { wcet: 1, onOverrun }, 99)
+    host.run()
+    const { busy, overhead, longestRound } = scheduler.stats()
+    assert.ok(job.cost < 9 && overhead >= 0, `cost ${job.cost}, overhead ${overhead}`)
+    assert.is(busy + overhead, longestRound)
+  })
+}
+
 accounts('the reading at a dispatch is charged to nobody, that after a budget to the job', () => {
   const { host, scheduler } = setup({ slice: Infinity }, { read: 0.25 })
   const job = scheduler.spawn(execute(host, 2))
