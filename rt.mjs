@@ -2055,7 +2055,7 @@ function drive(a) {
   a.input = undefined
   a.throwing = a.kept = false
   if (a.leaf === UNSTARTED) {
-    const outcome = start(a)
+    const outcome = throwing ? conclude(a, input, true) : start(a)
     if (outcome !== POINT) return outcome
   } else if (a.leaf === null) {
     return a.extras.driver?.isAsync ? a.extras.driver.resume(throwing, input) : conclude(a, input, throwing)

@@ -573,6 +573,19 @@ throwing('observers, alarms and handlers may cancel', () => {
     6 miss late, cancel late error=onMiss, resume preempted, cancel preempted error=observer, round start=0`)
 })
 
+throwing('a job that an observer cancels when it is dispatched first is not entered, whatever its work is', async () => {
+  const works = [function* () { log.push('generator') }, () => { log.push('plain') }, async () => { log.push('async') }]
+  const { host, scheduler, log } = setup({ round: Infinity })
+  scheduler.observe(({ type, job }) => {
+    if (type === 'start') job.cancel('observer')
+  })
+  const jobs = works.map(work => scheduler.spawn(work))
+  const posted = scheduler.postTask(() => { log.push('posted') })
+  await host.drain()
+  for (const job of [...jobs, posted]) assert.is(await reasonOf(job), 'observer')
+  assert.equal(log, [])
+})
+
 for (const event of ['onOverrun', 'onStall']) {
   throwing(`${event} may cancel a loop that has been made preemptible, and counts its points without leaving`, async () => {
     const { host, scheduler } = setup({ budget: 9, slice: 5, round: 99, [event]: job => job.cancel(event) })
