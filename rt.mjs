@@ -3698,6 +3698,7 @@ class Dispatcher extends Accounts {
    * @param {Activation} a @param {number} outcome
    */
   #account(a, outcome) {
+    if (outcome >= DONE) a.kept = true // nothing is thrown any more: who is cancelled by a handler or an observer ends so
     this.#endBudget(a, outcome)
     const { time } = this
     if (outcome === BLOCKED || outcome === AWAY) a.extras.server?.rest(a.job, time)
@@ -3715,7 +3716,6 @@ class Dispatcher extends Accounts {
       this.strike(a)
     }
     if (outcome !== POINT) this.stats.slices++
-    if (outcome >= DONE) a.kept = true // nothing is thrown any more: a handler's cancellation makes it one that has been cancelled
     this.inspect(a)
     if (outcome >= DONE) this.finish(a, outcome, a.outcome)
     this.settle()
