@@ -49,6 +49,16 @@ jobs('gives its result, its times and its cost', async () => {
   assert.is(workers.unfinished, 0)
 })
 
+jobs('its deadline and priority may be set as soon as it is known, by an observer of its release', async () => {
+  const { host, scheduler, spawn, sites } = crew()
+  scheduler.observe(({ type, job }) => { if (type === 'release') Object.assign(job, { deadline: 50, priority: 2 }) })
+  const job = spawn('execute', { deadline: 20 }, 5, 'a')
+  const there = []
+  sites[0].scheduler.observe(({ type, job }) => { if (type === 'start') there.push(job.absoluteDeadline, job.priority) })
+  await host.drain()
+  assert.equal([await job, job.absoluteDeadline, job.priority, ...there, host.errors], ['a', 50, 2, 50, 2, []])
+})
+
 jobs('is a job for others: they wait for it, and idle() does', async () => {
   const { host, scheduler, spawn } = crew()
   const job = scheduler.spawn(function* () {
