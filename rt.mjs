@@ -3945,7 +3945,8 @@ export class Scheduler {
    *
    * Unlike there: in `requestIdleCallback` write `{ priority: 'background' }`; the first yield outside of a job comes after the
    * timers that are due, since a round begins with a message; one that a plain function neither awaits nor returns goes on as
-   * soon as the function has returned; that of a task whose signal is aborted meanwhile rejects when it is its turn.
+   * soon as the function has returned; that of a task whose signal is aborted meanwhile rejects when it is its turn;
+   * and a more important task that a microtask posts after the call begins after the continuation has gone on.
    *
    * @param {{ deadline?: number, priority?: number | TaskPriority | 'inherit', signal?: AbortSignal | 'inherit' }} [options]
    *   `deadline` in ms from now; what is given makes it a continuation of its own
