@@ -2962,11 +2962,12 @@ class Dispatcher extends Accounts {
     const line = Turn.line(a.work)
     const abort = (/** @type {Job} */ job) => job.cancel(new DOMException('A later job of its task takes its place', 'AbortError'))
     if (excess === 'replace' || excess === 'abort') while (line.first?.job && abort(line.first.job));
-    if (excess === 'abort') while (line.owner && abort(line.owner));
     if (a.state >= DONE) return false // observers may do anything
-    if (excess === 'abort' || line.owner === null) {
+    const { owner } = line
+    if (excess === 'abort' || owner === null) {
       line.owner = a.job
-      return true
+      if (owner !== null) abort(owner)
+      return a.state < DONE
     }
     if (excess !== 'skip') {
       a.state = WAITING
