@@ -816,6 +816,14 @@ budgets('what it does is counted: used, remaining, depletions, replenishments', 
   ])
 })
 
+budgets('an observer of the depletion at the end of a job may still cancel it', () => {
+  const { host, scheduler, reserve, run } = world()
+  const job = run('a', 1, { reservation: reserve({ capacity: 1, period: 10, depleted: 'background' }) })
+  scheduler.observe(({ type }) => { if (type === 'deplete') assert.is(job.cancel(), true) })
+  host.run()
+  assert.is(job.state, 'cancelled')
+})
+
 budgets('one that has lent more than it had, before any of its jobs could begin, comes back', () => {
   const { host, scheduler, reserve, ran } = world({ policy: edf })
   const task = new Task(() => execute(host, 2, 2), { excess: 'queue' })

@@ -889,6 +889,20 @@ turns('an observer may cancel who has the turn, or comes, and spawn: nobody is s
   }
 })
 
+turns('abort: what an observer of the abort releases takes the place of who aborted, and runs alone', () => {
+  const { host, scheduler, log } = setup()
+  const task = new Task(() => execute(host, 2), { excess: 'abort' })
+  const jobs = ['a', 'b'].map(name => scheduler.spawn(task, { name, release: 1 }))
+  const stop = scheduler.observe(({ type }) => {
+    if (type !== 'cancel') return
+    stop()
+    jobs.push(scheduler.spawn(task, { name: 'c' }))
+  })
+  host.run()
+  for (const { name, state, started } of jobs) log.push(`${name} ${state} ${started}`)
+  assert.equal(log, ['a cancelled undefined', 'b cancelled undefined', 'c done 1'])
+})
+
 turns('a job that is waited for, and comes to wait for the turn of who does, is told', async () => {
   const { host, scheduler } = setup()
   const inner = { name: 'inner', release: 2 }
