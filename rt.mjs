@@ -6961,7 +6961,7 @@ function chunk(draft, loop, own) {
   const count = variable(draft, 'l')
   const settle = ` if (${left} < 0) ${left} = ${count};`
   const check = hasCalls ? `(${count} = --${left}) > 0`
-    : hasMembers ? `(${count} = ${left} < 0 ? ${count} - 1 : 0) > 0` : `--${count} > 0`
+    : hasMembers ? `(${count} = ${left} ? ${count} - 1 : 0) > 0` : `--${count} > 0`
   const { 0: begin, 1: stop, 2: handOver } = hasCalls ? ['', '', `${count} = 1; ${pause(draft, `${helper('v')}()`)} ${count} = 0;`]
     : [`${count} = ${left}; ${left} = -1; ${hasExits ? 'try { ' : ''}`, hasExits ? ` } finally {${settle} }` : settle,
         pause(draft, `${helper('v')}()`)]
@@ -10984,12 +10984,13 @@ const shared = /* @__PURE__ */ Symbol.for('rt.mjs')
 
 /**
  * What a script begins with. Where nothing is there, it makes a stand-in, which has everything run as it is, and keeps the
- * twins; rt.mjs takes that over when it is imported, or when it is used next.
+ * twins; rt.mjs takes that over when it is imported, or when it is used next. Nothing resumes twins before, so there is always
+ * budget left, also where a loop that runs in chunks has thrown.
  */
 const STAND_IN = `globalThis[Symbol.for('rt.mjs')]??=(()=>{` +
   `class S extends function(f){return f}{#t;constructor(f,t){super(f);this.#t=t}` +
   `static get(f){return typeof f==='function'&&#t in f?f.#t:void 0}}` +
-  `const{apply,construct}=Reflect,{call}=Function.prototype,{next}=(function*(){})(),budget={left:1/0,room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
+  `const{apply,construct}=Reflect,{call}=Function.prototype,{next}=(function*(){})(),budget={get left(){return 1/0},set left(_){},room:1/0},own=f=>f,set=(f,t)=>{new S(f,t)},` +
   `asMethod=f=>typeof f==='function'&&f.call===call?f:{call(self,...args){return apply(f,self,args)}};` +
   `return{budget,runtime:{isStandIn:true,get:S.get,set,apply,construct,enter:own,awaited:own,` +
   `asMethod,enterMethod:asMethod,` +

@@ -573,6 +573,12 @@ scripts.after.each(context => {
   globalThis[key] = context.before
 })
 
+/** Statements so deep in functions that there are only twins of these. @param {string} body */
+function nested(body) {
+  for (let i = 0; i < 9; i++) body = `for (let i = 0; i < 1; i++) inner(); function inner() { ${body} }`
+  return body
+}
+
 scripts('run plainly without rt.mjs, and find it when it comes', async () => {
   const functions = script()
   assertPlain(functions)
@@ -587,8 +593,7 @@ scripts('run plainly without rt.mjs, and find it when it comes', async () => {
 })
 
 scripts('what they have called before it came is preempted, too', async () => {
-  let body = 'for (let i = 0; i < 2; i++) sum += o.count(n)'
-  for (let i = 0; i < 9; i++) body = `for (let i = 0; i < 1; i++) inner(); function inner() { ${body} }` // so deep that there are only twins
+  const body = nested('for (let i = 0; i < 2; i++) sum += o.count(n)')
   const text = `({ count(n) { let i = 0; while (i < n) i++; return i }, twice(o, n) { let sum = 0; ${body}; return sum } })`
   const made = (0, eval)(preemptify.source(text, { type: 'script' }))
   assert.is(made.twice(made, 3), 6)
@@ -600,6 +605,19 @@ scripts('what they have called before it came is preempted, too', async () => {
   await host.drain()
   assert.is(await job, 200)
   assert.ok(job.cost >= 0.2) // the clock is read at each point
+})
+
+scripts('run to their end without it, after what a loop has thrown, and where members in a loop call them', () => {
+  const made = (0, eval)(preemptify.source(`({
+    get three() { return this.count(3) },
+    count(n) { let sum = 0; ${nested('for (let i = 0; i < n; i++) sum++')}; return sum },
+    thrown(n) { let name; ${nested('try { for (let i = 0; i < n; i++) none.x } catch (error) { name = error.name } for (let i = 0; i < n; i++);')}; return name },
+    sum(o) { let sum = 0; ${nested('for (let i = 0; i < 2; i++) sum += o.three')}; return sum }
+  })`, { type: 'script' }))
+  assert.ok(globalThis[key].runtime.isStandIn)
+  assert.is(made.sum(made), 6)
+  assert.is(made.thrown(3), 'ReferenceError')
+  assert.is(made.count(3), 3)
 })
 
 scripts('find it when it is used next, if it is there but has not been used', async () => {
