@@ -4960,6 +4960,7 @@ const assign = Object.assign
 const keysOf = Object.keys
 const defineProperty = Object.defineProperty
 const defineProperties = Object.defineProperties
+const freeze = Object.freeze
 const getOwnPropertyDescriptors = Object.getOwnPropertyDescriptors
 const setPrototypeOf = Object.setPrototypeOf
 const isArray = /* @__PURE__ */ its(Array, 'isArray')
@@ -11382,12 +11383,13 @@ async function load(module) {
 }
 
 /** What a module imports and exports, as ECMA-262 lists it: what is exported of what is imported is not its own. @param {Loaded} module */
-function readExports({ tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
+function readExports({ url, tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
   pick(needs, need => {
     const { type, specifiers, exported } = need.node
     if (type === 'ExportAllDeclaration' && exported) exports.set(nameIn(exported), { need, name: '' })
     else if (type === 'ExportAllDeclaration') append(stars, need)
     else pick(specifiers, ({ type, local, imported, exported }) => {
+      if (local.variable?.declarations.length > 1) throw new SyntaxError(`${url}: '${local.name}' is declared twice`)
       if (exported) exports.set(nameIn(exported), { need, name: nameIn(local) })
       else imports.set(local.variable, { need, name: imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : '' })
     })
@@ -11650,12 +11652,17 @@ function cyclic(module, places, our) {
       pick(stay, ({ local, exported }) => { list += `${local.name} as ${quotedName(nameIn(exported))}, ` })
       replace(facts, start, end, `export { ${list}};`)
     } else if (type === 'ExportDefaultDeclaration') {
-      const isDeclared = matches(/Declaration$/, declaration.type)
-      if (isDeclared && declaration.id) return
-      if (isDeclared) declaration.type = declaration.type === 'ClassDeclaration' ? 'ClassExpression' : 'FunctionExpression'
+      if (matches(/Declaration$/, declaration.type) && declaration.id) return
+      if (declaration.type === 'FunctionDeclaration') { // which is there before its line
+        declaration.id = { name: `${our}0`, variable: variableOf(`${our}0`, 'function', module.tree.scope) }
+        insert(declaration.facts, seek(text, '(', declaration.start), REPLACES, start, ` ${our}0`)
+        prologue += `${our}.named(${our}0); `
+        return
+      }
+      if (declaration.type === 'ClassDeclaration') declaration.type = 'ClassExpression'
       const stop = text[end - 1] === ';' ? end - 1 : end
       replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
-      replace(facts, stop, end, ` }.default; export { ${our}0 as default };`)
+      insert(facts, stop, -BODY_EDGE, start, ` }.default; export { ${our}0 as default };`, end)
     }
   })
   return `${prologue}await ${our}.turn(${places.get(module)}, { ${getters}}); `
@@ -11670,10 +11677,11 @@ function cycle(size) {
   let ready = 0
   for (let i = 0; i < size; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
   return {
-    cells,
+    cells: freeze(cells),
     bare: (/** @type {any} */ fn) => fn,
+    named: (/** @type {any} */ fn) => define(fn, 'name', 'default'),
     turn: (/** @type {number} */ i, /** @type {any} */ getters) => new Promise(resolve => {
-      withPropertiesOf(getters, cells[i])
+      freeze(withPropertiesOf(getters, cells[i]))
       turns[i] = resolve
       if (++ready === size) turns[0]()
     }),

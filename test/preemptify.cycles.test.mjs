@@ -101,6 +101,39 @@ cycles('random exports lead to where the engine finds them, or are refused as it
   if (shown(native) !== shown(rewritten)) throw new Error(`${shown(rewritten)}\n${shown(native)}\n${rewritten.stack}\n${texts.join('\n//--\n')}`)
 }))
 
+cycles('defaults of every kind are there when they are for the engine, and have the names that it gives', async () => {
+  const user = name => `import made from './0.mjs'; let early = 'none'; try { early = ${name} } catch {} export { early }`
+  for (const [text, name] of [
+    ['function () { return 1 }', 'made()'], ['async function () { for (;;) await 1 }', 'typeof made'], ['function* () { yield* [1] }', '[...made()][0]'],
+    ['class { static own = this.name }'], ['() => {}'], ['(function () {})'], ['[1]', 'made[0]']
+  ]) {
+    for (const end of ['', ';', '\n']) {
+      const head = "import * as other from './1.mjs'; export const seen = () => other.early + '+' + own.name; import own from './0.mjs'; "
+      const [native, rewritten] = await both([`${head}export default ${text}${end}`, user(name ?? 'made.name')])
+      assert.is(rewritten.seen?.(), native.seen(), text)
+      assert.is(rewritten.default.name, native.default.name, text)
+    }
+  }
+})
+
+cycles('a name that is imported and declared is refused', async () => {
+  for (const text of [
+    "import { a } from './0.mjs'; export const a = 1", "import { b } from './1.mjs'; { var b } export let a", "import b, { b } from './1.mjs'; export let a"
+  ]) {
+    const [native, rewritten] = await both([text, "import { a } from './0.mjs'; export default 1; export let b"])
+    assert.is(`${native.name} ${rewritten.name}`, 'SyntaxError SyntaxError', text)
+  }
+})
+
+cycles('namespaces that modules have of each other cannot be changed', async () => {
+  const change = text => `import * as other from './1.mjs'; let failed = 0; for (const change of [${text}]) try { change() } catch { failed++ } export { failed }`
+  const [native, rewritten] = await both([
+    change('() => { other.a = 1 }, () => { other.b = 1 }, () => { delete other.a }, () => { other = {} }'), "import './0.mjs'; export let a = 0"
+  ])
+  assert.is(native.failed, 4)
+  assert.is(rewritten.failed, 4)
+})
+
 cycles('a chain of imports may be as deep as the engine can link', async () => {
   const chain = size => Array.from({ length: size }, (_, i) => i < size - 1 ? `export { a } from './${i + 1}.mjs'` : 'export const a = 1')
   let size = 3000
