@@ -7623,8 +7623,8 @@ const asItStands = ({ draft }, { start, end }) => range(draft, start, end)
 // Values
 
 /** Whether it has the same value after what comes behind it. @param {Node} node */
-const isSteady = ({ type, variable, name }) => type === 'Literal' || type === 'ThisExpression' || type === 'FunctionExpression' ||
-  type === 'ArrowFunctionExpression' || (type === 'Identifier' && (isFixed(variable) ? variable.kind !== 'import' && !isAliased(variable)
+const isSteady = ({ type, variable, name }) => type === 'Literal' || type === 'ThisExpression' || type === 'Super' ||
+  type === 'FunctionExpression' || type === 'ArrowFunctionExpression' || (type === 'Identifier' && (isFixed(variable) ? variable.kind !== 'import' && !isAliased(variable)
     : variable === null && name === 'undefined'))
 
 /** Whether `arguments` may change a parameter. @param {Variable} variable */
@@ -7650,8 +7650,8 @@ function operandsOf(node) {
     case 'LogicalExpression': return [left]
     case 'ConditionalExpression': return [node.test]
     case 'MemberExpression': return partsOfMember(node)
-    case 'UnaryExpression': return operator === 'delete' && isMember(argument) ? partsOfMember(argument) : [argument]
-    case 'UpdateExpression': return partsOfMember(argument)
+    case 'UnaryExpression': case 'UpdateExpression':
+      return matches(/^(?:delete|\+\+|--)$/, operator) && isMember(argument) ? partsOfMember(argument) : [argument]
     case 'SequenceExpression': case 'TemplateLiteral': return node.expressions
     case 'ArrayExpression': return pick(node.elements, element => element)
     case 'ObjectExpression': {
@@ -10436,7 +10436,7 @@ function walk(given) {
  */
 function collect(iterable, isMap) {
   const steps = each(iterable)
-  return steps instanceof StepsWalk ? run(collecting(steps, isMap)) : steps
+  return steps !== iterable && steps instanceof StepsWalk ? run(collecting(steps, isMap)) : steps
 }
 
 /** @param {Walk} steps @param {boolean | undefined} isMap @returns {Generator<any, any, any>} */

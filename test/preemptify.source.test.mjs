@@ -382,6 +382,15 @@ const sources = {
     switch (run(3)) { case run(1): sum = 0; default: sum += run(4); case 5: sum += run(5) }
     return [sum, o, (0, holder.tag)\`\${o}\${run(1)}\`[0] === o, [...[1, 2], run(3)], { ...o, sum, [run('k')]: sum, t: run(4) }]
   }`,
+  'assignments to members of super, and to calls': `function main() {
+    class A { set own(x) { this.was = x } get own() { return run('own') } }
+    class B extends A { m() { super.x = run(1); super.own += run(2); super[run('y')] = run(3); if (run(4)) return [this.x, this.was, this.y] } }
+    try { for (let i = 0; i < 2; i++) ++run(run(i)) } catch (e) { return [new B().m(), e.name] }
+  }`,
+  'a proxy that is spread': `function main() {
+    const traps = new Proxy({}, { get: (_, name) => (...args) => (run(name), Reflect[name](...args)) })
+    return [...new Proxy([run(1), 2], traps), ...new Proxy(new Set(), traps).constructor.name]
+  }`,
   'tagged templates': "function tag(s, ...v) { return s.raw.join('|') + v } function main() { return tag`a${run(1)}b\\n${run(2)}` }",
   'errors': `function main() {
     const out = []
