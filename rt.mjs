@@ -6841,11 +6841,9 @@ function planBeginning(draft, own) {
 function planCollected(draft, nodes, body) {
   pick(nodes, node => {
     if (node.start < body.start || !isCollected(node)) return
-    const isSpread = node.type === 'SpreadElement'
-    const from = isSpread ? pastSpace(draft.source, node.start + 3) : node.arguments[0].start
-    const to = isSpread ? node.end : node.arguments[0].end
-    enclose(draft, from, to, STATEMENT_EDGE, `${opening(draft)}${way(draft, 'k')}(`,
-      `${!isSpread && node.callee.name === 'Map' ? ',!0' : ''})${closing(draft)}`)
+    const { start, end } = node.argument ?? node.arguments[0]
+    enclose(draft, start, end, STATEMENT_EDGE, `${opening(draft)}${way(draft, 'k')}((`,
+      `)${node.callee?.name === 'Map' ? ',!0' : ''})${closing(draft)}`)
   })
 }
 
@@ -7707,7 +7705,7 @@ const apart = (source, { start, end }, name) =>
 /** A value as it is now, whatever is done later. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
 function keptValue(framed, node, units) {
   if (isSteady(node)) return asItStands(framed, node)
-  const text = grouped(node, value(framed, node, units))
+  const text = value(framed, node, units)
   const { type } = node.parent
   if (type === 'TemplateLiteral') return keep(framed, ['`${', text, '}`'], units)
   if (node.type !== 'SpreadElement') return keep(framed, text, units)
@@ -7716,7 +7714,7 @@ function keptValue(framed, node, units) {
 
 /** What has a value, once that is done which may be suspended. @param {Framed} framed @param {Node} node @param {Unit[]} units @returns {Pieces} */
 function value(framed, node, units) {
-  if (!isHeld(node)) return asItStands(framed, node)
+  if (!isHeld(node)) return grouped(node, asItStands(framed, node))
   const { type, start, end, call, operator, left, right } = node
   if (++framed.depth > DEEPEST_PLACE) return refuse(framed)
   /** @type {Pieces} */
@@ -7755,7 +7753,7 @@ function value(framed, node, units) {
     result = operands === null ? refuse(framed) : substituted(framed, start, end, operands, units)
   }
   framed.depth--
-  return result
+  return grouped(node, result)
 }
 
 /** @param {Node} node of a call @returns {boolean} whether nothing in it has a place */
@@ -7765,7 +7763,7 @@ const isWhole = ({ callee, tag, quasi, arguments: given = [] }) => !isHeld(calle
 function assigned(framed, name, node) {
   /** @type {Unit[]} */
   const units = []
-  emit(units, [`${name}=`, grouped(node, value(framed, node, units)), ';'])
+  emit(units, [`${name}=`, value(framed, node, units), ';'])
   return units
 }
 
@@ -7880,7 +7878,7 @@ function declared(framed, { declarations, kind }, units) {
   for (let i = 0; i < declarations.length; i++) {
     const { id, init } = declarations[i]
     if (isHeld(id)) refuse(framed)
-    if (init) emit(units, asStatement(framed, id, [asItStands(framed, id), '=', grouped(init, value(framed, init, units)), ';']))
+    if (init) emit(units, asStatement(framed, id, [asItStands(framed, id), '=', value(framed, init, units), ';']))
     else if (kind !== 'var') emit(units, [asItStands(framed, id), '=void 0;'])
   }
 }
@@ -7890,7 +7888,7 @@ function returned(framed, node, units) {
   const { ending } = framed
   if (ending) { // the finalizer comes first
     const { how, what } = ending
-    const text = node ? grouped(node, value(framed, node, units)) : 'void 0'
+    const text = node ? value(framed, node, units) : 'void 0'
     return emit(units, [`${what}=`, text, `;${how}=2;break ${how};`])
   }
   const { type, test, consequent, alternate, call } = node
@@ -7903,7 +7901,7 @@ function returned(framed, node, units) {
     })
   } else {
     const text = call && isPreempted(call) && isHeld(node) && returnOf(node, framed.own) ? called(framed, node, units) : value(framed, node, units)
-    emit(units, [node.hasCall ? restoring(framed) : '', 'return ', grouped(node, text), ';'])
+    emit(units, [node.hasCall ? restoring(framed) : '', 'return ', text, ';'])
   }
 }
 
@@ -7990,7 +7988,7 @@ function walked(framed, loop, units) {
   const { left, right, body } = loop
   if (isHeld(left)) return refuse(framed)
   framed.isLowered ||= framed.nests
-  const list = keep(framed, [`${draft.helper('W')}(`, grouped(right, value(framed, right, units)), ')'], units)
+  const list = keep(framed, [`${draft.helper('W')}(`, value(framed, right, units), ')'], units)
   const item = word(framed, 'x')
   const first = ++framed.place
   const target = left.declarations?.[0].id ?? left
@@ -9673,7 +9671,7 @@ function printModule(source, tree, plans, specifier, kept, begin, generators, ke
     pick(plan.facts.calls, ({ callee, optional }) => {
       if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
       const { start, end } = callee.object
-      enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}(`, ')')
+      enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
     })
     return edits
   }

@@ -387,6 +387,17 @@ const sources = {
     class B extends A { m() { super.x = run(1); super.own += run(2); super[run('y')] = run(3); if (run(4)) return [this.x, this.was, this.y] } }
     try { for (let i = 0; i < 2; i++) ++run(run(i)) } catch (e) { return [new B().m(), e.name] }
   }`,
+  'commas in brackets, where something is called after or within them': `function main() {
+    const o = { n: 5, m(x) { return [this === o, x] } }, give = x => { for (let i = 0; i < 2; i++) run(i); return x }
+    function* made() { yield run(1); yield* (run(2), [3]) }
+    let [a, b] = [0, 7]
+    const out = [(a, b) || run(1), (1, a) || run(2), (1, a) && run(3), (b, null) ?? run(4), ((a, b), run(5)), [...(a, give([6]))], [...(a, made())], run(...(a, [8, 9]))]
+    out.push({ ...(a, give({ x: 1 })), y: run(10) }, new Map((a, give([[1, 2]])),), new Set((a, made())), (a, run).bind((a, 1), (b, 2))(), (a, o).m((b, run(11))), \`\${(a, b)}\${run(12)}\`)
+    switch (run(13), b) { case o.n: run('never'); case (a, 7): out.push(run('seven')) }
+    switch (a, b) { case 7: out.push(run('again')); break; default: run('never') }
+    for (const x of (a, give([14]))) out.push(run(x))
+    return out
+  }`,
   'a proxy that is spread': `function main() {
     const traps = new Proxy({}, { get: (_, name) => (...args) => (run(name), Reflect[name](...args)) })
     return [...new Proxy([run(1), 2], traps), ...new Proxy(new Set(), traps).constructor.name]
