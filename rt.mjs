@@ -7497,8 +7497,8 @@ function canBeKept(variable, own, facts, functions, calledAt) {
     while (around.type !== 'SwitchCase') around = around.parent
     if (find(references, reference => !isWithin(reference, around))) return false
   }
-  if (!isCaptured(variable, facts)) return !find(references, ({ start }) => start < id.start)
-  const { init, end } = declaratorOf(id)
+  const { init, end, parent: { parent: { right = init } } } = declaratorOf(id)
+  if (!isCaptured(variable, facts)) return !find(references, reference => reference.start < id.start || (right && isWithin(reference, right)))
   return !loopAround(id, own) && !find(references, reference => isInOne(reference, functions) ? calledAt < end
     : reference.start < end && !(init && isFunctionNode(init) && isWithin(reference, init)))
 }

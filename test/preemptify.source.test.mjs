@@ -405,7 +405,7 @@ const sources = {
   'tagged templates': "function tag(s, ...v) { return s.raw.join('|') + v } function main() { return tag`a${run(1)}b\\n${run(2)}` }",
   'errors': `function main() {
     const out = []
-    for (const f of [() => undefined(), () => null.x(run(1)), () => run.y.z(), () => new run.q(run(2)), () => later(), () => (void 0)?.x.y(), () => ({}).a(run(3))]) {
+    for (const f of [() => undefined(), () => null.x(run(1)), () => run.y.z(), () => new run.q(run(2)), () => later(), () => (void 0)?.x.y(), () => ({}).a(run(3)), () => { let x = run(x) }, () => { for (const x of [x]) run(x) }]) {
       try { out.push(f()) } catch (e) { out.push(e.constructor.name) }
     }
     const later = 1
