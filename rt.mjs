@@ -7735,7 +7735,8 @@ function value(framed, node, units) {
   } else if (type === 'SpreadElement') {
     result = ['...', value(framed, node.argument, units)]
   } else if (type === 'LogicalExpression' && isHeld(right)) {
-    const kept = keep(framed, value(framed, left, units), units)
+    const kept = temporary(framed)
+    assigned(framed, kept, left, units)
     const test = operator === '&&' ? kept : operator === '||' ? `!${kept}` : `${kept}===null||${kept}===void 0`
     choose(framed, test, units, isYes => isYes ? assigned(framed, kept, right) : [])
     result = kept
@@ -7759,11 +7760,10 @@ function value(framed, node, units) {
 /** @param {Node} node of a call @returns {boolean} whether nothing in it has a place */
 const isWhole = ({ callee, tag, quasi, arguments: given = [] }) => !isHeld(callee ?? tag) && !(quasi && isHeld(quasi)) && !find(given, isHeld)
 
-/** @param {Framed} framed @param {string} name @param {Node} node @returns {Unit[]} */
-function assigned(framed, name, node) {
-  /** @type {Unit[]} */
-  const units = []
-  emit(units, [`${name}=`, value(framed, node, units), ';'])
+/** A function gets no name by that. @param {Framed} framed @param {string} name @param {Node} node @param {Unit[]} [units] */
+function assigned(framed, name, node, units = []) {
+  const text = value(framed, node, units)
+  emit(units, [`${name}=`, isFunctionNode(node) ? ['(0,', text, ')'] : text, ';'])
   return units
 }
 
@@ -7888,8 +7888,8 @@ function returned(framed, node, units) {
   const { ending } = framed
   if (ending) { // the finalizer comes first
     const { how, what } = ending
-    const text = node ? value(framed, node, units) : 'void 0'
-    return emit(units, [`${what}=`, text, `;${how}=2;break ${how};`])
+    if (node) assigned(framed, what, node, units)
+    return emit(units, `${node ? '' : `${what}=void 0;`}${how}=2;break ${how};`)
   }
   const { type, test, consequent, alternate, call } = node
   if (type === 'ConditionalExpression' && (isHeld(consequent) || isHeld(alternate))) {

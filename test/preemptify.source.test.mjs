@@ -451,9 +451,11 @@ const sources = {
     return [out, late(), branch(6)]
   }`,
   'names of function expressions': `function main() {
+    const kept = x => { try { if (x) return () => {}; return x => x } finally { run(1) } }
+    const chosen = x => [x ? () => {} : run(0), (() => {}) ?? run(3), x || run(0) || (() => {})]
     const f = function own(n) { try { own = 1 } catch {} return n ? run(own === f) && own(n - 1) : run(n) }
     const g = function rec(n) { return n ? rec(n - 1) + run(1) : rec.name.length }
-    return [f(2), g(3)]
+    return [f(2), g(3), kept(0).name, kept(1).name, ...chosen(1), ...chosen(0)].map(x => x.name ?? x)
   }`,
   'closures of loops': `function main() {
     const fs = []
