@@ -1866,7 +1866,7 @@ const resumable = iterator => iterator.next === next ? iterator : resumedBy(iter
 
 /** @param {any} iterator of another kind @returns {Generator<any, any, any>} */
 function* resumedBy(iterator) {
-  return yield* /** @type {any} */ (new Suspended(iterator, null))
+  return yield* /** @type {any} */ (new Suspended(iterator, null)) // which inherits how it is iterated
 }
 
 /** A call that has begun, outside of the scheduler, and has yielded: the rest of it, from that yield on. */
