@@ -2726,6 +2726,297 @@ const apply = Reflect.apply
 /** @type {WeakSet<object>} */
 const realms = new WeakSet()
 
+/** @param {any} fn */
+const isOthers = fn => typeof fn === 'function' && !seam.ours.has(fn)
+
+/** @param {string} type @param {any} at @returns {(rule: EventRule) => boolean} */
+const fits = (type, at) => ({ type: types, target: wanted }) => (types === undefined || [types].flat().includes(type)) &&
+  (typeof wanted === 'string' ? at.matches?.(wanted) : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at)
+
+/** What is done instead of a function. @typedef {(native: any, self: any, args: any[]) => any} Replacement */
+
+/** A global object that is adopted. */
+class Realm {
+  /** What has been replaced. @type {(() => void)[]} */
+  undo = []
+  /**
+   * What the platform has of ours, in its order: by target, by phase and type, and by listener, which is null for a property.
+   *
+   * @type {WeakMap<any, Map<string, Map<any, any>>>}
+   */
+  #registered = new OwnWeakMap()
+  /** Targets that still are. @type {Set<WeakRef<any>>} */
+  #targets = new OwnSet()
+  #gone = new FinalizationRegistry(ref => this.#targets.delete(ref))
+
+  /** @param {any} target @param {Calls} calls @param {any} rules */
+  constructor(target, calls, rules) {
+    this.target = target
+    this.calls = calls
+    this.rules = rules
+  }
+
+  /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced parts of the property; a page may have frozen it */
+  put(holder, name, replaced) {
+    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
+    if (!before?.configurable || Object.keys(replaced).some(key => !(key in before))) return
+    Object.defineProperty(holder, name, { ...before, ...replaced })
+    this.undo.push(() => {
+      const now = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name)) // a page may have replaced it since
+      if (now?.configurable && Object.keys(replaced).every(key => now[key] === replaced[key])) Object.defineProperty(holder, name, before)
+    })
+  }
+
+  /** @param {any} holder @param {PropertyKey} name @param {Record<string, Replacement>} own of its value, or its getter and setter */
+  redefine(holder, name, own) {
+    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
+    /** @type {Record<string, any>} */
+    const replaced = {}
+    for (const key in own) {
+      const native = before?.[key]
+      if (typeof native !== 'function') return
+      const replacement = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
+        this.calls.isReleased ? apply(native, self, args) : own[key](native, self, args)
+      replaced[key] = new Proxy(native, { apply: replacement })
+    }
+    this.put(holder, name, replaced)
+  }
+
+  /** @param {any} holder @param {PropertyKey} name @param {Replacement} value */
+  replace(holder, name, value) {
+    this.redefine(holder, name, { value })
+  }
+
+  /** @param {any} at @param {string} type @param {boolean} [capture] @returns {Map<any, any>} */
+  listenersOf(at, type, capture = false) {
+    let keys = this.#registered.get(at)
+    if (keys === undefined) {
+      const ref = new WeakRef(at)
+      this.#targets.add(ref)
+      this.#gone.register(at, ref)
+      this.#registered.set(at, keys = new OwnMap())
+    }
+    const key = `${capture} ${type}`
+    if (!keys.has(key)) keys.set(key, new OwnMap())
+    return /** @type {any} */ (keys.get(key))
+  }
+
+  /** The platform has it no more. @param {Map<any, any>} listeners @param {any} listener */
+  forget(listeners, listener) {
+    this.calls.drop(listeners, listener)
+    listeners.delete(listener)
+  }
+
+  /**
+   * @param {Map<any, any>} listeners @param {any} listener null in a property @param {any} given by the page
+   * @param {string} type @returns {any}
+   */
+  entryFor(listeners, listener, given, type) {
+    const { calls, rules } = this
+    const isMessage = type === 'message' || type === 'messageerror'
+    const row = calls.row(isMessage ? 'message' : type, given)
+    const isInput = INPUT.includes(type)
+    const mustEnd = WHOLE.includes(type)
+    /** @param {any} event @returns {AdoptionRule} */
+    const ruleOf = event => {
+      const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
+      return { deadline, ...isMessage ? rules.message : rules.event.find(fits(type, event.currentTarget)) }
+    }
+    /** Whether what it returns might prevent the default. @type {boolean | undefined} */
+    let answers
+    const begin = () => { if (entry.once && listeners.get(listener) === entry) listeners.delete(listener) }
+    /** @param {any} fn @param {any} [object] whose method it is */
+    const enteringOf = (fn, object) => {
+      /** @type {any} */
+      const entering = /** @this {any} @param {any[]} args */ function (...args) {
+        const [event] = args
+        begin()
+        if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
+        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
+        const self = object ?? this
+        return calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
+      }
+      return entering
+    }
+    /** @type {any} Where the method is none, the platform says so. */
+    const entry = typeof given === 'function' ? enteringOf(given) : {
+      get handleEvent() {
+        begin()
+        const { handleEvent } = given
+        return typeof handleEvent === 'function' ? enteringOf(handleEvent, given) : handleEvent
+      }
+    }
+    return entry
+  }
+
+  release() {
+    for (const ref of this.#targets) this.#registered.get(ref.deref())?.forEach(all => all.forEach(entry => entry.restore()))
+    for (const undone of this.undo.reverse()) undone()
+    realms.delete(this.target)
+  }
+}
+
+/** Timers, frames, idle callbacks. @param {Realm} realm */
+function adoptTimers(realm) {
+  const { target, calls, rules } = realm
+  for (const [set, clear, kind] of TIMERS) {
+    const isDelayed = set === 'setTimeout' || set === 'setInterval'
+    realm.replace(holderOf(target, set), set, (native, self, args) => {
+      const fn = args[0]
+      if (!isOthers(fn)) return apply(native, self, args)
+      const row = calls.row(kind, fn)
+      if (isDelayed) args[1] = +args[1] || 0
+      const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
+      args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+        const owner = numberOf(id)
+        if (calls.pending(owner, kind).length > 0) return // an interval is late
+        calls.enter({ row, fn, self: this, args: given, owner, part: kind }, { deadline, ...rules[kind] })
+      }
+      const id = apply(native, self, args)
+      return id
+    })
+    realm.replace(holderOf(target, clear), clear, (native, self, args) => {
+      args[0] = numberOf(args[0]) // an object is asked once
+      calls.drop(args[0], kind)
+      return apply(native, self, args)
+    })
+  }
+}
+
+/** @param {Realm} realm */
+function adoptObservers(realm) {
+  const { target, calls, rules } = realm
+  const { PerformanceObserver } = target
+  if (PerformanceObserver?.supportedEntryTypes?.includes('long-animation-frame')) {
+    const observer = new PerformanceObserver((/** @type {any} */ list) => {
+      for (const { scripts } of list.getEntries()) for (const script of scripts) calls.tell(script)
+    })
+    observer.observe({ type: 'long-animation-frame' })
+    realm.undo.push(() => observer.disconnect())
+  }
+  for (const name of OBSERVERS) {
+    const native = target[name]
+    if (typeof native !== 'function') continue
+    const value = new Proxy(native, {
+      construct(_, args, made) {
+        const fn = args[0]
+        if (isOthers(fn)) {
+          const row = calls.row('observer', fn)
+          args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+            return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
+          }
+        }
+        return Reflect.construct(native, args, made)
+      }
+    })
+    realm.put(holderOf(target, name), name, { value })
+    realm.put(native.prototype, 'constructor', { value })
+    realm.replace(native.prototype, 'disconnect', (native, self, args) => {
+      calls.drop(self)
+      return apply(native, self, args)
+    })
+  }
+}
+
+const asObject = (/** @type {any} */ options) => Object(options) === options ? options : { capture: options }
+const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
+
+/** @param {Realm} realm */
+function adoptListeners(realm) {
+  const { target } = realm
+  for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
+    const { addEventListener: add, removeEventListener: remove } = holder ?? {}
+    realm.replace(holder, 'addEventListener', (native, self, args) => {
+      const { 1: listener } = args
+      if (!isListener(listener)) return apply(native, self, args)
+      const at = self ?? target
+      const type = `${args[0]}`
+      const { capture, once, passive, signal } = asObject(args[2]) // read once, in the platform's order: what they say may change
+      /** @type {any} */
+      const options = { __proto__: args[2], capture: !!capture, once, passive, signal }
+      const listeners = realm.listenersOf(at, type, !!capture)
+      // Those that hear of an abort before us may add anew what the platform has removed.
+      if (listeners.get(listener)?.signal?.aborted) realm.forget(listeners, listener)
+      const known = listeners.get(listener)
+      const entry = known ?? realm.entryFor(listeners, listener, listener, type)
+      apply(native, self, [type, entry, options])
+      if (known !== undefined || signal?.aborted) return
+      apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
+      if (signal) follow(signal, aborting(new WeakRef(entry)))
+      const abort = () => (listeners.get(listener) ?? entry) === entry && realm.forget(listeners, listener) // else it was added anew since
+      const restore = () => {
+        apply(remove, at, [type, entry, options])
+        apply(add, at, [type, listener, options])
+      }
+      listeners.set(listener, Object.assign(entry, { once, signal, restore, abort }))
+    })
+    realm.replace(holder, 'removeEventListener', (native, self, args) => {
+      const { 1: listener } = args
+      if (!isListener(listener)) return apply(native, self, args)
+      const type = args[0] = `${args[0]}`
+      const capture = !!asObject(args[2]).capture
+      if (args.length > 2) args[2] = capture
+      const listeners = realm.listenersOf(self ?? target, type, capture)
+      const entry = listeners.get(listener)
+      if (entry !== undefined) apply(native, self, [type, entry, capture])
+      apply(native, self, args)
+      realm.forget(listeners, listener)
+    })
+  }
+}
+
+const isOn = (/** @type {string} */ name) => name.startsWith('on')
+
+/** Properties `on...`. @param {Realm} realm */
+function adoptHandlers(realm) {
+  const { target, calls } = realm
+  /** What the page has put there, by what the platform has: the body has properties of the window. @type {WeakMap<Function, any>} */
+  const handlers = new OwnWeakMap()
+  const holders = [target, ...HANDLED.map(name => target[name]?.prototype)].filter(Boolean)
+  for (const holder of holders) {
+    for (const name of Object.getOwnPropertyNames(holder).filter(isOn)) {
+      const { get, set } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name))
+      realm.redefine(holder, name, {
+        get(native, self, args) {
+          const value = apply(native, self, args)
+          return handlers.get(value) ?? value
+        },
+        set(native, self, args) {
+          const handler = args[0]
+          const at = self ?? target
+          const type = name.slice(2)
+          const listeners = realm.listenersOf(at, type)
+          if (!isOthers(handler)) {
+            realm.forget(listeners, null)
+            return apply(native, self, args)
+          }
+          const entry = realm.entryFor(listeners, null, handler, type)
+          handlers.set(entry, handler)
+          entry.restore = () => {
+            if (apply(get, at, []) !== entry) return
+            const [first] = listeners.keys()
+            if (first !== null) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
+            apply(set, at, [handler])
+          }
+          apply(native, self, [entry])
+          for (const call of calls.pending(listeners, null)) call.invocation.fn = handler // it is called in the place of the one before
+          listeners.set(null, entry) // in its place, too
+        }
+      })
+    }
+  }
+  const { document } = target
+  for (const object of [target, document, ...document?.querySelectorAll('*') ?? []].filter(Boolean)) {
+    const names = object === target || object === document
+      ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
+    for (const name of names) {
+      try {
+        if (isOthers(object[name])) object[name] = object[name] // set anew, through ours
+      } catch {} // something else that the page has put there
+    }
+  }
+}
+
 /**
  * Makes jobs of the callbacks of a page, a worker or of Node: of timers, animation frames, idle callbacks, event listeners and
  * `on...` properties, observers and messages, whoever registers them, from now on; and of the `on...` properties that are there
@@ -2772,268 +3063,16 @@ export function adopt(target = globalThis, options = {}) {
   realms.add(target)
 
   const calls = new Calls(scheduler, target, warn)
-  /** @type {(() => void)[]} */
-  const undo = []
-  /** @param {any} fn */
-  const isOthers = fn => typeof fn === 'function' && !seam.ours.has(fn)
-
-  /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced parts of the property; a page may have frozen it */
-  const put = (holder, name, replaced) => {
-    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
-    if (!before?.configurable || Object.keys(replaced).some(key => !(key in before))) return
-    Object.defineProperty(holder, name, { ...before, ...replaced })
-    undo.push(() => {
-      const now = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name)) // a page may have replaced it since
-      if (now?.configurable && Object.keys(replaced).every(key => now[key] === replaced[key])) Object.defineProperty(holder, name, before)
-    })
-  }
-  /** What is done instead of a function. @typedef {(native: any, self: any, args: any[]) => any} Replacement */
-  /** @param {any} holder @param {PropertyKey} name @param {Record<string, Replacement>} own of its value, or its getter and setter */
-  const redefine = (holder, name, own) => {
-    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
-    /** @type {Record<string, any>} */
-    const replaced = {}
-    for (const key in own) {
-      const native = before?.[key]
-      if (typeof native !== 'function') return
-      const replacement = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
-        calls.isReleased ? apply(native, self, args) : own[key](native, self, args)
-      replaced[key] = new Proxy(native, { apply: replacement })
-    }
-    put(holder, name, replaced)
-  }
-  /** @param {any} holder @param {PropertyKey} name @param {Replacement} value */
-  const replace = (holder, name, value) => redefine(holder, name, { value })
-
-  // Timers, frames, idle callbacks
-
-  for (const [set, clear, kind] of TIMERS) {
-    const isDelayed = set === 'setTimeout' || set === 'setInterval'
-    replace(holderOf(target, set), set, (native, self, args) => {
-      const fn = args[0]
-      if (!isOthers(fn)) return apply(native, self, args)
-      const row = calls.row(kind, fn)
-      if (isDelayed) args[1] = +args[1] || 0
-      const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
-      args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-        const owner = numberOf(id)
-        if (calls.pending(owner, kind).length > 0) return // an interval is late
-        calls.enter({ row, fn, self: this, args: given, owner, part: kind }, { deadline, ...rules[kind] })
-      }
-      const id = apply(native, self, args)
-      return id
-    })
-    replace(holderOf(target, clear), clear, (native, self, args) => {
-      args[0] = numberOf(args[0]) // an object is asked once
-      calls.drop(args[0], kind)
-      return apply(native, self, args)
-    })
-  }
-
-  // Observers
-
-  const { PerformanceObserver } = target
-  if (PerformanceObserver?.supportedEntryTypes?.includes('long-animation-frame')) {
-    const observer = new PerformanceObserver((/** @type {any} */ list) => {
-      for (const { scripts } of list.getEntries()) for (const script of scripts) calls.tell(script)
-    })
-    observer.observe({ type: 'long-animation-frame' })
-    undo.push(() => observer.disconnect())
-  }
-  for (const name of OBSERVERS) {
-    const native = target[name]
-    if (typeof native !== 'function') continue
-    const value = new Proxy(native, {
-      construct(_, args, made) {
-        const fn = args[0]
-        if (isOthers(fn)) {
-          const row = calls.row('observer', fn)
-          args[0] = /** @this {any} @param {any[]} given */ function (...given) {
-            return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
-          }
-        }
-        return Reflect.construct(native, args, made)
-      }
-    })
-    put(holderOf(target, name), name, { value })
-    put(native.prototype, 'constructor', { value })
-    replace(native.prototype, 'disconnect', (native, self, args) => {
-      calls.drop(self)
-      return apply(native, self, args)
-    })
-  }
-
-  // Listeners
-
-  /**
-   * What the platform has of ours, in its order: by target, by phase and type, and by listener, which is null for a property.
-   *
-   * @type {WeakMap<any, Map<string, Map<any, any>>>}
-   */
-  const registered = new OwnWeakMap()
-  /** What the page has put in a property, by what the platform has there: the body has properties of the window. @type {WeakMap<Function, any>} */
-  const handlers = new OwnWeakMap()
-  /** Targets that still are. @type {Set<WeakRef<any>>} */
-  const targets = new OwnSet()
-  const gone = new FinalizationRegistry(ref => targets.delete(ref))
-
-  /** @param {string} type @param {any} at @returns {(rule: EventRule) => boolean} */
-  const fits = (type, at) => ({ type: types, target: wanted }) => (types === undefined || [types].flat().includes(type)) &&
-    (typeof wanted === 'string' ? at.matches?.(wanted) : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at)
-  /** @param {any} at @param {string} type @param {boolean} [capture] @returns {Map<any, any>} */
-  const listenersOf = (at, type, capture = false) => {
-    let keys = registered.get(at)
-    if (keys === undefined) {
-      const ref = new WeakRef(at)
-      targets.add(ref)
-      gone.register(at, ref)
-      registered.set(at, keys = new OwnMap())
-    }
-    const key = `${capture} ${type}`
-    if (!keys.has(key)) keys.set(key, new OwnMap())
-    return /** @type {any} */ (keys.get(key))
-  }
-  /** The platform has it no more. @param {Map<any, any>} listeners @param {any} listener */
-  const forget = (listeners, listener) => {
-    calls.drop(listeners, listener)
-    listeners.delete(listener)
-  }
-  /**
-   * @param {Map<any, any>} listeners @param {any} listener null in a property @param {any} given by the page
-   * @param {string} type @returns {any}
-   */
-  const entryFor = (listeners, listener, given, type) => {
-    const isMessage = type === 'message' || type === 'messageerror'
-    const row = calls.row(isMessage ? 'message' : type, given)
-    const isInput = INPUT.includes(type)
-    const mustEnd = WHOLE.includes(type)
-    /** @param {any} event @returns {AdoptionRule} */
-    const ruleOf = event => {
-      const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
-      return { deadline, ...isMessage ? rules.message : rules.event.find(fits(type, event.currentTarget)) }
-    }
-    /** Whether what it returns might prevent the default. @type {boolean | undefined} */
-    let answers
-    const begin = () => { if (entry.once && listeners.get(listener) === entry) listeners.delete(listener) }
-    /** @param {any} fn @param {any} [object] whose method it is */
-    const enteringOf = (fn, object) => {
-      /** @type {any} */
-      const entering = /** @this {any} @param {any[]} args */ function (...args) {
-        const [event] = args
-        begin()
-        if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
-        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
-        const self = object ?? this
-        return calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
-      }
-      return entering
-    }
-    /** @type {any} Where the method is none, the platform says so. */
-    const entry = typeof given === 'function' ? enteringOf(given) : {
-      get handleEvent() {
-        begin()
-        const { handleEvent } = given
-        return typeof handleEvent === 'function' ? enteringOf(handleEvent, given) : handleEvent
-      }
-    }
-    return entry
-  }
-
-  const asObject = (/** @type {any} */ options) => Object(options) === options ? options : { capture: options }
-  const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
-
-  for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
-    const { addEventListener: add, removeEventListener: remove } = holder ?? {}
-    replace(holder, 'addEventListener', (native, self, args) => {
-      const { 1: listener } = args
-      if (!isListener(listener)) return apply(native, self, args)
-      const at = self ?? target
-      const type = `${args[0]}`
-      const { capture, once, passive, signal } = asObject(args[2]) // read once, in the platform's order: what they say may change
-      /** @type {any} */
-      const options = { __proto__: args[2], capture: !!capture, once, passive, signal }
-      const listeners = listenersOf(at, type, !!capture)
-      // Those that hear of an abort before us may add anew what the platform has removed.
-      if (listeners.get(listener)?.signal?.aborted) forget(listeners, listener)
-      const known = listeners.get(listener)
-      const entry = known ?? entryFor(listeners, listener, listener, type)
-      apply(native, self, [type, entry, options])
-      if (known !== undefined || signal?.aborted) return
-      apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
-      if (signal) follow(signal, aborting(new WeakRef(entry)))
-      const abort = () => (listeners.get(listener) ?? entry) === entry && forget(listeners, listener) // else it was added anew since
-      const restore = () => {
-        apply(remove, at, [type, entry, options])
-        apply(add, at, [type, listener, options])
-      }
-      listeners.set(listener, Object.assign(entry, { once, signal, restore, abort }))
-    })
-    replace(holder, 'removeEventListener', (native, self, args) => {
-      const { 1: listener } = args
-      if (!isListener(listener)) return apply(native, self, args)
-      const type = args[0] = `${args[0]}`
-      const capture = !!asObject(args[2]).capture
-      if (args.length > 2) args[2] = capture
-      const listeners = listenersOf(self ?? target, type, capture)
-      const entry = listeners.get(listener)
-      if (entry !== undefined) apply(native, self, [type, entry, capture])
-      apply(native, self, args)
-      forget(listeners, listener)
-    })
-  }
-
-  const holders = [target, ...HANDLED.map(name => target[name]?.prototype)].filter(Boolean)
-  const isOn = (/** @type {string} */ name) => name.startsWith('on')
-  for (const holder of holders) {
-    for (const name of Object.getOwnPropertyNames(holder).filter(isOn)) {
-      const { get, set } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name))
-      redefine(holder, name, {
-        get(native, self, args) {
-          const value = apply(native, self, args)
-          return handlers.get(value) ?? value
-        },
-        set(native, self, args) {
-          const handler = args[0]
-          const at = self ?? target
-          const type = name.slice(2)
-          const listeners = listenersOf(at, type)
-          if (!isOthers(handler)) {
-            forget(listeners, null)
-            return apply(native, self, args)
-          }
-          const entry = entryFor(listeners, null, handler, type)
-          handlers.set(entry, handler)
-          entry.restore = () => {
-            if (apply(get, at, []) !== entry) return
-            const [first] = listeners.keys()
-            if (first !== null) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
-            apply(set, at, [handler])
-          }
-          apply(native, self, [entry])
-          for (const call of calls.pending(listeners, null)) call.invocation.fn = handler // it is called in the place of the one before
-          listeners.set(null, entry) // in its place, too
-        }
-      })
-    }
-  }
-  const { document } = target
-  for (const object of [target, document, ...document?.querySelectorAll('*') ?? []].filter(Boolean)) {
-    const names = object === target || object === document
-      ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
-    for (const name of names) {
-      try {
-        if (isOthers(object[name])) object[name] = object[name] // set anew, through ours
-      } catch {} // something else that the page has put there
-    }
-  }
-
+  const realm = new Realm(target, calls, rules)
+  adoptTimers(realm)
+  adoptObservers(realm)
+  adoptListeners(realm)
+  adoptHandlers(realm)
   return {
     release() {
       if (calls.isReleased) return
       calls.release()
-      for (const ref of targets) registered.get(ref.deref())?.forEach(all => all.forEach(entry => entry.restore()))
-      for (const undone of undo.reverse()) undone()
-      realms.delete(target)
+      realm.release()
     },
     report: () => calls.report()
   }
