@@ -171,19 +171,19 @@ function preciseAfter(platform, now, hidden) {
     let isOver = false
     /** @type {any} */
     let timer
-    const wait = () => {
+    const wait = (left = due - now()) => {
       if (isOver) return
-      const left = due - now()
       if (left <= 0) fn()
       else if (left <= inTurns && !hidden() && turns++ < MOST_TURNS) post(wait)
       else timer = platform.setTimeout(onTimer, Math.min(Math.max(1, Math.floor(left - LEAD)), LONGEST_DELAY))
     }
-    const start = () => due - now() >= CLAMP + LEAD || hidden() ? wait() : post(wait)
+    const start = (/** @type {number} */ left) => left >= CLAMP + LEAD || hidden() ? wait(left) : post(wait)
     const onTimer = own(() => {
       turns = 0
-      start()
+      start(due - now())
     })
-    start()
+    if (ms > 0) start(ms)
+    else post(wait) // who sets it expects to return first
     return () => {
       isOver = true
       platform.clearTimeout(timer)

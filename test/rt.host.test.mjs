@@ -812,6 +812,17 @@ timers('a hidden page spends no turns on its timers', () => {
   })
 })
 
+timers('nor does it call what is due at once before the call that asks for it has returned', () => {
+  return inBrowser({}, (here, { defaultHost }) => {
+    here.show('hidden')
+    const log = []
+    defaultHost().after(0, () => log.push('timer'), { ref: true })
+    log.push('returned')
+    here.run(1)
+    assert.equal(log, ['returned', 'timer'])
+  })
+})
+
 timers('a release further away than setTimeout reaches comes when it is due', () => {
   return inBrowser({}, (here, { Scheduler }) => {
     const scheduler = new Scheduler()
