@@ -2756,6 +2756,16 @@ class Realm {
     this.rules = rules
   }
 
+  /**
+   * What the platform calls has to be of the target's realm: by that it knows whose `event` it is, and where errors are reported.
+   *
+   * @template {object} T @param {T} callback @returns {T}
+   */
+  own(callback) {
+    const { Proxy: Other = Proxy } = this.target
+    return Other === Proxy ? callback : new Other(callback, {})
+  }
+
   /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced parts of the property; a page may have frozen it */
   put(holder, name, replaced) {
     const before = holder && Object.getOwnPropertyDescriptor(holder, name)
@@ -2839,13 +2849,13 @@ class Realm {
       return entering
     }
     /** @type {any} Where the method is none, the platform says so. */
-    const entry = typeof given === 'function' ? enteringOf(given) : {
+    const entry = this.own(typeof given === 'function' ? enteringOf(given) : {
       get handleEvent() {
         begin()
         const { handleEvent } = given
         return typeof handleEvent === 'function' ? enteringOf(handleEvent, given) : handleEvent
       }
-    }
+    })
     return entry
   }
 
@@ -2867,11 +2877,11 @@ function adoptTimers(realm) {
       const row = calls.row(kind, fn)
       if (isDelayed) args[1] = +args[1] || 0
       const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
-      args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+      args[0] = realm.own(/** @this {any} @param {any[]} given */ function (...given) {
         const owner = numberOf(id)
         if (calls.pending(owner, kind).length > 0) return // an interval is late
         calls.enter({ row, fn, self: this, args: given, owner, part: kind }, { deadline, ...rules[kind] })
-      }
+      })
       const id = apply(native, self, args)
       return id
     })
@@ -2902,9 +2912,9 @@ function adoptObservers(realm) {
         const fn = args[0]
         if (isOthers(fn)) {
           const row = calls.row('observer', fn)
-          args[0] = /** @this {any} @param {any[]} given */ function (...given) {
+          args[0] = realm.own(/** @this {any} @param {any[]} given */ function (...given) {
             return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
-          }
+          })
         }
         return Reflect.construct(native, args, made)
       }
@@ -3023,7 +3033,7 @@ function adoptHandlers(realm) {
  * already, of the global object, the document and, for common events, its elements. (No platform lists its listeners.) Not taken are
  * the `on...` properties of devices, payments, speech recognition, sound in scripts, and other rare things; their listeners are; nor
  * attributes like `onclick="..."` that come later, reactions of custom elements and promises, `queueMicrotask`, and other realms: an
- * iframe's window is adopted by a call of its own.
+ * iframe's window is adopted by a call of its own. (Firefox has no `event` in it then.)
  *
  * A callback with a twin (see `preemptify.source`) begins inside its event, and goes on as a job where its first budget ends, or a
  * slice if that is automatic. One without runs to its end, is charged, and named when it stalls.

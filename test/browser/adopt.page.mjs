@@ -3,6 +3,8 @@ import { adopt } from '../../alarms.mjs'
 import * as plain from '../support/page-cases.mjs'
 import { elapse, equal, inWorker, ok, test } from './page.mjs'
 
+const inFirefox = navigator.userAgent.includes('Firefox')
+
 const url = new URL('../support/page-cases.mjs', import.meta.url)
 const rewritten = preemptify.import(url)
 
@@ -65,3 +67,37 @@ test('release leaves no trace', () => {
   adoption.release()
   equal(changed(), [])
 })
+
+if (!inWorker) {
+  test('in an iframe, events are those of its window, and errors are reported there', async () => {
+    const frame = document.createElement('iframe')
+    document.body.append(frame)
+    const { contentWindow: window } = frame
+    const adoption = adopt(window, { warn: false })
+    const log = []
+    const note = event => {
+      event.preventDefault()
+      log.push(event.message.replace(/.*: /, ''))
+    }
+    addEventListener('error', note) // of the outer page
+    window.onerror = message => {
+      log.push(`within: ${message.replace(/.*: /, '')}`)
+      return true
+    }
+    const target = new window.EventTarget()
+    const listener = event => {
+      log.push(inFirefox || window.event === event)
+      throw new Error(event.type)
+    }
+    for (const each of [listener, { handleEvent: listener }]) target.addEventListener('note', each)
+    window.document.body.onclick = listener
+    target.dispatchEvent(new window.Event('note'))
+    window.document.body.click()
+    window.setTimeout(() => { throw new Error('timer') })
+    for (let looks = 0; looks < 800 && log.length < 7; looks++) await elapse(10)
+    adoption.release()
+    frame.remove()
+    removeEventListener('error', note)
+    equal(log, [true, 'within: note', true, 'within: note', true, 'within: click', 'within: timer'])
+  })
+}
