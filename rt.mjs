@@ -58,7 +58,7 @@
  * @property {(fn: (time: number) => void) => (() => void)} [frame] run `fn` before the next frame is drawn;
  *   returns a function that cancels
  * @property {() => boolean} [hidden] whether nobody sees the page
- * @property {(event: { timeStamp: number }) => number} [eventTime] when an event happened, on this clock
+ * @property {(event: { timeStamp: number }) => number} [eventTime] when an event happened, on this clock; NaN where that is unknown
  * @property {(listener: Function) => boolean} [nested] whether script is on the stack that has called a listener, and waits for
  *   it to return
  * @property {(error: unknown) => void} [report] where errors go that nobody handles; without it they go where the
@@ -113,7 +113,8 @@ function makeHost(platform) {
     eventTime(event) {
       const { timeStamp, target } = /** @type {any} */ (event)
       const { timeOrigin } = performance
-      const { timeOrigin: its = timeOrigin } = ((target?.ownerDocument ?? target)?.defaultView ?? target)?.performance ?? {}
+      const { performance: clock } = (target?.ownerDocument ?? target)?.defaultView ?? target ?? {}
+      const { timeOrigin: its = event instanceof Object ? timeOrigin : NaN } = clock ?? {} // ports and requests do not say whose they are
       return timeStamp - (timeStamp > 1e12 ? timeOrigin : timeOrigin - its)
     },
     nested(listener) {

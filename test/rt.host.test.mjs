@@ -1,4 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process'
+import { runInNewContext } from 'node:vm'
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -1034,6 +1035,8 @@ node('the host of a thread is one, and its clock is that of performance', () => 
   const document = { defaultView: window, ownerDocument: null }
   for (const target of [window, document, { ownerDocument: document }]) assert.is(host.eventTime({ timeStamp: 5, target }), 2005)
   for (const target of [null, {}, { ownerDocument: { defaultView: null } }]) assert.is(host.eventTime({ timeStamp: 5, target }), 5)
+  const ofPort = runInNewContext('({ timeStamp: 5, target: {} })') // of some other frame
+  assert.ok(Number.isNaN(host.eventTime(ofPort)))
 })
 
 node.run()
