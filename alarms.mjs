@@ -2844,7 +2844,8 @@ class Realm {
         if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
         const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
         const self = object ?? this
-        return calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
+        const answer = calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
+        return answer // not in one: WebKit takes a function that calls last from the stack, where `nested` looks for it
       }
       return entering
     }

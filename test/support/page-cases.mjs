@@ -469,6 +469,16 @@ export const browserCases = {
       fire()
     }
   },
+  'who aborts goes on when all have heard of it': {
+    log: "before a a' b b' after",
+    run({ window, log }) {
+      const controller = new window.AbortController()
+      for (const name of ['a', 'b']) controller.signal.addEventListener('abort', () => { steps(log, name) })
+      log('before')
+      controller.abort()
+      log('after')
+    }
+  },
   'a handler of the window is that of the body, too': {
     log: 'true true true',
     run({ window, log }) {
