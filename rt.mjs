@@ -2147,6 +2147,7 @@ function start(a) {
     }
     if (!isThenable(result) || isJob(result) || result instanceof Waitable) return finishWith(a, result)
     driverOf(a).follow(result)
+    if (signalOf(a)?.aborted) return conclude(a, a.extras.reason, true) // at once, as on the platform; what it awaits may never come
     a.leaf = null
     return ASYNC
   } catch (error) {

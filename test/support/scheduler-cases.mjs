@@ -616,6 +616,14 @@ add('yield() rejects once the signal has been aborted, again and again', async w
   world.log(reason)
 }, '1:stop 2:stop stop', { firefox: { log: '1:stop 2:on stop', why: FIREFOX_SETTLED } })
 
+add('a task that aborts its own signal is rejected, although what it awaits never comes', async world => {
+  const controller = new AbortController()
+  world.log(await rejection(world.scheduler.postTask(async () => {
+    controller.abort('stop')
+    await new Promise(() => {})
+  }, { signal: controller.signal })))
+}, 'stop')
+
 add('yield() rejects when a more important task aborts the signal meanwhile', async world => {
   const controller = new world.TaskController()
   world.log(await world.scheduler.postTask(async () => {
