@@ -4814,9 +4814,6 @@ function abort(a, reason) {
   const hasReturned = driver !== null && driver.isAsync || a.leaf === null && dispatcher.current !== a
   if (!wasPosted(a) || !hasReturned) {
     dispatcher.cancel(a, reason)
-    if (!wasPosted(a) || a.leaf !== UNSTARTED) return
-    promiseOf(a).catch(() => {}) // whose function runs: it is told at once, whatever that still waits for
-    a.deferred?.reject(reason)
   } else if (driver !== null && driver.promise !== null) {
     a.input = reason
     a.throwing = true
