@@ -3960,7 +3960,8 @@ const blobOf = script => blob ||= URL.createObjectURL(new Blob([script], { type:
 
 /** @returns {any} */
 function makeWorker() {
-  const address = new URL(ENTRY, import.meta.url)
+  // Bundles that are no modules have none. Without what stands for it, webpack would take this for a module of its own.
+  const address = new URL(ENTRY, import.meta.url ?? 'bundle:')
   if (!mayBegin || !address.pathname.endsWith('/sync.mjs')) {
     throw new TypeError('in a bundle, url must be a function that makes a worker, which calls Workers.serve()')
   }
@@ -4406,7 +4407,7 @@ function snapshot(values, given) {
 function beginAsWorker() {
   const address = import.meta.url
   mayBegin = true
-  if (!address.endsWith(ENTRY)) return
+  if (!address?.endsWith(ENTRY)) return // bundles that are no modules have none
   const { bring } = seam
   labour(async ({ url, preemptify }) => {
     const load = preemptify ? (await bring(new URL('rt.mjs', address).href)).preemptify.import : bring

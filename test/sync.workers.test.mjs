@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -322,6 +323,13 @@ jobs('is refused at the call where something is wrong with it, and leaves nothin
   assert.throws(() => new Workers('x', { budget: '9' }), /budget must be an integer >= 1 or 'auto', got "9"/)
   assert.throws(() => new Workers(5), /url must be an address or a function, got 5/)
   assert.is(workers.unfinished, 0)
+})
+
+jobs('in a bundle that is no module, an address is refused by what to give instead', async () => {
+  const [rt, sync] = ['rt', 'sync'].map(name => readFileSync(new URL(`../${name}.mjs`, import.meta.url), 'utf8'))
+  const moduleOf = text => `data:text/javascript,${encodeURIComponent(text.replaceAll('import.meta.url', 'undefined'))}`
+  const { Workers } = await import(moduleOf(sync.replaceAll("'./rt.mjs'", () => JSON.stringify(moduleOf(rt)))))
+  assert.throws(() => new Workers('./works.mjs'), /^in a bundle, url must be a function that makes a worker/)
 })
 
 // --- which worker
