@@ -11124,7 +11124,7 @@ function moduleHost() {
     node: process?.getBuiltinModule?.('node:module'),
     /** What addresses are relative to. @type {string} */
     base: document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`,
-    /** @param {string} address @param {string} base @returns {string} */
+    /** @param {string} address @param {string} [base] @returns {string} */
     absolute: (address, base) => new URL(address, base).href,
     /** @param {string} url */
     async get(url) {
@@ -11133,7 +11133,7 @@ function moduleHost() {
       return { ok, status, type: headers.get('content-type') ?? '', url: response.url || url, text: await response.text() }
     },
     /** @param {string} address @returns {Promise<any>} the module that is there */
-    bring: address => import(address),
+    bring: address => import(/* webpackIgnore: true */ address),
     /** @param {string} text of a module @returns {string} its address */
     name: text => URL.createObjectURL(new Blob([text], { type: 'text/javascript' })),
     /** @param {string} address that is not asked for again */
@@ -11146,8 +11146,9 @@ const importError = (message, cause) => new TypeError(`preemptify.import: ${mess
 
 /** Whether it is one of ours, of which there must be no second. @param {string} url */
 function isOwnModule(url) {
-  const home = cut(import.meta.url, 0, lastIndexOf(import.meta.url, '/') + 1)
-  return url === import.meta.url || url === `${home}alarms.mjs` || url === `${home}sync.mjs`
+  const own = `${import.meta.url}` // bundles that are no modules have none
+  const home = cut(own, 0, lastIndexOf(own, '/') + 1)
+  return url === own || url === `${home}alarms.mjs` || url === `${home}sync.mjs`
 }
 
 /**
@@ -11181,7 +11182,7 @@ function resolved(specifier, base) {
   try {
     const isBare = !matches(/^(?:\.{0,2}\/|[a-z][a-z\d+.-]*:)/i, specifier)
     const address = isBare ? specifier : absolute(specifier, base)
-    return node ? address : import.meta.resolve(address)
+    return node ? address : import.meta.resolve?.(address) ?? absolute(address)
   } catch (error) {
     throw importError(`'${specifier}' in ${base} leads to no module: ${/** @type {any} */ (error).message}`, error)
   }
@@ -11201,8 +11202,9 @@ function rewriteModule(text, tree, url, isBlob, prologue = '', epilogue = '') {
     if (type === 'MetaProperty') meta = `${runtime}.runtime.meta(import.meta, ${stringify(url)}); `
     else if (isBlob) replace(facts, start, start + 6, `${runtime}.runtime.importer(${stringify(url)})`)
   })
-  const begin = `import { preemptify as ${runtime} } from ${stringify(import.meta.url)}; ${meta}`
-  return rewrittenText(text, tree, import.meta.url, url, begin + prologue, epilogue)
+  const home = isBlob ? door() : import.meta.url
+  const begin = `import { preemptify as ${runtime} } from ${stringify(home)}; ${meta}`
+  return rewrittenText(text, tree, home, url, begin + prologue, epilogue)
 }
 
 /** @param {string} text @param {string} url */
@@ -11250,6 +11252,7 @@ let isHooked = false
 /** @param {any} host */
 function hook({ node }) {
   if (isHooked) return
+  if (!matches(/\/rt\.mjs(?:\?|$)/, `${import.meta.url}`)) throw importError('in Node, bundles have to leave rt.mjs outside (external)')
   const text = `import { preemptify } from ${stringify(import.meta.url)}; export const { resolve, load } = preemptify.runtime.hooks`
   node.register(`data:text/javascript,${encodeURIComponent(text)}`)
   isHooked = true
@@ -11303,6 +11306,16 @@ const modules = /* @__PURE__ */ emptyMap()
 /** Modules by the blobs that were made of them. @type {Map<string, string>} */
 const blobs = /* @__PURE__ */ emptyMap()
 
+/**
+ * The address of a blob by which other blobs import what they need of this module, since bundles do not export it, nor under
+ * these names.
+ */
+const door = () => doorway ||= moduleHost().name('export let budget, preemptify; export const give = (b, p) => { budget = b; preemptify = p }')
+let doorway = ''
+const open = async () => (await moduleHost().bring(door())).give(budget, preemptifyWhole)
+/** @type {Promise<void> | undefined} */
+let opened
+
 /** @param {string} url @param {string} [attributes] @returns {Promise<any>} */
 async function importAt(url, attributes) {
   const { bring, forget } = moduleHost()
@@ -11310,6 +11323,7 @@ async function importAt(url, attributes) {
   await loadGraph(module)
   const { made, order } = linkGraph(module)
   try {
+    await (opened ??= open())
     // Waiting for their turns, those of a cycle would let others pass. By an import of all of them JavaScriptCore begins none
     // before the one that waits, so each is brought by itself.
     for (let i = 0; i < order.length; i++) {
@@ -11566,7 +11580,7 @@ function linkCycle(component, made) {
     module.imports.forEach(demand)
   })
   const our = `${prefixFor(texts)}cycle`
-  const hub = nameBlob(`import { preemptify } from ${stringify(import.meta.url)}; ` +
+  const hub = nameBlob(`import { preemptify } from ${stringify(door())}; ` +
     `export const ${our} = preemptify.runtime.cycle(${component.length})`, component[0].url, made)
   const begin = `import { ${our} } from ${stringify(hub)}; `
   /** @type {string[]} */

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import module, { createRequire } from 'node:module'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
@@ -123,6 +123,15 @@ modules('the hook of the examples rewrites what matches, as Node loads it', asyn
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', hook, '--input-type=module', '--eval', program],
     { cwd: fileURLToPath(new URL('..', import.meta.url)) })
   assert.equal(JSON.parse(stdout), [9, true, module.registerHooks !== undefined, false])
+})
+
+modules('in a bundle of Node it is refused, since hooks would run that again', async () => {
+  const text = readFileSync(new URL('../rt.mjs', import.meta.url), 'utf8')
+  for (const bundled of [text, text.replaceAll('import.meta.url', 'undefined')]) {
+    const bundle = await import(`data:text/javascript,${encodeURIComponent(bundled)}`)
+    const { name, message } = await rejection(bundle.preemptify.import('./sums.mjs', { base }))
+    assert.is(`${name}: ${message}`, 'TypeError: preemptify.import: in Node, bundles have to leave rt.mjs outside (external)')
+  }
 })
 
 modules('misuse', async () => {

@@ -744,7 +744,7 @@ imports('rt.mjs imports nothing, alarms.mjs and sync.mjs nothing but ./rt.mjs', 
     const code = lines.filter(line => !/^\s*(\/?\*|\/\/)/.test(line))
       .map(line => line.replace(/\/\*.*?\*\//g, ''))
     // preemptify.import is asked for what it imports.
-    const asked = name === 'rt.mjs' ? ['    bring: address => import(address),'] : []
+    const asked = name === 'rt.mjs' ? ['    bring: address => import( address),'] : []
     assert.equal(code.filter(line => /\b(import|require)\s*\(/.test(line)), asked, name)
   }
 })

@@ -35,6 +35,21 @@ export default {
     return ['CORS', 'Cross-Origin', other, ...refusals] // Chromium may tell of the refusal before after its case has ended
   },
 
+  async 'preemptify.import: in a bundle, which does not export what rewritten modules use'({ browser, server }) {
+    await browser.open(`${server.isolated}/test/browser/driver.html`)
+    const points = await browser.evaluate(async () => {
+      const text = await (await fetch('/rt.mjs')).text()
+      const bundle = new Blob([text.replace(/^export \{ preemptifyWhole .*$/m, '').replace(/^export (?=const budget)/m, ''),
+        'export const uses = [preemptifyWhole, rt]'], { type: 'text/javascript' })
+      const { uses: [preemptify, rt] } = await import(URL.createObjectURL(bundle))
+      const { sum } = await preemptify.import('/test/fixtures/import/sums.mjs')
+      const before = rt.stats().yields
+      await rt.spawn(sum, { budget: 1 }, 10)
+      return rt.stats().yields - before
+    })
+    ok(points > 20, `${points}`)
+  },
+
   async "the service worker: script-src 'self' is enough"({ browser, server }) {
     const integrity = `sha256-${createHash('sha256').update(classic).digest('base64')}`
     const outcome = await found(browser, server, 'worker', { policy: "script-src 'self'", integrity })
