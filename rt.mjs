@@ -11119,11 +11119,12 @@ export { preemptifyWhole as preemptify }
  */
 function moduleHost() {
   const { fetch, Blob, URL, document, location, process } = /** @type {any} */ (globalThis)
+  /** Node's module for its hooks, where this is Node. @type {any} */
+  const node = process?.getBuiltinModule?.('node:module')
   return {
-    /** Node's module for its hooks, where this is Node. @type {any} */
-    node: process?.getBuiltinModule?.('node:module'),
-    /** What addresses are relative to. @type {string} */
-    base: document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`,
+    node,
+    /** What addresses are relative to; tests in Node may have put a page's in its place. @type {string} */
+    base: node ? `file://${process.cwd()}/` : document?.baseURI ?? location?.href,
     /** @param {string} address @param {string} [base] @returns {string} */
     absolute: (address, base) => new URL(address, base).href,
     /** @param {string} url */

@@ -85,8 +85,15 @@ modules('packages, and what Node brings', async () => {
   assert.is(marked, common.marked)
 })
 
-modules('relative to the present directory', async () => {
+modules('relative to the present directory, also where tests have a document', async () => {
   assert.is((await preemptify.import('./test/fixtures/import/square.mjs')).square(2), 4)
+  globalThis.document = { baseURI: 'http://localhost/' }
+  try {
+    assert.is((await preemptify.import('./test/fixtures/import/square.mjs')).square(3), 9)
+    assert.is((await preemptify.import(new URL('./square.mjs', base))).square(3), 9)
+  } finally {
+    delete globalThis.document
+  }
 })
 
 modules('addresses of data', async () => {
