@@ -1637,8 +1637,10 @@ const VIEW = /^(?:(?:Big)?(?:Ui|I)nt\d+(?:Clamped)?Array|Float\d+Array|DataView)
 
 /** @type {any[]} */
 const NONE = []
-const encoder = new TextEncoder()
-const decoder = /* @__PURE__ */ new TextDecoder()
+/** Made when first asked for, since not all surroundings have them. @type {TextEncoder} */
+let encoder
+/** @type {TextDecoder} */
+let decoder
 
 /** The name of what a value is built of, also of those from another realm. @param {unknown} value */
 const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
@@ -1680,7 +1682,7 @@ function encoded(values) {
       throw error instanceof RangeError ? cannotClone(value) : error // a cycle, or too deep for the stack
     }
   })
-  const text = encoder.encode(JSON.stringify([...list, buffers.map(({ length }) => length)]))
+  const text = (encoder ??= new TextEncoder()).encode(JSON.stringify([...list, buffers.map(({ length }) => length)]))
   const { length } = text
   return [Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...buffers]
 }
@@ -1721,7 +1723,7 @@ function packedKindOf(value) {
 function* decoding(bytes, most = Infinity) {
   const begin = checkLength(4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true))
   const head = bytes.length < begin ? joined([bytes, yield* part(begin - bytes.length, most)]) : bytes
-  const values = list(JSON.parse(decoder.decode(head.subarray(4, begin))))
+  const values = list(JSON.parse((decoder ??= new TextDecoder()).decode(head.subarray(4, begin))))
   const lengths = list(values.pop())
   let end = begin
   const buffers = lengths.map(length => head.subarray(end, end = checkLength(end + checkLength(length))))
@@ -2371,7 +2373,7 @@ const MESSAGE_AT = 6
 /** Stands for a message that could not be read, or a kind. */
 const UNREADABLE = Symbol('unreadable')
 
-const PREFIX = Uint8Array.from([...encoder.encode(PROTOCOL), VERSION, 0])
+const PREFIX = Uint8Array.from([...Array.from(PROTOCOL, sign => sign.charCodeAt(0)), VERSION, 0])
 /** How its first bytes, and so the frame, begin in base64. */
 const TEXT_PREFIX = /* @__PURE__ */ btoa(PROTOCOL)
 /** Up to this a frame is one message: RTCDataChannels of all browsers take it, and to copy it costs 8 us, as a message does (Node 20). */

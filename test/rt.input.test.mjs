@@ -753,7 +753,7 @@ const ACTS = [
   'setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'queueMicrotask', 'requestAnimationFrame',
   'requestIdleCallback', 'postMessage', 'addEventListener', 'fetch', 'structuredClone', 'reportError', 'eval',
   'MessageChannel', 'BroadcastChannel', 'Worker', 'SharedArrayBuffer', 'WebSocket', 'Function',
-  'AbortController', 'EventTarget', 'Event', 'PerformanceObserver', 'FinalizationRegistry'
+  'AbortController', 'EventTarget', 'Event', 'PerformanceObserver', 'FinalizationRegistry', 'TextEncoder', 'TextDecoder'
 ]
 
 /** Runs in a process where nothing but the module is loaded. */
