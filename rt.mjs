@@ -99,16 +99,17 @@ function lazily(make) {
 
 /** @param {any} platform the global object @returns {Host} */
 function makeHost(platform) {
-  const { performance, document, navigator, scheduler } = platform
+  const { performance, document, navigator, scheduler, setImmediate, setTimeout, clearTimeout } = platform
   const now = performance.now.bind(performance)
   const hidden = () => document?.visibilityState === 'hidden'
   return {
     now,
     hidden,
-    // `scheduler` is what it was above: by now it may be one of ours, which would post its rounds to itself.
-    post: lazily(() => platform.setImmediate ? immediatePost(platform)
+    // `scheduler` is what it was above: by now it may be one of ours, which would post its rounds to itself. So are Node's timers:
+    // tests put some in their place for a while, which go by another clock, and take with them what waits.
+    post: lazily(() => setImmediate ? immediatePost(setImmediate)
       : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)),
-    after: lazily(() => platform.setImmediate ? timerAfter(platform) : preciseAfter(platform, now, hidden)),
+    after: lazily(() => setImmediate ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
     // Browsers differ in whether an event's time counts from the epoch or from the time origin of its page, or frame.
     eventTime(event) {
       const { timeStamp, target } = /** @type {any} */ (event)
@@ -135,15 +136,15 @@ function makeHost(platform) {
  * Node drains about a thousand MessageChannel messages per turn, which starves its timers, and an open channel keeps the
  * process alive; its setImmediate does neither.
  *
- * @param {any} platform @returns {(fn: () => void) => void} whatever else it is given does not reach `fn`
+ * @param {any} setImmediate @returns {(fn: () => void) => void} whatever else it is given does not reach `fn`
  */
-const immediatePost = ({ setImmediate }) => fn => setImmediate(own(fn))
+const immediatePost = setImmediate => fn => setImmediate(own(fn))
 
-/** @param {any} platform @returns {Host['after']} */
-const timerAfter = platform => (ms, fn, { ref }) => {
-  const timer = platform.setTimeout(own(fn), Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
+/** @param {any} setTimeout @param {any} clearTimeout @returns {Host['after']} */
+const timerAfter = (setTimeout, clearTimeout) => (ms, fn, { ref }) => {
+  const timer = setTimeout(own(fn), Math.min(Math.max(0, Math.ceil(ms)), LONGEST_DELAY))
   if (!ref) timer.unref()
-  return () => platform.clearTimeout(timer)
+  return () => clearTimeout(timer)
 }
 
 /** Delays below this, in ms, are lengthened to it by browsers when timers set each other. */

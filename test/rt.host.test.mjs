@@ -4,6 +4,7 @@ import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, defaultHost, seam } from '../rt.mjs'
+import { makeHost } from './support/platform-host.mjs'
 import { execute, virtualHost } from './support/virtual-host.mjs'
 import { world as plainWorld } from './support/world.mjs'
 
@@ -169,17 +170,9 @@ function replaceGlobals(globals) {
  * @param {object} globals @param {(module: any) => any} use
  */
 async function withGlobals(globals, use) {
-  // While the copy is loaded, timers and immediates are those of the others in this process.
-  const { setImmediate, setTimeout, clearTimeout, ...surroundings } = globals
-  const restore = replaceGlobals(surroundings)
+  const restore = replaceGlobals(globals)
   try {
-    const module = await import(`../rt.mjs?platform-${++copies}`)
-    const restoreAll = replaceGlobals(globals)
-    try {
-      return await use(module)
-    } finally {
-      restoreAll()
-    }
+    return await use(await import(`../rt.mjs?platform-${++copies}`))
   } finally {
     restore()
   }
@@ -846,13 +839,12 @@ timers('a timer that is cancelled does not fire', () => {
   })
 })
 
-timers('only what ref: false says is unreferenced', async () => {
+timers('only what ref: false says is unreferenced', () => {
   const unreferenced = []
   const setTimeout = (_, ms) => ({ unref: () => unreferenced.push(ms) })
-  await withGlobals({ setTimeout }, ({ defaultHost }) => {
-    defaultHost().after(1, () => {}, { ref: true })
-    defaultHost().after(2, () => {}, { ref: false })
-  })
+  const host = makeHost({ performance, setImmediate, setTimeout })
+  host.after(1, () => {}, { ref: true })
+  host.after(2, () => {}, { ref: false })
   assert.equal(unreferenced, [2])
 })
 
@@ -884,19 +876,9 @@ timers('on any host: input that is pending ends a round early', () => {
 })
 
 timers("the platform's host asks its timer for no longer delay than it keeps", () => {
-  const { setTimeout } = globalThis
   const delays = []
-  globalThis.setTimeout = (fn, ms) => {
-    delays.push(ms)
-    return setTimeout(() => {}, 0)
-  }
-  try {
-    for (const ms of [LONGEST_DELAY, LONGEST_DELAY + 1, 1e15, 2.25, 0, -5]) {
-      defaultHost().after(ms, () => {}, { ref: false })()
-    }
-  } finally {
-    globalThis.setTimeout = setTimeout
-  }
+  const host = makeHost({ performance, setImmediate, setTimeout: (_, ms) => delays.push(ms) })
+  for (const ms of [LONGEST_DELAY, LONGEST_DELAY + 1, 1e15, 2.25, 0, -5]) host.after(ms, () => {}, { ref: true })
   assert.equal(delays, [LONGEST_DELAY, LONGEST_DELAY, LONGEST_DELAY, 3, 0, 0])
 })
 
@@ -926,17 +908,26 @@ function inProcess(body) {
   return stdout.split('\n').filter(Boolean)
 }
 
-node('rounds are posted by setImmediate, one at a time', async () => {
+node('rounds are posted by setImmediate, one at a time', () => {
   const posted = []
-  await withGlobals({ setImmediate: fn => { posted.push(fn) } }, ({ Scheduler }) => {
-    const scheduler = new Scheduler({ round: Infinity }) // a busy machine may take 5 ms between two jobs
-    const job = scheduler.spawn(() => 'ran')
-    scheduler.spawn(() => 'too')
-    assert.is(posted.length, 1)
-    posted[0]()
-    assert.is(job.state, 'done')
-    assert.is(posted.length, 1)
-  })
+  const host = makeHost({ performance, setImmediate: fn => { posted.push(fn) } })
+  const scheduler = new Scheduler({ host, round: Infinity }) // a busy machine may take 5 ms between two jobs
+  const job = scheduler.spawn(() => 'ran')
+  scheduler.spawn(() => 'too')
+  assert.is(posted.length, 1)
+  posted[0]()
+  assert.is(job.state, 'done')
+  assert.is(posted.length, 1)
+})
+
+node('timers that tests put in place of the platform for a while keep no round and no alarm', () => {
+  const lines = inProcess(`
+    const { setImmediate, setTimeout } = globalThis
+    globalThis.setImmediate = globalThis.setTimeout = () => {}
+    const jobs = [rt.spawn(() => console.log('a job')), rt.spawn(() => console.log('a release'), { release: rt.now() + 1 })]
+    Object.assign(globalThis, { setImmediate, setTimeout })
+    await Promise.all([...jobs, rt.spawn(() => {})])`)
+  assert.equal(lines, ['a job', 'a release'])
 })
 
 node('a job that yields for ever lets immediates, timers and I/O through, each turn after one round', () => {

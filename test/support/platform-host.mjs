@@ -9,7 +9,7 @@ import { virtualHost } from './virtual-host.mjs'
 const text = readFileSync(new URL('../../rt.mjs', import.meta.url), 'utf8')
 const copy = `data:text/javascript,${encodeURIComponent(`${text}\nexport { makeHost }`)}`
 /** @type {{ makeHost: (platform: object) => import('../../rt.mjs').Host }} */
-const { makeHost } = await import(copy)
+export const { makeHost } = await import(copy)
 
 /** @typedef {ReturnType<typeof virtualHost>} VirtualHost */
 /** @typedef {import('./virtual-host.mjs').VirtualHostOptions} Options */
