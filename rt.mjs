@@ -11011,7 +11011,8 @@ function link() {
   isLinked = true
   const found = /** @type {any} */ (globalThis)[shared]
   if (found === undefined) {
-    /** @type {any} */ (globalThis)[shared] = { budget, runtime }
+    // Where the global object has been sealed, only scripts miss it.
+    reflectDefine(globalThis, shared, { value: { budget, runtime }, writable: true, enumerable: true, configurable: true })
   } else if (found.runtime.isStandIn) {
     stamps = found.runtime
     latestPlain = undefined

@@ -132,6 +132,17 @@ modules('the hook of the examples rewrites what matches, as Node loads it', asyn
   assert.equal(JSON.parse(stdout), [9, true, module.registerHooks !== undefined, false])
 })
 
+modules('twins need no place in the global object, which may have been sealed', async () => {
+  const program = `
+    import { preemptify, rt } from './rt.mjs'
+    Object.preventExtensions(globalThis)
+    const { sum } = await preemptify.import('./test/fixtures/import/sums.mjs')
+    console.log(await rt.spawn(sum, {}, 10))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program],
+    { cwd: fileURLToPath(new URL('..', import.meta.url)) })
+  assert.is(stdout, '285\n')
+})
+
 modules('in a bundle of Node it is refused, since hooks would run that again', async () => {
   const text = readFileSync(new URL('../rt.mjs', import.meta.url), 'utf8')
   for (const bundled of [text, text.replaceAll('import.meta.url', 'undefined')]) {
