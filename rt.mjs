@@ -11012,7 +11012,7 @@ function link() {
   const found = /** @type {any} */ (globalThis)[shared]
   if (found === undefined) {
     // Where the global object has been sealed, only scripts miss it.
-    reflectDefine(globalThis, shared, { value: { budget, runtime }, writable: true, enumerable: true, configurable: true })
+    reflectDefine(globalThis, shared, { __proto__: null, value: { budget, runtime }, writable: true, enumerable: true, configurable: true })
   } else if (found.runtime.isStandIn) {
     stamps = found.runtime
     latestPlain = undefined
@@ -11126,7 +11126,7 @@ function moduleHost() {
   return {
     node,
     /** What addresses are relative to; tests in Node may have put a page's in its place. @type {string} */
-    base: node ? `file://${process.cwd()}/` : document?.baseURI ?? location?.href,
+    base: !node && (document?.baseURI ?? location?.href) || `file://${process?.cwd()}/`,
     /** @param {string} address @param {string} [base] @returns {string} */
     absolute: (address, base) => new URL(address, base).href,
     /** @param {string} url */
