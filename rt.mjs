@@ -2977,6 +2977,7 @@ class Dispatcher extends Accounts {
       a.waiting = new Turn()
       a.waiting.enlist(a)
       a.extras.server?.pool.dependents.add(a)
+      a.standing = this.standingOf(a) // it was that of its spawn
       line.push(a.waiting, a.job)
     }
     if (this.observers !== null) this.emit('release', a)

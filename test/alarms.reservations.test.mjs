@@ -833,6 +833,15 @@ budgets('one that has lent more than it had, before any of its jobs could begin,
   assert.equal(ran(), { first: [[0, 2]], next: [[12, 14]] })
 })
 
+budgets('who waits for its turn lends what its reservation has left at its release, not what it had when it was spawned', () => {
+  const { host, scheduler, reserve, ran } = world()
+  const task = new Task(() => execute(host, 3), { excess: 'queue', reservation: reserve({ capacity: 2, period: 10 }) })
+  scheduler.spawn(task, { name: 'next', release: 3 })
+  scheduler.spawn(task, { name: 'first' })
+  host.run()
+  assert.equal(ran(), { first: [[0, 2], [10, 11]], next: [[11, 12], [20, 22]] })
+})
+
 budgets('after the page was stopped, every server begins anew: what nobody could use is lost', () => {
   for (const [policy, kinds] of /** @type {[any, string[]][]} */ ([
     [fp, ['sporadic', 'deferrable', 'polling']], [edf, ['constant-bandwidth']]
