@@ -2751,6 +2751,9 @@ class Pool extends HeapNode {
   refresh(isOut, jobs) {
     const dispatcher = this.#dispatcher
     const wasOut = this.isOut
+    const isTold = dispatcher.observers !== null && isOut !== wasOut
+    // What goes on by something else has not been depleted.
+    const told = isTold ? [...jobs].map(activationOf).filter(a => isOut || a.extras.pool === this) : []
     // Those that something else lets go on leave before all are out, and come back after that.
     this.#turn(wasOut && isOut)
     for (const a of [...this.dependents]) {
@@ -2762,7 +2765,7 @@ class Pool extends HeapNode {
     if (running !== null && running.extras.pool === this) running.standing = dispatcher.ownStanding(running)
     if (wasOut && this.first !== null) dispatcher.giveWay(this.first)
     else dispatcher.reconsider()
-    if (dispatcher.observers !== null && isOut !== wasOut) this.#tell([...jobs].map(activationOf))
+    if (isTold) this.#tell(told)
     dispatcher.loop.rest()
   }
 
@@ -3238,7 +3241,7 @@ class Dispatcher extends Accounts {
     const extras = extrasOf(a)
     const { server } = extras
     if (server === null) return
-    const wasOut = isOut(a)
+    const wasOut = isOut(a) && a !== this.running
     const isReady = a.state === READY
     if (isReady) {
       this.#extract(a)

@@ -1001,6 +1001,17 @@ life('cancelled while it is depleted, it leaves its reservation, so that its fin
   assert.is(reservation.used, 1)
 })
 
+life('cancelled when its budget has depleted it, before anybody else runs, it is not said to wake', () => {
+  const { host, trace, reserve, run, when } = world()
+  const job = run('a', 5, { reservation: reserve({ capacity: 2, period: 10 }) })
+  job.catch(() => {})
+  when(2, () => { job.cancel('stop') })
+  host.run()
+  assertTrace(trace, `
+    0 release a, start a
+    2 cancel a error=stop`)
+})
+
 life('cancelled in the background, it goes on by its own priority', () => {
   const { host, scheduler, reserve, run, ran, when } = world()
   const reservation = reserve({ capacity: 1, period: 1000, depleted: 'background' })
@@ -1017,6 +1028,25 @@ life('cancelled in the background, it goes on by its own priority', () => {
   when(3, () => { job.cancel('stop') })
   host.run()
   assert.equal(ran(), { a: [[0, 1], [3, 5]], other: [[1, 3], [5, 7]] })
+})
+
+life('what is ready by the standing of who waits for it is not said to wake when its reservation is replenished', () => {
+  const { host, scheduler, trace, reserve, run } = world()
+  const mutex = new Mutex()
+  const holds = ms => () => mutex.use(() => execute(host, ms))
+  scheduler.spawn(holds(4), { name: 'a', reservation: reserve({ capacity: 2, period: 10 }) })
+  scheduler.spawn(holds(1), { name: 'b', release: 8 })
+  run('c', 3, { priority: 1, release: 9 })
+  host.run()
+  assertTrace(trace, `
+    0 release a, start a
+    2 deplete a reservation=R
+    8 release b, start b, wake a, block b on=mutex, resume a
+    9 release c, preempt a by=c, start c
+    11 replenish reservation=R due=11, preempt c by=a, resume a
+    12 wake b, finish a, resume c
+    13 finish c, resume b
+    14 finish b`)
 })
 
 life('jobs that cancel themselves have used what they used', () => {
