@@ -2583,7 +2583,8 @@ class Accounts extends Configured {
     if (callback === undefined) return
     if (!this.inRound) this.read()
     else if (this.observers !== null) this.watch()
-    const began = this.time
+    const { time: began, stats } = this
+    const { busy } = stats
     try {
       callback(...args)
     } catch (error) {
@@ -2591,7 +2592,7 @@ class Accounts extends Configured {
     }
     if (this.current !== null) return
     const ms = this.read() - began
-    if (this.inRound) this.stats.busy += ms
+    if (this.inRound) stats.busy = busy + ms // what it called in turn is part of it
     if (ms <= this.slice) return
     const { of: name = callback.name } = callback
     this.stall({ name: name && name !== kind ? `${kind} ${name}` : kind }, ms, null, kind !== 'onStall')

@@ -321,6 +321,16 @@ before('what keeps the thread for longer than a slice is told by name, outside r
   assert.equal(told, ['before click slow 3', 'before click 2'])
 })
 
+before('what it takes inside an alarm is charged once', () => {
+  const { host, scheduler } = world()
+  const { button } = page()
+  on(button, 'click', () => {}, { scheduler, before: () => host.advance(2) })
+  at(1, () => button.dispatchEvent(event('click')), { scheduler })
+  host.run()
+  const { busy, overhead } = scheduler.stats()
+  assert.equal([busy, overhead], [2, 0])
+})
+
 before('a task that has become invalid is reported, and other handlers do not notice', () => {
   const { host, scheduler, log } = world({ onError: error => { log.push(error.message) } })
   const { button } = page()
