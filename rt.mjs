@@ -2635,7 +2635,7 @@ class Accounts extends Configured {
   emit(type, a, more) {
     this.hasTold = true
     const record = { type, time: this.time, job: a && a.job, ...more }
-    for (const observer of /** @type {any[]} */ (this.observers)) {
+    for (const observer of this.observers ?? []) { // one that is told may have been the last
       try {
         observer(record)
       } catch (error) {

@@ -1072,6 +1072,17 @@ observers('an observer may take off itself and others, and add others, while it 
   assert.equal(heard, ['one A', 'two A', 'three B'])
 })
 
+observers('the only observer may take itself off at any record', () => {
+  const { scheduler: expected, host: { time } } = eventful()
+  for (let last = 0; last < EVENTFUL.trim().split('\n').length; last++) {
+    let left = last
+    const { scheduler, host } = eventful(watched => {
+      const stop = watched.observe(() => { if (left-- === 0) stop() })
+    })
+    assert.equal([scheduler.stats(), host.time], [expected.stats(), time], `record ${last}`)
+  }
+})
+
 observers('an observer that throws is reported, and neither the schedule nor other observers notice', () => {
   const error = new Error('thrown by an observer')
   let trace
