@@ -6068,6 +6068,7 @@ const read = /* @__PURE__ */ reader()
  * @property {boolean} usesNewTarget
  * @property {boolean} usesEval direct
  * @property {boolean} hasWith
+ * @property {boolean} awaitsDisposal by an `await using`
  * @property {Facts[]} functions those directly in it
  * @property {Node[]} loops
  * @property {Node[]} calls, `new` and tagged templates too
@@ -6272,6 +6273,7 @@ function namer() {
       usesNewTarget: false,
       usesEval: false,
       hasWith: false,
+      awaitsDisposal: false,
       functions: [],
       loops: [],
       calls: [],
@@ -6352,7 +6354,11 @@ function namer() {
     },
     ImportDeclaration: () => 'import',
     ExportNamedDeclaration: ({ source }) => source ? 'foreign' : '',
-    VariableDeclaration: ({ kind }) => kind,
+    VariableDeclaration({ kind, parent }) {
+      if (endsWith(kind, 'using')) parent.disposes = true
+      if (kind === 'await using') scope.facts.awaitsDisposal = true
+      return kind
+    },
     AssignmentPattern(_, role) {
       if (role === 'parameter') scope.isSplit = true
     },
@@ -6991,8 +6997,12 @@ function chunk(draft, loop, own) {
 function isAwaited({ parent }, own) {
   if (parent.type === 'ChainExpression') parent = parent.parent
   if (parent.type === 'AwaitExpression') return true
-  if (!own.async || parent.type !== 'ReturnStatement') return false
-  for (let node = parent; node !== own; node = node.parent) if (node.type === 'TryStatement') return false
+  return own.async && parent.type === 'ReturnStatement' && isLastIn(parent, own)
+}
+
+/** @param {Node} node @param {Node} own the function that it is in @returns {boolean} whether nothing is closed or disposed of after it */
+function isLastIn(node, own) {
+  for (; node !== own; node = node.parent) if (node.disposes || matches(/^(?:Try|ForOf)/, node.type)) return false
   return true
 }
 
@@ -8909,6 +8919,7 @@ function isOurs(facts, own) {
 /** A function that is wanted as a generator function, and its calls. @param {FunctionDraft} draft @param {Node} own @returns {any} as of planTwin */
 function planOfFunction(draft, own) {
   const { facts } = own
+  if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
   const plan = {
     node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
     isLong: true, isDirect: true
@@ -9323,6 +9334,7 @@ function refusalOf(plan) {
   if (facts.usesEval) return 'a direct eval'
   for (let outer = /** @type {Facts | null} */ (facts); outer; outer = outer.parent) if (outer.hasWith) return 'a with statement'
   if (facts.usesNewTarget) return 'new.target'
+  if (facts.awaitsDisposal) return 'an await using declaration'
   const isInClass = parent.type === 'MethodDefinition'
   if (facts.usesSuper && !(isInClass && facts.isMethod)) return 'super'
   if (facts.isArrow) {
@@ -9463,7 +9475,7 @@ function findCalls(plan) {
 function kindOf(call) {
   const { type, callee, tag } = call
   if (type === 'TaggedTemplateExpression') return tag.type === 'Identifier' && !isGlobal(tag, QUICK) ? 'tag' : ''
-  if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'Import' || isAssignedTo(call)) return ''
+  if (callee.type === 'Super' || callee.type === 'ChainExpression' || callee.type === 'MetaProperty' || isAssignedTo(call)) return ''
   if (callee.type === 'Identifier' && isGlobal(callee, QUICK)) return ''
   if (type === 'NewExpression') return isClass(callee.variable) && !constructorOf(callee) ? '' : 'new'
   const { parent } = lastAfter(call)
@@ -9809,8 +9821,7 @@ function returnOf(call, own) {
     const isLast = type === 'ConditionalExpression' ? top === consequent || top === alternate : type === 'LogicalExpression' && top === right
     if (!isLast) return null
   }
-  for (let around = top; around !== own; around = around.parent) if (matches(/^(?:Try|ForOf)/, around.type)) return null
-  return top
+  return isLastIn(top, own) ? top : null
 }
 
 /** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */

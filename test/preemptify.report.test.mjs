@@ -17,6 +17,7 @@ class Queue extends List {
   set size(n) { while (this.size > n) this.pop() }
   *items() { for (const x of arguments) yield x }
   async *later() { for await (const x of this) yield x }
+  async close() { await using one = this.one; for (const x of this) x() }
 }
 function List(a = one()) { if (!new.target) return new List() }
 export const sum = (list, from = first(list)) => { for (const x of list) from += x }
@@ -28,8 +29,9 @@ export const sum = (list, from = first(list)) => { for (const x of list) from +=
     '7:3 size: an accessor',
     '8:3 items: the arguments of a generator',
     '9:3 later: an async generator',
-    '11:1 List: new.target',
-    '12:20 sum: calls in its parameters'
+    '10:3 close: an await using declaration',
+    '12:1 List: new.target',
+    '13:20 sum: calls in its parameters'
   ])
 })
 

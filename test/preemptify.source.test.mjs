@@ -338,6 +338,12 @@ forms('the body of a constructor is preempted, that of a class which extends ano
   assert.is(text, 'class Short { constructor(a) { this.a = a } }')
 })
 
+forms('import.source() stands in a twin as it was, since it is no function', () => {
+  const phase = "import.source('./adder.wasm')"
+  const text = preemptify.source(`export async function load(list) { for (const x of list) x(await ${phase}) }`, { runtime })
+  assert.is(text.split(phase).length, 3)
+})
+
 forms('recursion of a job is bounded by memory', async () => {
   const { rewritten: { down } } = await modules('export function down(n) { return n === 0 ? 0 : 1 + down(n - 1) }')
   for (const limit of [7, 2 ** 30]) assert.is(await driveAsync(preemptify(down)(50_000), { limit }), 50_000)
@@ -401,6 +407,11 @@ const sources = {
   'a proxy that is spread': `function main() {
     const traps = new Proxy({}, { get: (_, name) => (...args) => (run(name), Reflect[name](...args)) })
     return [...new Proxy([run(1), 2], traps), ...new Proxy(new Set(), traps).constructor.name]
+  }`,
+  'what an async function returns from a loop over an iterator, which is closed first': `async function main() {
+    const endless = { [Symbol.iterator]: () => ({ next: () => ({ value: run('next') }), return() { run('closed'); return {} } }) }
+    async function later() { for (let i = 0; i < 2; i++) run(i); await null; return run('later') }
+    for (const x of endless) return later()
   }`,
   'tagged templates': "function tag(s, ...v) { return s.raw.join('|') + v } function main() { return tag`a${run(1)}b\\n${run(2)}` }",
   'errors': `function main() {

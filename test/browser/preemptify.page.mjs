@@ -350,6 +350,34 @@ test('for await takes what is waited for in order, and closes what it leaves', a
   equal(log, [0, 1, 2, 3, 'closed'])
 })
 
+test('resources are disposed of at the end of their blocks, after what is called there, where the engine has them', async () => {
+  const text = `export const log = []
+    const made = name => ({ [Symbol.dispose]() { log.push(name) }, async [Symbol.asyncDispose]() { await null; log.push(name) } })
+    function sum(n) { let s = 0; for (let i = 0; i < n; i++) s += i; log.push('sum'); return s }
+    async function later(n) { await null; return sum(n) }
+    const tail = n => { using a = made('tail'); return sum(n) }
+    async function settled(n) { for (using a of [made('settled')]) return later(n) }
+    async function both(n) { { using a = made('both'); await null } using b = made('last'); return later(n) }
+    export async function waits(n) { await using a = made('waits'); return tail(n) }
+    export async function main(n) {
+      const out = [[n].map(tail), await settled(n), await both(n), await waits(n)]
+      for (using a = made('head'), b = null; n-- > 0;) { using c = made('round'); if (n === 3) continue; if (n === 1) break; out.push(sum(n)) }
+      return out
+    }`
+  const load = source => import(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })))
+  const native = await load(text).catch(() => null)
+  if (native === null) return
+  const { main, waits, log } = await load(preemptify.source(text, { runtime: new URL('../../rt.mjs', import.meta.url).href }))
+  const expected = [await native.main(9), native.log]
+  equal([await main(9), log], expected)
+  for (const limit of [1, 2, 7]) {
+    log.length = 0
+    equal([await driveAsync(preemptify(main)(9), { limit }), log], expected)
+  }
+  equal(String(thrown(() => preemptify(waits))),
+    'TypeError: preemptify(waits): await using cannot be driven; write a generator that yields what disposing gives')
+})
+
 test('an endless function lets others run, and can be cancelled', async () => {
   let rounds = 0
   const spin = preemptify(function spin() { for (;;) rounds++ }, { evaluate: source => eval(source) })
