@@ -8100,7 +8100,7 @@ function planFrame(draft, calls) {
     const { start, kind, parent, declarations: list } = declarations[i]
     if (isHeld(declarations[i])) continue
     if (parent.left === declarations[i]) continue
-    const isHead = parent.type === 'ForStatement'
+    const isHead = parent.init === declarations[i]
     const isUnit = declarations[i].isUnit && list[0].id.type === 'Identifier'
     replace(draft, start, list[0].start, isHead || isUnit ? '' : isInList(declarations[i]) ? ';(' : '(')
     for (let k = 0; k < list.length; k++) if (!list[k].init && kind !== 'var') insert(draft, list[k].end, -EXPRESSION_EDGE, list[k].start, list[k].id.variable.isNumber ? '=0' : '=void 0')

@@ -413,6 +413,12 @@ const sources = {
     async function later() { for (let i = 0; i < 2; i++) run(i); await null; return run('later') }
     for (const x of endless) return later()
   }`,
+  'patterns that are declared where no braces are': `function main() {
+    for (let i = 0; run(i) < 2; i++) var { n, list: [first = i] = [] } = { n: i }
+    do var [last] = [run(n)]; while (last < 1)
+    if (run(0)) { } else var { length } = 'abc'
+    return [n, first, last, length]
+  }`,
   'tagged templates': "function tag(s, ...v) { return s.raw.join('|') + v } function main() { return tag`a${run(1)}b\\n${run(2)}` }",
   'errors': `function main() {
     const out = []
