@@ -7809,7 +7809,7 @@ function called(framed, node, units) {
   /** @type {Pieces} */
   let method = [receiver, computed ? ['[', of(framed, property, units), ']'] : `.${property.name}`]
   if (isLate) method = keep(framed, method, units)
-  const { 0: before, 1: after } = aroundMethod(draft, callee, false)
+  const { 0: before, 1: after } = call && isPreempted(call) ? aroundMethod(draft, callee, false) : [`${draft.helper('M')}(`, ').call(']
   return [before, method, after, receiver, withArguments(given.length ? ',' : '', ')')]
 }
 

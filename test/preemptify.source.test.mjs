@@ -413,6 +413,10 @@ const sources = {
     async function later() { for (let i = 0; i < 2; i++) run(i); await null; return run('later') }
     for (const x of endless) return later()
   }`,
+  'methods that are called as those of the engine, with what is called before': `function main() {
+    const o = { padStart(x, n) { for (let i = 0; i < n; i++) x += run(i); return x } }
+    return [1, o.padStart(run(1), 2), run(2), 'a'.padStart(run(3), 'b')]
+  }`,
   'patterns that are declared where no braces are': `function main() {
     for (let i = 0; run(i) < 2; i++) var { n, list: [first = i] = [] } = { n: i }
     do var [last] = [run(n)]; while (last < 1)
