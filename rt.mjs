@@ -11028,7 +11028,9 @@ function link() {
   const found = /** @type {any} */ (globalThis)[shared]
   if (found === undefined) {
     // Where the global object has been sealed, only scripts miss it.
-    reflectDefine(globalThis, shared, { __proto__: null, value: { budget, runtime }, writable: true, enumerable: true, configurable: true })
+    reflectDefine(globalThis, shared, /** @type {any} */ ({
+      __proto__: null, value: { budget, runtime }, writable: true, enumerable: true, configurable: true
+    }))
   } else if (found.runtime.isStandIn) {
     stamps = found.runtime
     latestPlain = undefined
