@@ -232,4 +232,24 @@ endpoints('over a BroadcastChannel a name has two ends, and a third is refused',
   for (const endpoint of [a, b, c]) endpoint.close()
 })
 
+endpoints('a worker that is another process opens without waiting for locks, where its own are out of sight', () => {
+  const real = Object.getOwnPropertyDescriptor(globalThis, 'navigator')
+  const locks = { request: () => new Promise(() => {}) }
+  Object.defineProperty(globalThis, 'navigator', { value: { locks }, configurable: true })
+  const sent = []
+  class Worker {
+    process = { pid: 1 }
+    on() {}
+    off() {}
+    send(frame) { sent.push(frame[5]) }
+  }
+  try {
+    connect(new Worker(), 'echo')
+    assert.equal(sent, ['echo'])
+  } finally {
+    if (real) Object.defineProperty(globalThis, 'navigator', real)
+    else delete globalThis.navigator
+  }
+})
+
 endpoints.run()
