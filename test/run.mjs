@@ -1,5 +1,6 @@
-// Runs the tests: every test/**/*.test.mjs in a Node process of its own, then test/browser in real browsers.
-// `node test/run.mjs pattern` runs the files whose path contains the pattern, `--no-browsers` no browser.
+// Runs the tests: every test/**/*.test.mjs in its own Node process, then test/browser in real browsers.
+// A path selects the files below it: `node test/run.mjs rt/`, `addons/preemptify`, `rt/dispatch`, `browser/adopt`.
+// `--no-browsers` leaves the browsers out.
 import { readdirSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,7 +17,9 @@ const { values, positionals } = parseArgs({
     timeout: { type: 'string', default: '600' }
   }
 })
-const wanted = file => !positionals.length || positionals.some(pattern => file.includes(pattern))
+// A path starts at the name of a folder or file, so that `rt/` does not select `support/`.
+const paths = positionals.map(path => `/${path.replace(/^(\.?\/)+/, '')}`)
+const wanted = file => !paths.length || paths.some(path => `/${file}`.includes(path))
 
 const total = { passed: 0, failed: 0, skipped: 0, flaky: 0 }
 const add = result => {
@@ -39,7 +42,7 @@ if (!values['no-browsers']) {
 }
 
 if (!files.length && !pages) {
-  console.log(`no test file matches ${positionals.join(' or ')}`)
+  console.log(`no test file is below ${positionals.join(' or ')}`)
   total.failed++
 }
 const rest = ['skipped', 'flaky'].filter(count => total[count]).map(count => `, ${total[count]} ${count}`)

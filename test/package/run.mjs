@@ -1,5 +1,5 @@
 // Packs the package and uses it as its users do, in fresh projects: `npm run package [name...]`. The tools come from the
-// registry; `npm test` runs test/package.test.mjs, which takes none.
+// registry; `npm test` runs test/package/package.test.mjs, which takes none.
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

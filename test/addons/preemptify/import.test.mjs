@@ -1,0 +1,166 @@
+import { execFile } from 'node:child_process'
+import module, { createRequire } from 'node:module'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { preemptify, rt } from '../../../rt.mjs'
+import { drive } from '../../support/drive.mjs'
+
+const base = new URL('../../fixtures/import/', import.meta.url)
+const load = name => preemptify.import(name, { base })
+
+async function rejection(promise) {
+  try {
+    await promise
+  } catch (error) {
+    return error
+  }
+  throw new Error('it was not rejected')
+}
+
+/** How many points a function passes in its twin, which closes over its module. */
+function pointsOf(fn, ...args) {
+  let points = 0
+  const result = drive(preemptify(fn)(...args), { limit: 1, onPoint: () => { points++ } })
+  return { points, result }
+}
+
+const modules = suite('preemptify.import')
+
+modules('functions of a module have twins over its variables, those of what it imports too', async () => {
+  const { sum, called, square } = await load('./sums.mjs')
+  assert.is(sum(10), 285)
+  const { points, result } = pointsOf(sum, 10)
+  assert.is(result, 285)
+  assert.ok(points > 10 + 45, `points of the callees are among them: ${points}`)
+  assert.is(called(), 2)
+  assert.ok(pointsOf(square, 5).points > 4)
+})
+
+modules('once for each address, beside the module as it is', async () => {
+  const namespace = await load('./sums.mjs')
+  assert.is(await load(new URL('sums.mjs', base)), namespace)
+  assert.is(await preemptify.import(new URL('sums.mjs', base).href), namespace)
+  assert.is(await load('../import/sums.mjs'), namespace)
+  assert.is((await load('./square.mjs')).square, namespace.square)
+  assert.is.not(await load('./sums.mjs?other'), namespace)
+  assert.is.not(await import(new URL('sums.mjs', base)), namespace)
+})
+
+modules('import.meta is what it was', async () => {
+  const { meta } = await load('./sums.mjs')
+  assert.equal(meta, { url: new URL('sums.mjs', base).href, square: new URL('square.mjs', base).href })
+})
+
+modules('what a module imports later is rewritten as well', async () => {
+  const { load: loadFrom, loadData, square, square3 } = await load('./sums.mjs')
+  assert.is(square3, 9)
+  assert.is((await loadFrom('./square.mjs')).square, square)
+  assert.equal((await loadData()).default, { start: 0 })
+})
+
+modules('rt.mjs is the one that runs', async () => {
+  const namespace = await load('./sums.mjs')
+  assert.is(namespace.rt, rt)
+  assert.is((await load('../../../rt.mjs')).rt, rt)
+  assert.is(await load('../../../alarms.mjs'), await import('../../../alarms.mjs'))
+})
+
+modules('modules that import each other: order, live bindings, functions before their lines', async () => {
+  const native = await import(new URL('cycle/entry.mjs', base))
+  const rewritten = await load('./cycle/entry.mjs')
+  assert.equal(Object.keys(rewritten), Object.keys(native))
+  assert.is(rewritten.observed(), native.observed())
+})
+
+modules('packages, and what Node brings', async () => {
+  const { Bench, existsSync: exists, common, marked } = await load('./package.mjs')
+  assert.is(exists, existsSync)
+  assert.type(Bench, 'function')
+  assert.is((await preemptify.import('tinybench')).Bench, Bench)
+  // What is no module stays what it is.
+  assert.is(common, createRequire(import.meta.url)('../../fixtures/import/common.cjs'))
+  assert.is(marked, common.marked)
+})
+
+modules('relative to the present directory, also where tests have a document', async () => {
+  assert.is((await preemptify.import('./test/fixtures/import/square.mjs')).square(2), 4)
+  globalThis.document = { baseURI: 'http://localhost/' }
+  try {
+    assert.is((await preemptify.import('./test/fixtures/import/square.mjs')).square(3), 9)
+    assert.is((await preemptify.import(new URL('./square.mjs', base))).square(3), 9)
+  } finally {
+    delete globalThis.document
+  }
+})
+
+modules('addresses of data', async () => {
+  const { f } = await preemptify.import('data:text/javascript,export function f(n) { for (let i = 0; i < n; i++); return n }')
+  assert.equal(pointsOf(f, 3).result, 3)
+})
+
+modules('what cannot be loaded is rejected as by import()', async () => {
+  const missing = await rejection(load('./nothing.mjs'))
+  assert.is(missing.code, 'ERR_MODULE_NOT_FOUND')
+  assert.ok(missing.message.includes(fileURLToPath(new URL('nothing.mjs', base))))
+  assert.is((await rejection(load('nothing-of-that-name'))).code, 'ERR_MODULE_NOT_FOUND')
+  assert.instance(await rejection(load('./missing-export.mjs')), SyntaxError)
+  const thrown = await rejection(load('./throws.mjs'))
+  assert.is(thrown.message, 'thrown by a module')
+  assert.is(await rejection(load('./throws.mjs')), thrown)
+})
+
+modules('what cannot be read says where', async () => {
+  const error = await rejection(load('./broken.mjs'))
+  assert.instance(error, SyntaxError)
+  assert.match(error.message + error.stack, 'broken.mjs')
+})
+
+modules('the hook of the examples rewrites what matches, as Node loads it', async () => {
+  const program = `
+    import { preemptify } from './rt.mjs'
+    import { square } from './test/fixtures/import/square.mjs'
+    import common from './test/fixtures/import/common.cjs'
+    import { record } from './test/support/trace.mjs'
+    const hasTwin = fn => preemptify.runtime.get(fn) !== undefined
+    console.log(JSON.stringify([square(3), hasTwin(square), hasTwin(common.loop), hasTwin(record)]))`
+  const hook = './examples/node/register.mjs?match=/fixtures/import/'
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', hook, '--input-type=module', '--eval', program],
+    { cwd: fileURLToPath(new URL('../../..', import.meta.url)) })
+  assert.equal(JSON.parse(stdout), [9, true, module.registerHooks !== undefined, false])
+})
+
+modules('twins need no place in the global object, which may have been sealed', async () => {
+  const program = `
+    import { preemptify, rt } from './rt.mjs'
+    Object.preventExtensions(globalThis)
+    const { sum } = await preemptify.import('./test/fixtures/import/sums.mjs')
+    console.log(await rt.spawn(sum, {}, 10))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program],
+    { cwd: fileURLToPath(new URL('../../..', import.meta.url)) })
+  assert.is(stdout, '285\n')
+})
+
+modules('in a bundle of Node it is refused, since hooks would run that again', async () => {
+  const text = readFileSync(new URL('../../../rt.mjs', import.meta.url), 'utf8')
+  for (const bundled of [text, text.replaceAll('import.meta.url', 'undefined')]) {
+    const bundle = await import(`data:text/javascript,${encodeURIComponent(bundled)}`)
+    const { name, message } = await rejection(bundle.preemptify.import('./sums.mjs', { base }))
+    assert.is(`${name}: ${message}`, 'TypeError: preemptify.import: in Node, bundles have to leave rt.mjs outside (external)')
+  }
+})
+
+modules('misuse', async () => {
+  const said = async (...args) => {
+    const { name, message } = await rejection(preemptify.import(...args))
+    return `${name}: ${message}`
+  }
+  assert.match(await said(), /^TypeError: url must be a string or a URL, got undefined/)
+  assert.match(await said('./x.mjs', { base: 5 }), /^TypeError: base must be a string or a URL, got 5/)
+  assert.match(await said('./x.mjs', { bass: '' }), /^TypeError: unknown option 'bass'; did you mean 'base'\?/)
+  assert.match(await said('./x.mjs', { base: 'http:' }), /^TypeError: preemptify\.import: /)
+})
+
+modules.run()

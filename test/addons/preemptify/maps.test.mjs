@@ -1,0 +1,136 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { preemptify } from '../../../rt.mjs'
+import { internals } from '../../support/phases.mjs'
+import { seeded } from '../../support/seeded.mjs'
+
+const { mapOf, mapLine, readModule, rewriteModule } = internals('mapOf', 'mapLine', 'readModule', 'rewriteModule')
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+
+const maps = suite('source maps')
+
+const startsOf = text => [0, ...[...text.matchAll(/\r\n|[\n\r\u2028\u2029]/g)].map(({ 0: end, index }) => index + end.length)]
+
+/** @returns {[line: number, column: number]} both from 0 */
+function placeOf(text, offset) {
+  const starts = startsOf(text)
+  const line = starts.findLastIndex(start => start <= offset)
+  return [line, offset - starts[line]]
+}
+
+const decoded = mappings => new SourceMap({ version: 3, sources: ['x.js'], names: [], mappings })
+
+maps('one piece, one line', () => {
+  assert.is(mapOf('a', 'a', [0, 0, 1]), 'AAAA')
+})
+
+maps('what is inserted belongs to the piece before it, its lines too', () => {
+  const source = 'first()\nsecond()'
+  const text = 'new\n//\nfirst(), also\n, and\nsecond()'
+  const map = decoded(mapOf(source, text, [7, 0, 6, 27, 8, 8]))
+  const line = row => {
+    const { originalLine } = map.findEntry(row, 1)
+    return originalLine
+  }
+  assert.equal([line(2), line(3), line(4)], [0, 0, 1])
+})
+
+maps('each character of what was kept, whatever ends lines', () => {
+  const random = seeded(1)
+  const below = n => random.integer(0, n - 1)
+  const parts = ['a', 'bc', ' ', '\n', '\r\n', '\u2028']
+  const word = most => Array.from({ length: below(most) }, () => parts[below(parts.length)]).join('')
+  for (let round = 0; round < 2000; round++) {
+    const source = word(30)
+    let text = ''
+    const kept = []
+    for (let pieces = below(6); pieces > 0; pieces--) {
+      text += word(4)
+      const from = below(source.length + 1)
+      const length = below(source.length - from + 1)
+      if (text.endsWith('\r') && source[from] === '\n') continue
+      kept.push(text.length, from, length)
+      text += source.slice(from, from + length)
+    }
+    const mappings = mapOf(source, text, kept)
+    const map = decoded(mappings)
+    assert.ok(mappings.split(';').length <= startsOf(text).length)
+    for (let i = 0; i < kept.length; i += 3) {
+      for (let offset = 0; offset < kept[i + 2]; offset++) {
+        const [row, column] = placeOf(text, kept[i] + offset)
+        const { originalLine, originalColumn, generatedColumn } = map.findEntry(row, column)
+        const shown = JSON.stringify({ source, text, kept, offset, mappings })
+        assert.equal([originalLine, originalColumn + column - generatedColumn], placeOf(source, kept[i + 1] + offset), shown)
+      }
+    }
+  }
+})
+
+maps('the line that browsers and Node look for', () => {
+  const line = mapLine('a', 'a', [0, 0, 1], 'http://localhost/ä.js')
+  const { 1: base64 } = /^\n\/\/# sourceMappingURL=data:application\/json;base64,(\S+)$/.exec(line)
+  assert.equal(JSON.parse(Buffer.from(base64, 'base64').toString()),
+    { version: 3, sources: ['http://localhost/ä.js'], names: [], mappings: 'AAAA' })
+})
+
+maps('an address may have any letters, whatever a page does to strings', () => {
+  const { replace } = String.prototype
+  String.prototype.replace = () => 'replaced'
+  let text
+  try {
+    text = preemptify.source('for (;;);', { url: 'm\u00fc\ud83d\ude00.mjs' })
+  } finally {
+    String.prototype.replace = replace
+  }
+  const { 1: base64 } = /base64,(\S+)$/.exec(text)
+  assert.equal(JSON.parse(Buffer.from(base64, 'base64').toString()).sources, ['m\u00fc\ud83d\ude00.mjs'])
+})
+
+maps('stacks name the lines of the source, plainly and in jobs', () => {
+  const program = `
+    import { preemptify, rt } from './rt.mjs'
+    const { fail } = await preemptify.import('./test/fixtures/import/stack.mjs')
+    const lines = []
+    for (const list of [[2], [-1]]) {
+      for (const run of [() => fail(list), () => rt.spawn(fail, undefined, list)]) {
+        try {
+          await run()
+        } catch ({ message, stack }) {
+          lines.push(message.slice('line '.length), /stack\\.mjs:(\\d+)/.exec(stack)?.[1])
+        }
+      }
+    }
+    console.log(JSON.stringify(lines))`
+  const flags = ['--enable-source-maps', '--no-warnings', '--input-type=module', '--eval', program]
+  const lines = JSON.parse(execFileSync(process.execPath, flags, { cwd: root, encoding: 'utf8' }))
+  assert.equal(lines, ['5', '5', '5', '5', '9', '9', '9', '9'])
+})
+
+const first = readFileSync(new URL('../../fixtures/import/cycle/first.mjs', import.meta.url), 'utf8')
+const imported = `import.meta.url; ${first.replace(/\n(?=import)/g, "; import('./x.mjs'); ")}`
+for (const [name, source, text] of [
+  ['a text', first, preemptify.source(first, { url: 'first.mjs' })],
+  ['an imported module', imported, rewriteModule(imported, readModule(imported, 'first.mjs'), 'first.mjs', true)]
+]) maps(`each word of ${name} is found from where it stands in what is made of it`, () => {
+  const { 1: base64 } = /base64,(\S+)$/.exec(text)
+  const map = new SourceMap(JSON.parse(Buffer.from(base64, 'base64').toString()))
+  const places = startsOf(source)
+  const rows = text.split('\n').slice(0, -1)
+  let found = 0
+  for (const [row, line] of rows.entries()) {
+    for (const { 0: word, index } of line.matchAll(/\b(?:tagged|shorthand|assignments|renamed|hidden|typeof)\b/g)) {
+      const { originalLine, originalColumn, generatedColumn } = map.findEntry(row, index)
+      const at = places[originalLine] + originalColumn + index - generatedColumn
+      assert.is(source.slice(at, at + word.length), word, `${row}:${index}`)
+      found++
+    }
+  }
+  assert.ok(found > 10)
+})
+
+maps.run()

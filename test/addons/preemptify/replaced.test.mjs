@@ -1,0 +1,204 @@
+import { readFileSync } from 'node:fs'
+import { createContext, runInContext, Script } from 'node:vm'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+
+// In a realm of its own for each member: what a page replaces there after rt.mjs was loaded breaks nothing.
+// Awaits get undefined at once, since a test cannot know what a replaced promise does.
+
+const file = new URL('../../../rt.mjs', import.meta.url)
+const text = readFileSync(file, 'utf8').replace(/^export (?:\{.*)?/gm, '').replaceAll('import.meta', `({ url: '${file.href}' })`)
+const load = new Script(`(() => { 'use strict'; ${text}\nreturn { preemptify, budget } })()`, { filename: 'rt.mjs' })
+
+/** Functions that use none of what is replaced; each a script whose value is `preemptify => what to call`. */
+const programs = {
+  loops: [`preemptify => preemptify(function (n) {
+    let sum = 0
+    for (let i = 0; i < n; i++) { outer: while (sum < 99) { sum += i; if (i % 2) continue outer; break } }
+    do sum++; while (sum < 120)
+    return sum
+  })`, 5],
+  recursion: ['preemptify => preemptify(function fib(n) { return n < 2 ? n : fib(n - 1) + fib(n - 2) })', 8],
+  expressions: [`preemptify => preemptify(function f(n, { a = 1 } = {}) {
+    if (n === 0) return a
+    const text = \`<\${n}\${'}'}>\` + (/[/]}/ ? 1 : 2)
+    return text + f?.(n - 1, { a: n }) + (n > 1 ? f(0) : typeof f)
+  })`, 3],
+  'names that are escaped': ['preemptify => preemptify(function (\\u0061b, $, $_) { for (;;) return ab })', 7],
+  scope: [`preemptify => {
+    const tools = { step: preemptify(function (n) { return this.by + n }), by: 3 }
+    const half = preemptify(function (n) { return n / 2 })
+    let limit = 5
+    const add = preemptify(function (n) { return n + limit }, { scope: [() => limit] })
+    return preemptify(n => tools.step(half(n)) + add(n) + tools?.step?.(1), { scope: { tools }, calls: { half, add } })
+  }`, 4],
+  calls: [`preemptify => {
+    const even = preemptify(n => n === 0 || odd(n - 1), { calls: [() => odd] })
+    const odd = preemptify(n => n !== 0 && even(n - 1), { calls: [() => even] })
+    return even
+  }`, 6],
+  evaluate: [`preemptify => {
+    let count = 1
+    return preemptify(function work(n) { while (count < n) count *= 2; return count }, { evaluate: $s => eval($s) })
+  }`, 9],
+  methods: [`preemptify => {
+    const Machine = preemptify(class {
+      #by = 2
+      run(n) { let x = 0; for (let i = 0; i < n; i++) x += this.step(i); return x }
+      step(i) { return i * this.#by }
+    }, { methods: ['run', 'step'] })
+    const machine = new Machine()
+    return n => machine.run(n)
+  }`, 4],
+  objects: [`preemptify => {
+    const object = preemptify({ run(n) { return n ? this.step(n) : 0 }, step(n) { return n + this.run(n - 1) } },
+      { methods: ['run', 'step'] })
+    return n => object.run(n)
+  }`, 4],
+  'lost variables': ['preemptify => preemptify(function (n) { if (n < 0) return lost; for (let i = 0; i < 9; i++) n++; return n })', 3],
+  'async functions': [`preemptify => preemptify(async function f(n) {
+    let sum = 0
+    for (let i = 0; i < n; i++) { await i; sum += i }
+    if (n > 0) await f(n - 1)
+    return sum
+  })`, 3],
+  twins: [`((map, filter, reduce, sort, from, replace, call, bind) => preemptify => {
+    const { apply, budget, construct, drive, enter, suspended, twin } = preemptify.runtime
+    const both = (fn, generator) => twin(fn, generator)
+    const double = both(x => 2 * x, function* (x) { if (--budget.left <= 0) yield; return 2 * x })
+    const order = both((a, b) => b - a, function* (a, b) { yield; return b - a })
+    const add = both((a, b) => a + b, function* (a, b) { yield; return a + b })
+    const count = both(n => drive(counting(n)), counting)
+    function* counting(n) {
+      let r
+      if (--budget.left <= 0) yield
+      return n === 0 ? 0 : 1 + ((r = enter(count)(n - 1)) === budget ? yield suspended() : r)
+    }
+    function Made(n) { this.n = n }
+    both(Made, function* (n) { yield; this.n = n })
+    return preemptify(both(n => 0, function* (n) {
+      let r
+      const list = (r = apply(enter(map), { length: 3, 0: 1, 1: n, 2: 3 }, [double])) === budget ? yield suspended() : r
+      const kept = (r = apply(enter(filter), { length: 2, 0: list[0], 1: list[1] }, [double])) === budget ? yield suspended() : r
+      const sorted = (r = apply(enter(sort), kept, [order])) === budget ? yield suspended() : r
+      const sum = (r = apply(enter(reduce), sorted, [add, 0])) === budget ? yield suspended() : r
+      const made = (r = construct(Made, [sum])) === budget ? yield suspended() : r
+      const like = (r = enter(from)({ length: 2, 0: 1, 1: made.n }, double)) === budget ? yield suspended() : r
+      const text = (r = apply(enter(replace), 'a-a', ['a', double])) === budget ? yield suspended() : r
+      const called = (r = apply(enter(call), double, [0, n])) === budget ? yield suspended() : r
+      const bound = apply(enter(bind), double, [0, 21])
+      const answer = (r = enter(bound)()) === budget ? yield suspended() : r
+      const deep = (r = enter(count)(200)) === budget ? yield suspended() : r
+      return sorted[0] + sum + like[1] + text + called + answer + deep + count(200)
+    }))
+  })(Array.prototype.map, Array.prototype.filter, Array.prototype.reduce, Array.prototype.sort, Array.from,
+    String.prototype.replace, Function.prototype.call, Function.prototype.bind)`, 5],
+  'whole texts': [`preemptify => function* () {
+    const text = 'function f(n) { for (;;) return(a) => n + f(a) } class A { run(n) { for (const x of n) this[x] = n.map(y => f(y)) } }'
+    return preemptify.source(text, { type: 'script', url: 'a.js' }) + preemptify.report(text + ' class B { get a() { for (;;) f() } }').length
+  }`, 1],
+  'names of functions': ["preemptify => preemptify(function f(n) { f = n; return typeof f + typeof this })", 3]
+}
+
+/** Runs a generator to its end, with nothing of its realm but what was taken aside: a stack of calls, points passed by. */
+function drive(generator, { next, budget, isPromise }) {
+  const callers = []
+  let answer
+  for (;;) {
+    budget.left = 2
+    let { done, value } = Reflect.apply(next, generator, [answer])
+    answer = undefined
+    if (done && callers.length === 0) return value
+    if (done) {
+      generator = callers.pop()
+      answer = value
+      continue
+    }
+    // A call that has begun, or one that is to begin.
+    while (value !== undefined && !isPromise(value)) {
+      callers.push(generator)
+      generator = value.generator ?? value
+      value = value.generator && value.step.value
+    }
+  }
+}
+
+/** A realm with rt.mjs loaded, its programs compiled, and what a test needs of it taken aside. */
+function realm() {
+  const context = createContext({
+    performance, setTimeout, clearTimeout, setImmediate, MessageChannel, AbortController, console, btoa
+  })
+  const { preemptify, budget } = load.runInContext(context)
+  const take = code => runInContext(code, context)
+  const next = take('(function* () {})().next')
+  const isPromise = take('(Promise => value => value instanceof Promise)(Promise)')
+  const made = Object.fromEntries(Object.entries(programs).map(([name, [code]]) => [name, take(code)]))
+  return { take, preemptify, budget, next, isPromise, made }
+}
+
+const prototypes = {
+  'Array.prototype': 'Array.prototype',
+  'String.prototype': 'String.prototype',
+  'RegExp.prototype': 'RegExp.prototype',
+  'Function.prototype': 'Function.prototype',
+  'Map.prototype': 'Map.prototype',
+  'Set.prototype': 'Set.prototype',
+  'WeakMap.prototype': 'WeakMap.prototype',
+  'the iterators of arrays': 'Object.getPrototypeOf([].values())',
+  'the iterators of maps': 'Object.getPrototypeOf(new Map().keys())',
+  'the iterators of strings': "Object.getPrototypeOf(''[Symbol.iterator]())",
+  'all iterators': 'Object.getPrototypeOf(Object.getPrototypeOf([].values()))',
+  'generators': 'Object.getPrototypeOf(function* () {}).prototype',
+  'Object': 'Object',
+  'Object.prototype': 'Object.prototype',
+  'Reflect': 'Reflect',
+  'JSON': 'JSON',
+  'Math': 'Math',
+  'Array': 'Array',
+  'String': 'String'
+}
+
+const replaced = suite('what a page replaces')
+
+for (const [name, code] of Object.entries(prototypes)) {
+  replaced(`${name}: whatever is replaced there, before the first use and between uses`, () => {
+    const keys = realm().take(`Reflect.ownKeys(${code})`)
+    const failures = []
+    for (const key of new Set([...keys, 'get', 'set'])) { // the latter are what descriptors inherit
+      const { take, preemptify, made, ...aside } = realm()
+      const object = take(code)
+      const { configurable = true, writable } = Object.getOwnPropertyDescriptor(object, key) ?? {}
+      if (!configurable && !writable) continue
+      const broken = take('(function () { throw "replaced" })')
+      try {
+        if (configurable) Object.defineProperty(object, key, { value: broken, configurable: true, writable: true })
+        else object[key] = broken
+      } catch {
+        continue
+      }
+      for (const [program, make] of Object.entries(made)) {
+        const [, argument] = programs[program]
+        let actual
+        try {
+          actual = drive(make(preemptify)(argument), aside)
+        } catch (error) {
+          actual = error?.stack ?? error
+        }
+        const expected = answers[program]
+        if (actual !== expected) failures.push(`${String(key)}, ${program}: ${actual}`)
+      }
+    }
+    assert.equal(failures, [])
+  })
+}
+
+/** What they give where nothing is replaced. */
+const answers = {}
+replaced.before(() => {
+  const { preemptify, made, ...aside } = realm()
+  for (const [name, make] of Object.entries(made)) {
+    answers[name] = drive(make(preemptify)(programs[name][1]), aside)
+  }
+})
+
+replaced.run()

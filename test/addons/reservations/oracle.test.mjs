@@ -1,0 +1,192 @@
+/** Reservations against their oracle: whole schedules, ms by ms, and what must hold of any. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { AdmissionError, Reservation } from '../../../alarms.mjs'
+import { WORK_CONSERVING } from '../../support/platform-host.mjs'
+import {
+  assertBounded, assertSupplied, isAdmitted, jitterOf, simulate, timetable
+} from '../../support/reservation-oracle.mjs'
+import { amplified, perform, premature, randomScenario, victimized } from '../../support/reservation-scenario.mjs'
+import { forSeeds, seeded } from '../../support/seeded.mjs'
+import { assertTrace } from '../../support/trace.mjs'
+
+// Set SEEDS=10000 in the environment for the long run.
+
+const lines = ticks => timetable(ticks).replaceAll(', ', '\n')
+
+/** Runs a scenario, on any host, unless its reservations ask for more than the processor. */
+function performed(scenario, { isAhead, random }) {
+  const { where, hostOf } = random.pick(WORK_CONSERVING)
+  try {
+    return { ...perform(scenario, Reservation, { isAhead, hostOf }), where }
+  } catch (error) {
+    if (!(error instanceof AdmissionError)) throw error
+    return null
+  }
+}
+
+const oracle = suite('reservations run as their oracle says')
+
+/** Compares who runs when, when other jobs end, and what each reservation has used. */
+function assertOracle(random, options) {
+  const scenario = randomScenario(random, options)
+  const isAhead = random.chance(0.5)
+  const run = performed(scenario, { isAhead, random })
+  if (run === null) return
+  const expected = simulate(scenario)
+  const note = `${JSON.stringify(scenario.reservations)}, ${isAhead ? 'spawned ahead' : 'spawned on arrival'}, on ${run.where}`
+  assertTrace(lines(run.ticks), lines(expected.ticks), `who runs, ${note}`)
+  assert.equal(run.host.errors, [])
+  for (const { name, reservation } of scenario.jobs) {
+    if (reservation !== undefined) continue
+    assert.is(run.finish[name], expected.finish[name], `the end of ${name}, ${note}`)
+  }
+  for (const { name } of scenario.reservations) {
+    const ran = run.ticks.filter(tick => tick?.server === name && tick.foreground).length
+    const { used, depletions } = run.reservations[name]
+    const spent = used - ran
+    const depleted = depletions - expected.depletions[name].length
+    const what = `${name} ran ${ran} ms, has used ${used}, depletions ${depletions}, ${note}`
+    // The last budget may go on behind the end.
+    if (options.hasOverruns) assert.ok(spent >= 0 && spent < 5 && depleted >= 0 && depleted < 2, what)
+    else assert.equal([spent, depleted], [0, 0], what)
+  }
+}
+
+for (const kind of ['sporadic', 'deferrable', 'polling']) {
+  oracle(`${kind}, alone or several of them`, () => {
+    return forSeeds(150, random => assertOracle(random, { policy: 'fp', kinds: [kind] }))
+  })
+}
+
+oracle('of all kinds, under fixed priorities', () => {
+  return forSeeds(300, random => assertOracle(random, { policy: 'fp' }))
+})
+
+oracle('sporadic: what it could not do for four of its periods, by priorities that are not by rate, is not made up for', () => {
+  // Seldom at random.
+  assertOracle(seeded(70257), { policy: 'fp', kinds: ['sporadic'] })
+})
+
+oracle('constant-bandwidth, under edf', () => {
+  return forSeeds(300, random => assertOracle(random, { policy: 'edf' }))
+})
+
+/** Few preemption points, so that the last budgets exceed what remains. */
+function assertOverruns(random) {
+  // Not polling: work that has come since a poll may be there when that is noticed.
+  const kinds = { fp: ['sporadic', 'deferrable'], edf: ['constant-bandwidth'] }
+  const policy = random.pick(['fp', 'edf'])
+  assertOracle(random, { policy, kinds: kinds[policy], hasOverruns: true })
+}
+
+oracle('with few preemption points, so that the last budgets exceed what remains', () => forSeeds(300, assertOverruns))
+
+oracle('when several replenishments and a release are due after a budget that outlasts the round', () => {
+  // Seldom at random: here the replenishments came one a round.
+  assertOverruns(seeded(1221))
+})
+
+oracle.run()
+
+const properties = suite('what holds of reservations, whatever the oracle says')
+
+/** Under edf a deadline of a job without a reservation is a demand that nobody has admitted. */
+const isEntitled = scenario => isAdmitted(scenario) && (scenario.policy === 'fp' ||
+  scenario.jobs.every(({ reservation, deadline }) => reservation !== undefined || deadline === Infinity))
+
+properties('none takes more than a periodic task would; each gets what it was admitted for', () => {
+  return forSeeds(400, random => {
+    const scenario = randomScenario(random, { isAdmitted: random.chance(0.8) })
+    const run = performed(scenario, { isAhead: random.chance(0.5), random })
+    if (run === null) return
+    assertBounded(scenario, run.ticks)
+    if (isEntitled(scenario)) assertSupplied(scenario, run.ticks)
+  })
+})
+
+properties('none takes more, but for a last budget, from jobs with few preemption points', () => {
+  return forSeeds(200, random => {
+    const scenario = randomScenario(random, { hasOverruns: true })
+    const run = performed(scenario, { random })
+    if (run !== null) assertBounded(scenario, run.ticks)
+  })
+})
+
+/** Periodic tasks that keep their deadlines if reservations are no worse than periodic tasks with jitter. */
+function tasksBeside(random, { policy, reservations }) {
+  const tasks = []
+  for (let priority = 3; priority > 0; priority--) {
+    const period = random.integer(5, 40)
+    const task = { priority, period, wcet: random.integer(1, Math.ceil(period / 3)), jitter: 0 }
+    const above = reservations.map(reservation => {
+      return { wcet: reservation.capacity, period: reservation.period, jitter: jitterOf(reservation) }
+    })
+    const set = [...above, ...tasks, task]
+    const fits = policy === 'edf'
+      ? set.reduce((sum, { wcet, period }) => sum + wcet / period, 0) <= 1 + 1e-9
+      : isInTime(task, [...above, ...tasks])
+    if (fits) tasks.push(task)
+  }
+  return tasks
+}
+
+/** By response time (Audsley et al. 1993). */
+function isInTime({ wcet, period }, higher) {
+  for (let response = wcet, before = 0; response <= period;) {
+    before = response
+    response = higher.reduce((sum, other) => {
+      return sum + Math.ceil((before + other.jitter) / other.period) * other.wcet
+    }, wcet)
+    if (response === before) return true
+  }
+  return false
+}
+
+properties('jobs beside reservations keep the deadlines that these leave them, whatever these run', () => {
+  return forSeeds(400, random => {
+    const scenario = randomScenario(random, { isAdmitted: true })
+    const tasks = tasksBeside(random, scenario)
+    const jobs = tasks.flatMap(({ wcet, period, priority }) => {
+      const phase = random.integer(0, period)
+      return Array.from({ length: Math.floor((scenario.until - phase) / period) }, (_, n) => {
+        const release = phase + n * period
+        return { name: `task ${priority} ${n}`, release, work: wcet, deadline: period, priority }
+      })
+    })
+    const reserved = scenario.jobs.filter(({ reservation }) => reservation !== undefined)
+    const run = performed({ ...scenario, jobs: [...reserved, ...jobs] }, { isAhead: random.chance(0.5), random })
+    if (run === null) return
+    for (const { name, release, deadline } of jobs) {
+      const late = (run.finish[name] ?? Infinity) - release - deadline
+      assert.ok(late <= 0, `${name}, released at ${release}, was late by ${late}: ` +
+        `${JSON.stringify(scenario.reservations)} ${JSON.stringify(tasks)}`)
+    }
+  })
+})
+
+properties.run()
+
+const defects = suite('the defects of the POSIX sporadic server (Stanovich et al. 2010) are not ours')
+
+/** @param {import('../../support/reservation-oracle.mjs').ReservationScenario} scenario */
+function assertTimetable(scenario, expected) {
+  assert.is(timetable(perform(scenario, Reservation).ticks), expected)
+}
+
+defects('premature replenishment', () => {
+  assertTimetable(premature('sporadic'), '0-3 S, 5-11 H, 11-16 S, 20-23 S, 25-26 S')
+})
+
+defects('budget amplification', () => {
+  assertTimetable(amplified('sporadic'),
+    '0-1 S, 4-5 S, 8-9 S, 12-13 S, 20-23 S, 32-35 S, 48-51 S, 64-67 S')
+})
+
+defects('unreliable temporal isolation', () => {
+  assertTimetable(victimized({ kind: 'sporadic', depleted: 'background' }),
+    '0-2 S, 2-6 victim, 6-10 S*, 10-12 S, 12-14 S*')
+  assertTimetable(victimized({ kind: 'sporadic', depleted: 'wait' }), '0-2 S, 2-6 victim, 10-12 S')
+})
+
+defects.run()

@@ -1,0 +1,111 @@
+/** Threads that end inside locks, at each step of the protocol: nobody waits for them, and nobody else is let in. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { forSeeds } from '../../support/seeded.mjs'
+import { virtualThreads } from '../../support/virtual-threads.mjs'
+
+const threads = await virtualThreads(3)
+
+/** Goes through a lock in one of the ways that there are. */
+function* goThrough(thread, lock, random, stay) {
+  const [take, give] = lock.lock ? [() => lock.lock(), () => lock.unlock()] : [() => lock.acquire(), () => lock.release()]
+  const way = random.pick(['take', 'use', 'choice'])
+  if (way === 'use') return yield lock.use(stay)
+  if (way === 'take') yield take()
+  else if ((yield thread.sync.choice([{ wait: take() }, { timeout: random.integer(0, 3) }])).index === 1) return
+  yield* stay()
+  give()
+}
+
+/** Three threads with some jobs each, of which up to two end. @returns what it has come to */
+function run(random) {
+  const permits = random.pick([0, 1, 1, 2, 3]) // 0: a mutex
+  const most = Math.max(permits, 1)
+  const jobs = []
+  let inside = []
+  let isAbandoned = false
+  let lostInside = 0
+  /** @type {Int32Array} */
+  let words
+
+  const spawn = (thread, work) => threads.within(thread, () => {
+    const job = thread.scheduler.spawn(work)
+    job.catch(() => {})
+    jobs.push({ thread, job })
+  })
+  function* stay(thread) {
+    threads.step()
+    inside.push(thread)
+    assert.ok(inside.length <= most, `${inside.length} inside`)
+    // By how many it is found, and which of them, is the order's to say where there are more permits.
+    if (most === 1) assert.is(thread.lock.abandoned, isAbandoned)
+    for (let points = random.integer(0, 2); points > 0; points--) {
+      yield thread.sync.choice([{ timeout: random.integer(0, 2) }])
+      threads.step()
+    }
+    inside.splice(inside.indexOf(thread), 1)
+    isAbandoned = false
+  }
+
+  threads.run({
+    random,
+    ended(thread) {
+      inside = inside.filter(one => one !== thread)
+      const number = Number(thread.name.split(' ')[1])
+      const held = words.filter(word => word >> 1 === number).length
+      lostInside += held
+      if (held > 0) isAbandoned = true
+    },
+    phases: [() => {
+      let buffer
+      for (const thread of threads.all) {
+        threads.within(thread, () => {
+          const { Mutex, Semaphore } = thread.sync
+          thread.lock = buffer ? (permits ? Semaphore : Mutex).from(buffer)
+            : permits ? new Semaphore(permits, { shared: true }) : new Mutex({ shared: true })
+          buffer = thread.lock.buffer
+        })
+      }
+      words = new Int32Array(buffer, 40) // behind those of control
+      for (const thread of threads.all) {
+        for (let count = random.integer(1, 3); count > 0; count--) {
+          spawn(thread, function* () {
+            for (let rounds = random.integer(1, 4); rounds > 0; rounds--) {
+              yield* goThrough(thread, thread.lock, random, () => stay(thread))
+            }
+          })
+        }
+      }
+      for (const victim of random.shuffle(threads.all).slice(0, random.integer(0, 2))) {
+        victim.end = victim.accesses + random.integer(1, 100)
+      }
+    }, () => {
+      // Nobody may have waited for what the last of them had.
+      const thread = threads.all.find(({ isEnded }) => !isEnded)
+      for (const one of threads.all) one.end = Infinity
+      spawn(thread, function* () {
+        if (permits === 0) return yield thread.lock.use(() => {})
+        for (let i = 0; i < permits; i++) yield thread.lock.acquire()
+        assert.is(thread.lock.available, 0)
+        for (let i = 0; i < permits; i++) thread.lock.release()
+        assert.is(thread.lock.available, permits)
+      })
+    }]
+  })
+  assert.equal([inside, words.filter(word => word >> 1 > 1).length], [[], 0])
+  for (const { thread: { isEnded, host }, job } of jobs) {
+    if (!isEnded) assert.equal([job.state, host.timers.filter(({ ref }) => ref), host.errors], ['done', [], []])
+  }
+  return lostInside
+}
+
+const kills = suite('threads ended at any access to a shared lock')
+
+kills('nobody waits for them, no more are inside than may be, and what comes back is found abandoned', async () => {
+  let lostInside = 0
+  await forSeeds(1000, random => { lostInside += run(random) })
+  assert.ok(lostInside > 0)
+})
+
+kills.after(() => threads.remove())
+kills.run()

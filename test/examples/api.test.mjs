@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { documentedAll } from '../../examples/api/jsdoc.mjs'
+
+// The default host, made as rt.mjs is imported, asks for it.
+Object.assign(globalThis, { requestAnimationFrame: fn => setTimeout(() => fn(performance.now()), 16), cancelAnimationFrame: clearTimeout })
+const { examples, run } = await import('../../examples/api/examples.mjs')
+
+const test = suite('examples/api')
+
+const modules = documentedAll(await Promise.all(['rt', 'alarms', 'sync'].map(async name => {
+  const url = new URL(`../../${name}.mjs`, import.meta.url)
+  return { name, text: readFileSync(url, 'utf8'), namespace: await import(url) }
+})))
+const exports = modules.flatMap(({ exports }) => exports)
+
+test('every export is described, and has an example', () => {
+  const internal = ['seam']
+  const wanted = modules.flatMap(({ namespace }) => Object.keys(namespace)).filter(name => !internal.includes(name))
+  assert.equal(exports.map(({ name }) => name).sort(), [...new Set(wanted)].sort())
+  assert.equal(Object.keys(examples).filter(name => !name.includes('.')).sort(), [...new Set(wanted)].sort())
+  for (const { name, comments } of exports) assert.ok(comments[0].text, `${name} is not described`)
+})
+
+test('every parameter has its type, and every function says what it returns', () => {
+  for (const { name, signature, comments, members } of exports.flatMap(entry => [entry, ...entry.members])) {
+    const { tags } = comments.at(-1) ?? { tags: {} }
+    const [, list] = /^(?:new )?[\w.]+\((.*)\)$/.exec(signature) ?? []
+    if (list === undefined) continue
+    const known = (tags.param ?? []).filter(({ type }) => type).map(({ name }) => name.replace(/[[\]]|=.*/g, '')).filter(name => !name.includes('.'))
+    assert.equal(list.split(', ').filter(Boolean).map(name => name.replace(/^\.\.\.|\?$/g, '')), known, `the parameters of ${name}`)
+    assert.ok(members.length || comments[0].text || tags.returns, `${name} is not described`)
+  }
+})
+
+test('what is read is what is written', () => {
+  const { comments, signature } = exports.find(({ name }) => name === 'every')
+  assert.is(signature, 'every(period, work, options?)')
+  const [{ text, tags }] = comments
+  assert.is(text, 'Again and again, at absolute times: it does not drift.')
+  assert.equal(tags.param[0], { name: 'period', type: 'number', text: 'ms, > 0' })
+  assert.is(tags.returns[0].type, 'Alarm')
+  assert.is(tags.throws[0].type, 'TypeError | RangeError')
+  const types = modules[0].types.get('TaskOptions')
+  assert.is(types.comments[0].tags.property.find(({ name }) => name === '[deadline]').text, 'ms after release, > 0; default Infinity')
+})
+
+for (const name in examples) {
+  test(`the example of ${name}`, async () => {
+    const { said, wanted } = await run(name)
+    assert.is(said, wanted)
+  })
+}
+
+test.run()

@@ -1,0 +1,113 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { farm } from '../../examples/farm/farm.mjs'
+import { computeRow, escapeTime, whole, zoomed } from '../../examples/farm/mandelbrot.mjs'
+import { rt } from '../../rt.mjs'
+import { ChannelError, Workers } from '../../sync.mjs'
+import { crewOf } from '../support/crew.mjs'
+import { execute } from '../support/virtual-host.mjs'
+import { world } from '../support/world.mjs'
+
+const farming = suite('examples/farm')
+
+const view = { ...whole(24, 16), depth: 30 }
+
+const expected = Array.from({ length: view.height }, (_, row) => {
+  const steps = computeRow(view, row)
+  let step = steps.next()
+  while (!step.done) step = steps.next()
+  return step.value
+})
+
+/** A farm on workers a ms away, in time that passes by rows. */
+function setUp(count, options) {
+  const here = world()
+  const works = {
+    * computeRow(view, row) {
+      yield* execute(here.host, 2)
+      return yield* computeRow(view, row)
+    }
+  }
+  const crew = crewOf(here, works, { size: count, ...options })
+  const rows = []
+  const spawn = harvest => here.scheduler.spawn(farm(crew.workers, view, (row, pixels) => {
+    assert.is(rows[row], undefined)
+    rows[row] = pixels
+    harvest?.(rows.filter(Boolean).length)
+  }))
+  return { ...here, ...crew, rows, spawn }
+}
+
+for (const count of [1, 2, 5]) {
+  farming(`${count} workers make the picture that one loop makes, each row once`, async () => {
+    const { host, rows, spawn, workers } = setUp(count)
+    const job = spawn()
+    await host.drain()
+    await job
+    assert.equal(rows, expected)
+    assert.ok(workers.stats().workers.every(({ jobs }) => jobs >= 3))
+  })
+}
+
+farming('a picture has more rows than workers take jobs at once', async () => {
+  const { host, rows, spawn } = setUp(2, { limit: 3 })
+  const job = spawn()
+  await host.drain()
+  await job
+  assert.equal(rows, expected)
+})
+
+farming('cancelled in the midst it stops, and the workers are there for another', async () => {
+  const { host, rows, spawn, workers } = setUp(2)
+  const job = spawn(count => {
+    if (count === 5) job.cancel()
+  })
+  job.catch(() => {})
+  await host.drain()
+  assert.is(job.state, 'cancelled')
+  assert.ok(rows.filter(Boolean).length < 12) // some rows come in one message
+  assert.is(workers.unfinished, 0)
+  rows.length = 0
+  spawn()
+  await host.drain()
+  assert.equal(rows, expected)
+})
+
+farming('when a worker dies its rows are computed by another, or the farm fails and cancels the rest', async () => {
+  for (const restart of [true, false]) {
+    const { host, rows, spawn, sites, workers } = setUp(3, { restart })
+    const outcome = spawn(count => {
+      if (count === 5) sites[1].kill()
+    }).then(() => null, error => error)
+    await host.drain()
+    const error = await outcome
+    if (restart) assert.equal(rows, expected)
+    else assert.instance(error, ChannelError)
+    assert.is(workers.unfinished, 0)
+  }
+})
+
+farming('it works on real threads', async () => {
+  const workers = new Workers(new URL('../../examples/farm/mandelbrot.mjs', import.meta.url), { size: 2 })
+  const rows = []
+  await rt.spawn(farm(workers, view, (row, pixels) => { rows[row] = pixels }))
+  assert.equal(rows, expected)
+  await workers.close()
+})
+
+farming('points inside are inside, and the picture has the axis in its middle', () => {
+  assert.is(escapeTime(0, 0, 100), 100)
+  assert.is(escapeTime(-1, 0, 100), 100)
+  assert.ok(escapeTime(2, 2, 100) < 3)
+  const mirrored = expected.map((_, row) => expected[view.height - 1 - row])
+  assert.equal(mirrored, expected)
+})
+
+farming('zooming keeps the point that was clicked', () => {
+  const near = zoomed(view, 3, 5)
+  assert.is(near.span, view.span / 4)
+  const point = ({ x, span, width }, column) => x + (column + 0.5 - width / 2) * span / width
+  assert.ok(Math.abs(near.x - point(view, 3)) < 1e-12)
+})
+
+farming.run()

@@ -1,0 +1,1288 @@
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DeadlineError, Scheduler, Task, budget, edf, fp, preemptify, rm, seam } from '../../rt.mjs'
+import { assertTrace } from '../support/trace.mjs'
+import { execute, virtualHost } from '../support/virtual-host.mjs'
+import { hookOf, world } from '../support/world.mjs'
+
+/** A scheduler that reads the clock at every point, so that times in traces are exact. */
+const setup = (options, clock) => world({ except: [], host: clock, ...options })
+
+/** Writes a line into the trace: what callbacks do appears in one list with what the scheduler does. */
+const note = (scheduler, of) => seam.emit(scheduler, 'note', null, { of })
+
+const readings = suite('budget')
+
+/** The readings of the clock while a job passes points, none of which leads to a decision. */
+function readingsOf(points, options) {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, ...options })
+  let count
+  scheduler.spawn(function* () {
+    const before = host.reads
+    yield* points()
+    count = host.reads - before
+  })
+  host.run()
+  return count
+}
+
+const POINTS = 840
+
+function* bare() {
+  for (let n = 0; n < POINTS; n++) yield
+}
+
+function* counted() {
+  for (let n = 0; n < POINTS; n++) if (--budget.left <= 0) yield
+}
+
+function* mixed() {
+  for (let n = 0; n < POINTS; n++) if (n % 3 !== 0 || --budget.left <= 0) yield
+}
+
+function* calls() {
+  for (let n = 0; n < POINTS; n++) yield child()
+}
+
+function* child() {}
+
+for (const points of [bare, counted, mixed, calls]) {
+  readings(`a budget of N reads the clock at every Nth of ${points.name} points`, () => {
+    for (const limit of [1, 2, 3, 7, 10, 300, POINTS]) {
+      assert.is(readingsOf(points, { budget: limit }), Math.floor(POINTS / limit), `budget: ${limit}`)
+    }
+    assert.is(readingsOf(points, { budget: POINTS + 1 }), 0)
+  })
+}
+
+readings('after a preemption the clock is read once for each budget again', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, slice: Infinity, round: Infinity, budget: 10 })
+  let count
+  scheduler.spawn(function* () {
+    scheduler.spawn(function* () {}, { deadline: 1 })
+    yield
+    const before = host.reads
+    yield* bare()
+    count = host.reads - before
+  })
+  host.run()
+  assert.is(count, POINTS / 10)
+})
+
+readings("the job's budget comes before the task's, and that before the scheduler's", () => {
+  const limits = []
+  const see = function* () { limits.push(budget.left) }
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 2 })
+  scheduler.spawn(see)
+  scheduler.spawn(see, { budget: 3 })
+  scheduler.spawn(new Task(see, { budget: 4 }))
+  scheduler.spawn(new Task(see, { budget: 4 }), { budget: 5 })
+  scheduler.spawn(new Task(see))
+  host.run()
+  assert.equal(limits, [2, 3, 4, 5, 2])
+})
+
+readings('budget.left is refilled before every resume, for the job that goes on', () => {
+  const { host, scheduler } = setup({ slice: 1 })
+  const seen = []
+  const job = function* (name) {
+    for (let n = 0; n < 6; n++) {
+      seen.push(`${name} ${budget.left}`)
+      host.advance(0.5)
+      yield
+    }
+  }
+  scheduler.spawn(job, { budget: 2 }, 'a')
+  scheduler.spawn(job, { budget: 3 }, 'b')
+  host.run()
+  assert.equal(seen, [
+    'a 2', 'a 1', 'b 3', 'b 2', 'b 1', 'a 2', 'a 1', 'b 3', 'b 2', 'b 1', 'a 2', 'a 1'
+  ])
+})
+
+readings('what becomes due is noticed when the budget is used up, not before', () => {
+  const { host, scheduler, trace } = setup({ budget: 4, slice: Infinity })
+  scheduler.spawn(execute(host, 8), { name: 'long', deadline: 50 })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 10, release: 1 })
+  seam.at(scheduler, 2, () => {})
+  host.run()
+  assertTrace(trace, `
+    0 release long, start long
+    4 alarm due=2, release urgent, preempt long by=urgent, start urgent
+    5 finish urgent, round start=0, resume long
+    9 finish long, round start=5`)
+})
+
+readings.run()
+
+const reading = suite('at one reading of the clock')
+
+reading('first the end, then replenishments, alarms, releases and misses; last, who goes on', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
+  const replenish = time => {
+    seam.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
+  }
+  scheduler.spawn(execute(host, 1), { name: 'least', deadline: 100 })
+  scheduler.spawn(execute(host, 10, 10), { name: 'first', deadline: 8 })
+  scheduler.spawn(execute(host, 1), { name: 'late', release: 3, deadline: 6 })
+  scheduler.spawn(execute(host, 1), { name: 'early', release: 1, deadline: 7 })
+  for (const [number, time] of [5, 3, 5, 10].entries()) {
+    seam.at(scheduler, time, () => note(scheduler, `alarm ${number}`))
+  }
+  replenish(9)
+  replenish(7)
+  host.run()
+  assertTrace(trace, `
+    0 release least, release first, start first
+    10 finish first, replenish due=7, note of=replenishment 7, replenish due=9, note of=replenishment 9
+    10 alarm due=3, note of=alarm 1, alarm due=5, note of=alarm 0, alarm due=5, note of=alarm 2, alarm due=10
+    10 note of=alarm 3, release early, release late, miss first, miss early, miss late, start early
+    11 finish early, start late
+    12 finish late, start least
+    13 finish least, round start=0`)
+})
+
+reading('a job that an alarm wakes is ready before releases of the same time, and so goes first', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const waitable = new seam.Waitable()
+  scheduler.spawn(function* () { yield waitable }, { name: 'woken', deadline: 20 })
+  scheduler.spawn(execute(host, 2), { name: 'released', release: 4, deadline: 16 })
+  scheduler.spawn(execute(host, 6, 6), { name: 'long', deadline: 30 })
+  seam.at(scheduler, 4, () => waitable.wake())
+  host.run()
+  assertTrace(trace, `
+    0 release woken, release long, start woken, block woken on=Waitable, start long
+    6 finish long, alarm due=4, wake woken, release released, round start=0, resume woken, finish woken
+    6 start released
+    8 finish released, round start=6`)
+})
+
+reading('an alarm that sets itself anew for the same time lets the jobs go on in between', () => {
+  const { host, scheduler, trace } = setup()
+  let count = 0
+  const again = () => {
+    if (++count < 3) seam.at(scheduler, 0, again)
+  }
+  seam.at(scheduler, 0, again)
+  scheduler.spawn(execute(host, 3), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, alarm due=0, start job
+    1 alarm due=0
+    2 alarm due=0
+    3 finish job, round start=0`)
+})
+
+reading('what an alarm adds for a later time that is over already happens at the same reading', () => {
+  const { host, scheduler, trace } = setup()
+  seam.at(scheduler, 1, () => { seam.at(scheduler, 2, () => note(scheduler, 'second')) })
+  scheduler.spawn(execute(host, 4, 4), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    4 stall job ms=4, finish job, alarm due=1, alarm due=2, note of=second, round start=0`)
+})
+
+reading('an alarm that throws is reported, and the others fire all the same', () => {
+  const { host, scheduler, trace } = setup()
+  seam.at(scheduler, 1, () => { throw new RangeError('broken') })
+  seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  scheduler.spawn(execute(host, 1), { name: 'job' })
+  host.run()
+  assert.equal(host.errors.map(String), ['RangeError: broken'])
+  assertTrace(trace, `
+    0 release job, start job
+    1 finish job, alarm due=1, alarm due=1, note of=second, round start=0`)
+})
+
+reading('an alarm that another one cancels does not fire', () => {
+  const { host, scheduler, trace } = setup()
+  const cancelled = []
+  seam.at(scheduler, 1, () => { cancelled.push(second.cancel(), second.cancel()) })
+  const second = seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  host.run()
+  assert.equal(cancelled, [true, false])
+  assertTrace(trace, '1 alarm due=1')
+})
+
+reading.run()
+
+const preemption = suite('preemption')
+
+/** Runs one job with many points that acts at 2 ms; returns what was left of its budget around that. */
+function leftAround(options, act, before = () => {}) {
+  const { host, scheduler, trace } = setup({ budget: 100, slice: Infinity, round: Infinity, ...options })
+  const seen = {}
+  before(scheduler, host)
+  const job = scheduler.spawn(function* () {
+    for (let n = 0; n < 4; n++) {
+      host.advance(1)
+      if (n === 1) {
+        seen.before = budget.left
+        act(scheduler, host, job)
+        seen.after = budget.left
+      }
+      yield
+    }
+  }, { name: 'running', deadline: 50, priority: 5 })
+  host.run()
+  return { ...seen, trace }
+}
+
+const more = { name: 'other', deadline: 10, priority: 6 }
+const less = { name: 'other', deadline: 90, priority: 4 }
+const equal = { name: 'other', deadline: 50, priority: 5 }
+
+for (const policy of [edf, fp, rm]) {
+  preemption(`${policy.name}: a more eligible job that is spawned preempts at the next point`, () => {
+    const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
+      scheduler.spawn(execute(host, 1), more)
+    })
+    assert.equal([before, after], [99, 0])
+    assertTrace(trace, `
+      0 release running, start running
+      2 release other, preempt running by=other, start other
+      3 finish other, resume running
+      5 finish running, round start=0`)
+  })
+
+  preemption(`${policy.name}: a less eligible job that is spawned does not even cut the budget`, () => {
+    const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
+      scheduler.spawn(execute(host, 1), less)
+    })
+    assert.equal([before, after], [99, 99])
+    assertTrace(trace, `
+      0 release running, start running
+      2 release other
+      4 finish running, start other
+      5 finish other, round start=0`)
+  })
+
+  preemption(`${policy.name}: a job of equal standing that is spawned waits for the slice to end`, () => {
+    const { before, after, trace } = leftAround({ policy }, (scheduler, host) => {
+      scheduler.spawn(execute(host, 1), { ...equal, deadline: 48 })
+    })
+    assert.equal([before, after], [99, 99])
+    assertTrace(trace, `
+      0 release running, start running
+      2 release other
+      4 finish running, start other
+      5 finish other, round start=0`)
+  })
+
+  /** The same with a job that waits from the start. */
+  const woken = options => {
+    const waitable = new seam.Waitable()
+    return leftAround({ policy }, () => waitable.wake(), (scheduler, host) => {
+      scheduler.spawn(function* () {
+        yield waitable
+        yield* execute(host, 1)
+      }, options)
+    })
+  }
+
+  const beginning = options => options === less ? `
+      0 release other
+      0 release running
+      0 start running` : `
+      0 release other
+      0 release running
+      0 start other
+      0 block other on=Waitable
+      0 start running`
+
+  preemption(`${policy.name}: a more eligible job that is woken preempts at the next point`, () => {
+    const { before, after, trace } = woken(more)
+    assert.equal([before, after], [99, 0])
+    assertTrace(trace, `${beginning(more)}
+      2 wake other
+      2 preempt running by=other
+      2 resume other
+      3 finish other
+      3 resume running
+      5 finish running
+      5 round start=0`)
+  })
+
+  preemption(`${policy.name}: a job of equal standing that is woken is handed over to`, () => {
+    const { before, after, trace } = woken(equal)
+    assert.equal([before, after], [99, 0])
+    assertTrace(trace, `${beginning(equal)}
+      2 wake other
+      2 preempt running by=other
+      2 resume other
+      3 finish other
+      3 resume running
+      5 finish running
+      5 round start=0`)
+  })
+}
+
+preemption('edf: of equal deadlines the larger priority is more eligible', () => {
+  const { before, after, trace } = leftAround({}, (scheduler, host) => {
+    scheduler.spawn(execute(host, 1), { ...equal, deadline: 48, priority: 6 })
+  })
+  assert.equal([before, after], [99, 0])
+  assertTrace(trace, `
+    0 release running, start running
+    2 release other, preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
+})
+
+preemption('a less eligible job that is woken waits for its turn', () => {
+  const waitable = new seam.Waitable()
+  let other
+  const { before, after, trace } = leftAround({}, () => {
+    other.deadline = 90
+    waitable.wake()
+  }, (scheduler, host) => {
+    other = scheduler.spawn(function* () {
+      yield waitable
+      yield* execute(host, 1)
+    }, more)
+  })
+  assert.equal([before, after], [99, 99])
+  assertTrace(trace, `
+    0 release other, release running, start other, block other on=Waitable, start running
+    2 wake other
+    4 finish running, resume other
+    5 finish other, round start=0`)
+})
+
+preemption('two jobs that wake each other do not starve a third of equal standing', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: 6 })
+  const waitables = Array.from({ length: 9 }, () => new seam.Waitable())
+  const player = function* (own) {
+    for (let turn = own; turn < 8; turn += 2) {
+      yield waitables[turn]
+      host.advance(1)
+      waitables[turn + 1].wake()
+    }
+  }
+  scheduler.spawn(player, { name: 'ping' }, 0)
+  scheduler.spawn(player, { name: 'pong' }, 1)
+  scheduler.spawn(execute(host, 1), { name: 'third', release: 0.5 })
+  waitables[0].wake()
+  host.run({ turns: 1 })
+  assertTrace(trace, `
+    0 release ping, release pong, start ping
+    1 block ping on=Waitable, release third, start pong
+    2 wake ping, block pong on=Waitable, resume ping
+    3 wake pong, block ping on=Waitable, start third
+    4 finish third, resume pong
+    5 wake ping, block pong on=Waitable, resume ping
+    6 wake pong, block ping on=Waitable, round start=0`)
+})
+
+preemption('a job that makes itself less eligible hands over at its next point', () => {
+  const { before, after, trace } = leftAround({}, (scheduler, host, job) => {
+    job.deadline = 60
+  }, (scheduler, host) => {
+    scheduler.spawn(execute(host, 1), { name: 'other', deadline: 55 })
+  })
+  assert.equal([before, after], [99, 0])
+  assertTrace(trace, `
+    0 release other, release running, start running
+    2 preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
+})
+
+preemption('a ready job that becomes more eligible preempts at the next point', () => {
+  let other
+  const { before, after, trace } = leftAround({}, () => {
+    other.deadline = 40
+  }, (scheduler, host) => {
+    other = scheduler.spawn(execute(host, 1), { name: 'other', deadline: 55 })
+  })
+  assert.equal([before, after], [99, 0])
+  assertTrace(trace, `
+    0 release other, release running, start running
+    2 preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
+})
+
+preemption('a ready job that becomes more eligible, and yet is not the most eligible, waits', () => {
+  let other
+  const { before, after, trace } = leftAround({}, () => {
+    other.deadline = 51
+  }, (scheduler, host) => {
+    other = scheduler.spawn(execute(host, 1), { name: 'other', deadline: 55 })
+  })
+  assert.equal([before, after], [99, 99])
+  assertTrace(trace, `
+    0 release other, release running, start running
+    4 finish running, start other
+    5 finish other, round start=0`)
+})
+
+preemption('a release in the future preempts when it is due, at the next reading', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  scheduler.spawn(execute(host, 4), { name: 'running', deadline: 50 })
+  scheduler.spawn(execute(host, 1), { name: 'other', deadline: 5, release: 1.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release running, start running
+    2 release other, preempt running by=other, start other
+    3 finish other, resume running
+    5 finish running, round start=0`)
+})
+
+preemption('a job spawned between two rounds goes first if it is more eligible, and else waits', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: 2 })
+  scheduler.spawn(execute(host, 4), { name: 'running', deadline: 50 })
+  host.run({ turns: 1 })
+  scheduler.spawn(execute(host, 1), less)
+  scheduler.spawn(execute(host, 1), { ...more, name: 'urgent' })
+  host.run()
+  assertTrace(trace, `
+    0 release running, start running
+    2 round start=0, release other, release urgent, preempt running by=urgent, start urgent
+    3 finish urgent, resume running
+    4 round start=2
+    5 finish running, start other
+    6 finish other, round start=4`)
+})
+
+preemption('job.preemptions counts how often a job had to hand over, not how often it waited', () => {
+  const { host, scheduler } = setup({ slice: Infinity })
+  const waitable = new seam.Waitable()
+  const waits = scheduler.spawn(function* () { yield waitable }, { deadline: 5 })
+  const running = scheduler.spawn(function* () {
+    for (let n = 0; n < 3; n++) {
+      scheduler.spawn(execute(host, 1), { deadline: 5 })
+      yield
+    }
+    waitable.wake()
+    yield
+  }, { deadline: 50 })
+  host.run()
+  assert.equal([running.preemptions, waits.preemptions], [4, 0])
+})
+
+preemption.run()
+
+const rotation = suite('rotation of equals')
+
+rotation('a preempted job goes on with the rest of its slice, ahead of its equals', () => {
+  const { host, scheduler, trace } = setup({ slice: 2, round: Infinity })
+  scheduler.spawn(execute(host, 4, 0.5), { name: 'a', deadline: 50 })
+  scheduler.spawn(execute(host, 2, 0.5), { name: 'b', deadline: 50 })
+  scheduler.spawn(execute(host, 1, 0.5), { name: 'urgent', deadline: 5, release: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release a, release b, start a
+    1 release urgent, preempt a by=urgent, start urgent
+    2 finish urgent, resume a
+    3 preempt a by=b, start b
+    5 finish b, resume a
+    7 finish a, round start=0`)
+})
+
+rotation('a job that is preempted more often than once in a slice rotates all the same', () => {
+  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
+  for (let n = 0; n < 12; n++) {
+    scheduler.spawn(execute(host, 0.25, 0.25), { name: 'urgent', deadline: 1, release: 0.25 + 0.5 * n })
+  }
+  scheduler.spawn(execute(host, 2, 0.25), { name: 'a', deadline: 50 })
+  scheduler.spawn(execute(host, 2, 0.25), { name: 'b', deadline: 50 })
+  host.run()
+  const turns = trace.records
+    .filter(({ type, job }) => (type === 'start' || type === 'resume') && job.name !== 'urgent')
+    .map(({ job }) => job.name)
+  assert.is(turns.join(''), 'aaaabbbbaaaab')
+})
+
+rotation('a job that has waited has a whole slice before it', () => {
+  const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
+  scheduler.spawn(function* () {
+    yield* execute(host, 0.75, 0.25)
+    yield { then(resolve) { seam.at(scheduler, 1, resolve) } }
+    yield* execute(host, 1.5, 0.25)
+  }, { name: 'a' })
+  scheduler.spawn(execute(host, 2.5, 0.25), { name: 'b' })
+  host.run()
+  assertTrace(trace, `
+    0 release a, release b, start a
+    0.75 block a on=Object, start b
+    1 alarm due=1, wake a, preempt b by=a, resume a
+    2 preempt a by=b, resume b
+    3 preempt b by=a, resume a
+    3.5 finish a, resume b
+    4.75 finish b, round start=0`)
+})
+
+rotation('with slice: Infinity each runs until it ends', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
+  for (const name of ['a', 'b']) scheduler.spawn(execute(host, 20), { name })
+  host.run()
+  assertTrace(trace, `
+    0 release a, release b, start a
+    20 finish a, start b
+    40 finish b, round start=0`)
+})
+
+rotation('slices go on from one round to the next', () => {
+  const { host, scheduler, trace } = setup({ slice: 2, round: 1.5 })
+  for (const name of ['a', 'b']) scheduler.spawn(execute(host, 3, 0.5), { name })
+  host.run()
+  assertTrace(trace, `
+    0 release a, release b, start a
+    1.5 round start=0
+    2 preempt a by=b, start b
+    3 round start=1.5
+    4 preempt b by=a, resume a
+    4.5 round start=3
+    5 finish a, resume b
+    6 finish b, round start=4.5`)
+})
+
+rotation.run()
+
+const rounds = suite('rounds')
+
+rounds('a round ends when its time is up, and the next one is posted once', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(execute(host, 12), { name: 'job' })
+  scheduler.spawn(execute(host, 1), { name: 'other', deadline: 99 })
+  scheduler.spawn(execute(host, 1), { name: 'third', deadline: 99 })
+  assert.is(host.posts, 1)
+  host.run()
+  assertTrace(trace, `
+    0 release job, release other, release third, start other
+    1 finish other, start third
+    2 finish third, start job
+    5 round start=0
+    10 round start=5
+    14 finish job, round start=10`)
+  assert.is(host.maxPosts, 1)
+  assert.equal([host.posts, host.turns], [0, 3])
+})
+
+rounds('the event loop comes to its tasks between two rounds', () => {
+  const { host, scheduler, trace } = setup()
+  for (const ms of [1, 6, 7]) host.after(ms, () => note(scheduler, `timer ${ms}`))
+  scheduler.spawn(execute(host, 11), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    5 round start=0, note of=timer 1
+    10 round start=5, note of=timer 6, note of=timer 7
+    11 finish job, round start=10`)
+})
+
+rounds('a round lasts as long as configured', () => {
+  const { host, scheduler, trace } = setup({ round: 2.5 })
+  scheduler.spawn(execute(host, 6, 0.5), { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    2.5 round start=0
+    5 round start=2.5
+    6 finish job, round start=5`)
+})
+
+rounds('with round: Infinity a round ends when nothing is ready', () => {
+  const { host, scheduler, trace } = setup({ round: Infinity })
+  const waitable = new seam.Waitable()
+  scheduler.spawn(function* () {
+    yield* execute(host, 100)
+    yield waitable
+  }, { name: 'job' })
+  host.run()
+  waitable.wake()
+  assert.is(host.posts, 1)
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    100 block job on=Waitable, round start=0, wake job, resume job, finish job, round start=100`)
+})
+
+for (const slice of [1, Infinity]) {
+  rounds(`pending input ends the round within a millisecond, and every round runs one: slice ${slice}`, () => {
+    const { host, scheduler, trace } = setup({ slice })
+    host.after(1.25, () => { host.hasInput = false })
+    scheduler.spawn(function* () {
+      yield* execute(host, 0.25)
+      host.hasInput = true
+      yield* execute(host, 7, 0.25)
+    }, { name: 'job' })
+    host.run({ turns: 3 })
+    host.run()
+    assertTrace(trace, `
+      0 release job, start job
+      1 round start=0
+      2 round start=1
+      7 round start=2
+      7.25 finish job, round start=7`)
+    assert.is(host.maxPosts, 1)
+  })
+}
+
+rounds('pending input ends the round of a loop that has been made preemptible, and counts its points without leaving', () => {
+  const { host, scheduler, trace } = setup({ host: { read: 0.25 }, budget: 9, slice: Infinity, round: 100 })
+  host.hasInput = true
+  scheduler.spawn(preemptify(function loop(n) { for (let i = 0; i < n; i++); }), undefined, 99)
+  host.run()
+  const { rounds, longestRound } = scheduler.stats()
+  assert.ok(rounds > 2 && longestRound < 2, trace.text())
+})
+
+rounds('a host need not know of input', () => {
+  const { inputPending, ...host } = virtualHost()
+  assert.type(inputPending, 'function')
+  const scheduler = new Scheduler({ host })
+  const job = scheduler.spawn(function* () { yield })
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+rounds('between rounds the job that goes on is ready, and nobody is current', () => {
+  const { host, scheduler } = setup({ round: 1 })
+  let inside
+  const job = scheduler.spawn(function* () {
+    inside = [job.state, scheduler.current === job]
+    yield* execute(host, 3)
+  })
+  assert.equal([job.state, scheduler.current], ['ready', null])
+  host.run({ turns: 1 })
+  assert.equal(inside, ['running', true])
+  assert.equal([job.state, scheduler.current], ['ready', null])
+})
+
+rounds('whatever is spawned, woken or moved between two rounds, one post is outstanding', () => {
+  const { host, scheduler } = setup({ round: 1 })
+  const waitables = [new seam.Waitable(), new seam.Waitable()]
+  for (const waitable of waitables) scheduler.spawn(function* () { yield waitable })
+  const job = scheduler.spawn(execute(host, 3), { deadline: 50 })
+  host.run({ turns: 1 })
+  job.deadline = 40
+  job.priority = 2
+  for (const waitable of waitables) waitable.wake()
+  scheduler.spawn(execute(host, 1), { deadline: 5 })
+  scheduler.spawn(execute(host, 1), { release: 1000 }).cancel()
+  scheduler.pause()
+  scheduler.resume()
+  assert.is(host.posts, 1)
+  host.run()
+  assert.is(host.maxPosts, 1)
+  assert.is(scheduler.stats().jobs, 5)
+  assert.is(job.state, 'done')
+})
+
+rounds('nothing is posted while nothing is ready, and one timer waits for what is due first', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(function* () {}, { name: 'later', release: 30 })
+  scheduler.spawn(function* () {}, { name: 'soon', release: 20 })
+  seam.at(scheduler, 25, () => {})
+  assert.equal(host.timers, [{ time: 20, ref: true }])
+  assert.is(host.posts, 0)
+  host.run()
+  assertTrace(trace, `
+    20 release soon, start soon, finish soon, round start=20
+    25 alarm due=25
+    30 release later, start later, finish later, round start=30`)
+  assert.is(host.turns, 3)
+})
+
+rounds('two schedulers of one thread share it round by round', () => {
+  const host = virtualHost()
+  const log = []
+  for (const name of ['a', 'b']) {
+    const scheduler = new Scheduler({ host, budget: 1, round: 2 })
+    scheduler.observe(({ type, time }) => log.push(`${time} ${name} ${type}`))
+    scheduler.spawn(execute(host, 3))
+  }
+  host.run()
+  assert.equal(log, [
+    '0 a release', '0 b release',
+    '0 a start', '2 a round', '2 b start', '4 b round',
+    '5 a finish', '5 a round', '6 b finish', '6 b round'
+  ])
+})
+
+rounds.run()
+
+const pausing = suite('pausing')
+
+pausing('a job that pauses and resumes loses nothing but the rest of its budget', () => {
+  const { host, scheduler, trace } = setup({ budget: 100 })
+  scheduler.spawn(function* () {
+    scheduler.pause()
+    scheduler.resume()
+    yield
+    host.advance(1)
+  }, { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    1 finish job, round start=0`)
+})
+
+pausing('while paused nothing runs, fires or is missed, and the event loop is left alone', () => {
+  const { host, scheduler, trace } = setup({ paused: true })
+  scheduler.spawn(execute(host, 1), { name: 'job', deadline: 5 })
+  scheduler.spawn(execute(host, 1), { name: 'released', release: 3 })
+  seam.at(scheduler, 2, () => {})
+  host.run({ until: 10 })
+  assert.equal([host.posts, host.timers, host.turns], [0, [], 0])
+  scheduler.resume()
+  host.run()
+  assertTrace(trace, `
+    0 release job
+    10 alarm due=2, release released, miss job, start job
+    11 finish job, start released
+    12 finish released, round start=10`)
+})
+
+pausing('resume() arms the timer again', () => {
+  const { host, scheduler, trace } = setup()
+  seam.at(scheduler, 20, () => {})
+  scheduler.pause()
+  assert.equal(host.timers, [])
+  scheduler.resume()
+  host.run()
+  assertTrace(trace, '20 alarm due=20')
+})
+
+pausing.run()
+
+const turns = suite('excess')
+
+for (const [excess, expected] of Object.entries({
+  queue: `
+    0 release a
+    0 start a
+    1 release b
+    1 block b on=its turn
+    2 release c
+    2 block c on=its turn
+    3 release d
+    3 block d on=its turn
+    4 finish a
+    4 wake d
+    4 start d
+    8 finish d
+    8 wake b
+    8 start b
+    12 finish b
+    12 wake c
+    12 start c
+    16 finish c`,
+  skip: `
+    0 release a
+    0 start a
+    1 release b
+    1 cancel b error=AbortError
+    2 release c
+    2 cancel c error=AbortError
+    3 release d
+    3 cancel d error=AbortError
+    4 finish a`,
+  replace: `
+    0 release a
+    0 start a
+    1 release b
+    1 block b on=its turn
+    2 cancel b error=AbortError
+    2 release c
+    2 block c on=its turn
+    3 cancel c error=AbortError
+    3 release d
+    3 block d on=its turn
+    4 finish a
+    4 wake d
+    4 start d
+    8 finish d`,
+  abort: `
+    0 release a
+    0 start a
+    1 release b
+    1 cancel a error=AbortError
+    1 start b
+    2 release c
+    2 cancel b error=AbortError
+    2 start c
+    3 release d
+    3 preempt c by=d
+    3 start d
+    7 finish d
+    7 resume c
+    7 cancel c error=AbortError`
+})) {
+  turns(`${excess}: what becomes of jobs that are released while another of their task lives`, () => {
+    const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity, except: ['round'] })
+    const task = new Task(() => execute(host, 4), { excess: /** @type {any} */ (excess) })
+    for (const [release, name] of [...'abcd'].entries()) {
+      scheduler.spawn(task, { name, release, deadline: name === 'd' ? 20 : 100 })
+    }
+    host.run()
+    assertTrace(trace, expected)
+    assert.is(scheduler.spawn(task).state, 'ready', 'nobody is left')
+  })
+}
+
+turns('the jobs of one function are those of one task; without the option they run side by side', () => {
+  const { host, scheduler } = setup({ slice: 1 })
+  const run = () => execute(host, 2)
+  const jobs = ['queue', 'queue', undefined].map(excess => scheduler.spawn(run, { excess: /** @type {any} */ (excess) }))
+  const other = scheduler.spawn(() => execute(host, 1), { excess: 'queue' })
+  assert.equal(jobs.map(({ state }) => state), ['ready', 'waiting', 'ready'])
+  host.run()
+  assert.equal([...jobs, other].map(({ finished }) => finished), [4, 7, 6, 3])
+})
+
+turns('one that waits lends its standing, misses its deadline, and may be cancelled', async () => {
+  const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity, onMiss: ({ name }) => { log.push(`${name} misses at ${host.time}`) } })
+  const task = new Task(() => execute(host, 4), { excess: 'queue' })
+  const first = scheduler.spawn(task, { name: 'first' })
+  const between = scheduler.spawn(() => execute(host, 4), { name: 'between', deadline: 50, release: 1 })
+  const cancelled = scheduler.spawn(task, { name: 'cancelled', deadline: 2 })
+  const urgent = scheduler.spawn(task, { name: 'urgent', deadline: 4, release: 2, miss: 'abort' })
+  const late = scheduler.spawn(task, { name: 'late' })
+  seam.at(scheduler, 3, () => { log.push(cancelled.cancel(new Error('not wanted')), cancelled.state) })
+  host.run()
+  assert.equal(log, [true, 'cancelled', 'cancelled misses at 3', 'urgent misses at 7'])
+  assert.equal([first, between, urgent, late].map(({ finished }) => finished), [4, 11, 7, 15])
+  await cancelled.catch(({ message }) => assert.is(message, 'not wanted'))
+})
+
+turns('a job that waits for one that waits for its turn is told', async () => {
+  const { host, scheduler } = setup()
+  const task = new Task(function* (inner) { if (inner) yield scheduler.spawn(task, { name: 'inner' }) }, { excess: 'queue' })
+  const job = scheduler.spawn(task, { name: 'outer' }, true)
+  host.run()
+  await job.catch(({ message }) => assert.is(message, 'deadlock: outer waits for inner waits for outer'))
+  assert.is(job.state, 'failed')
+})
+
+turns('an observer may cancel who has the turn, or comes, and spawn: nobody is stuck, or runs though it has ended', () => {
+  for (const excess of /** @type {const} */ (['queue', 'skip', 'replace', 'abort'])) {
+    for (const type of ['release', 'cancel']) {
+      for (const aim of ['a', 'b', 'c', 'spawn']) {
+        const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity })
+        const task = new Task(function* (name) {
+          log.push(name)
+          yield* execute(host, 4)
+        }, { excess })
+        const jobs = [...'abc'].map((name, i) => scheduler.spawn(task, { name, release: i + 1 }, name))
+        let isOver = false
+        scheduler.observe(record => {
+          if (isOver || record.type !== type || record.job.name === 'a') return
+          isOver = true
+          if (aim === 'spawn') jobs.push(scheduler.spawn(task, { name: 'd' }, 'd'))
+          else jobs['abc'.indexOf(aim)].cancel()
+        })
+        host.run()
+        const title = `${excess}, ${type}, ${aim}`
+        const begun = jobs.filter(({ started }) => started !== undefined).sort((x, y) => x.started - y.started)
+        assert.equal(jobs.filter(({ state }) => state !== 'done' && state !== 'cancelled'), [], title)
+        assert.equal(log, begun.map(({ name }) => name), title)
+        assert.ok(excess === 'abort' || begun.every((job, i) => i === 0 || begun[i - 1].finished <= job.started), title)
+      }
+    }
+  }
+})
+
+turns('abort: what an observer of the abort releases takes the place of who aborted, and runs alone', () => {
+  const { host, scheduler, log } = setup()
+  const task = new Task(() => execute(host, 2), { excess: 'abort' })
+  const jobs = ['a', 'b'].map(name => scheduler.spawn(task, { name, release: 1 }))
+  const stop = scheduler.observe(({ type }) => {
+    if (type !== 'cancel') return
+    stop()
+    jobs.push(scheduler.spawn(task, { name: 'c' }))
+  })
+  host.run()
+  for (const { name, state, started } of jobs) log.push(`${name} ${state} ${started}`)
+  assert.equal(log, ['a cancelled undefined', 'b cancelled undefined', 'c done 1'])
+})
+
+turns('a job that is waited for, and comes to wait for the turn of who does, is told', async () => {
+  const { host, scheduler } = setup()
+  const inner = { name: 'inner', release: 2 }
+  const task = new Task(function* (isOuter) { if (isOuter) yield scheduler.spawn(task, inner) }, { excess: 'queue' })
+  const job = scheduler.spawn(task, { name: 'outer' }, true)
+  host.run()
+  await job.catch(({ message }) => assert.is(message, 'deadlock: inner waits for outer waits for inner'))
+  assert.equal([job.state, job.finished], ['failed', 2])
+})
+
+turns('a reservation takes its place in a turn', () => {
+  const { host, scheduler } = setup()
+  const hook = hookOf(scheduler, { standing: () => ({ band: 1, job: { absoluteDeadline: 1, priority: 0 } }) })
+  const task = new Task(() => execute(host, 2), { excess: 'replace' })
+  const jobs = [1, 2, 3].map(() => scheduler.spawn(task, { reservation: { [seam.protocol]: hook } }))
+  host.run()
+  assert.equal(jobs.map(({ state, finished }) => `${state} ${finished}`), ['done 2', 'cancelled 0', 'done 4'])
+})
+
+turns.run()
+
+const limits = suite('overruns and stalls')
+
+limits('an overrun is reported once, at the first reading at which the cost is above the wcet', () => {
+  const overruns = []
+  const { host, scheduler, trace } = setup({ onOverrun: job => overruns.push([job.name, job.cost]) })
+  scheduler.spawn(execute(host, 6, 0.5), { name: 'long', wcet: 2 })
+  scheduler.spawn(execute(host, 2, 0.5), { name: 'exact', wcet: 2, deadline: 20 })
+  host.run()
+  assertTrace(trace, `
+    0 release long, release exact, start exact
+    2 finish exact, start long
+    4.5 overrun long
+    5 round start=0
+    8 finish long, round start=5`)
+  assert.equal(overruns, [['long', 2.5]])
+  assert.is(scheduler.stats().overruns, 1)
+})
+
+limits('an overrun is noticed at the end, too, and before it', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(execute(host, 1), { name: 'job', wcet: 0 })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    1 overrun job, finish job, round start=0`)
+})
+
+limits('a budget that outlasts the slice is a stall, each time', () => {
+  const stalls = []
+  const { host, scheduler, trace } = setup({ onStall: (job, ms) => stalls.push([job.name, ms]), round: 100 })
+  scheduler.spawn(function* () {
+    for (const ms of [1, 1.5, 0.5, 7, 1]) {
+      host.advance(ms)
+      yield
+    }
+  }, { name: 'job' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    2.5 stall job ms=1.5
+    10 stall job ms=7
+    11 finish job, round start=0`)
+  assert.equal(stalls, [['job', 1.5], ['job', 7]])
+  const { stalls: count, longestBudget } = scheduler.stats()
+  assert.equal([count, longestBudget], [2, 7])
+})
+
+limits('with slice: Infinity nothing stalls', () => {
+  const { host, scheduler } = setup({ slice: Infinity })
+  scheduler.spawn(execute(host, 50, 50))
+  host.run()
+  const { stalls, longestBudget } = scheduler.stats()
+  assert.equal([stalls, longestBudget], [0, 50])
+})
+
+limits.run()
+
+const misses = suite('misses')
+
+misses('a running job misses at the first reading after its deadline, once', () => {
+  const seen = []
+  const { host, scheduler, trace } = setup({ onMiss: job => seen.push([job.name, job.state, job.missed]) })
+  scheduler.spawn(execute(host, 5), { name: 'job', deadline: 2.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    3 miss job
+    5 finish job, round start=0`)
+  assert.equal(seen, [['job', 'running', true]])
+  assert.is(scheduler.stats().misses, 1)
+})
+
+misses('a job that ends exactly at its deadline has met it', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 3), { name: 'job', deadline: 3 })
+  host.run({ until: 10 })
+  assertTrace(trace, `
+    0 release job, start job
+    3 finish job, round start=0`)
+  assert.equal([job.missed, job.lateness], [false, 0])
+})
+
+misses('a job that ends late is missed, at the reading of its end and after it', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 3), { name: 'job', deadline: 2.5 })
+  const seen = []
+  job.then(() => seen.push(job.missed))
+  host.run({ until: 10 })
+  assertTrace(trace, `
+    0 release job, start job
+    3 finish job, miss job, round start=0`)
+  assert.equal([job.missed, job.lateness], [true, 0.5])
+})
+
+misses('a job that ends late by the least that a clock can show is missed at that reading', () => {
+  const { host, scheduler } = setup()
+  const late = 7 + 7 * 2 ** -53
+  const job = scheduler.spawn(execute(host, late, late), { deadline: 7 })
+  host.run({ turns: 1 })
+  assert.equal([job.missed, scheduler.stats().misses], [true, 1])
+})
+
+misses('a ready job misses while another one runs', () => {
+  const { host, scheduler, trace } = setup({ policy: fp })
+  scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2 })
+  scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release ready, release running, start running
+    3 miss ready
+    4 finish running, start ready
+    5 finish ready, round start=0`)
+})
+
+misses('a waiting job misses although nothing else happens, by a timer that keeps no process alive', () => {
+  const { host, scheduler, trace } = setup()
+  scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'job', deadline: 4 })
+  host.run({ until: 2 })
+  assert.equal(host.timers.map(({ ref }) => ref), [false])
+  host.run({ until: 3.999 })
+  assertTrace(trace, `
+    0 release job, start job, block job on=Waitable, round start=0`)
+  host.run({ until: 10 })
+  const [last] = trace.records.slice(-1)
+  assert.equal([last.type, last.time > 4, last.time < 5, trace.records.length], ['miss', true, true, 5])
+  assert.equal(host.timers, [])
+})
+
+misses('a job released after its deadline is missed at the first reading, before it starts', () => {
+  const { host, scheduler, trace } = setup()
+  host.advance(10)
+  scheduler.spawn(execute(host, 1), { name: 'job', release: 2, deadline: 3 })
+  host.run()
+  assertTrace(trace, `
+    10 release job, miss job, start job
+    11 finish job, round start=10`)
+})
+
+misses('a pending job has not been released, and misses nothing', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 1), { name: 'job', release: 5, deadline: 3 })
+  host.run({ until: 4 })
+  assert.equal([job.state, job.absoluteDeadline], ['pending', 8])
+  assertTrace(trace, '')
+  host.run()
+  assertTrace(trace, `
+    5 release job, start job
+    6 finish job, round start=5`)
+})
+
+misses('a depleted job misses, too', () => {
+  const { host, scheduler, trace } = setup()
+  const hook = hookOf(scheduler, { standing: () => null })
+  hook.pool.refresh(true, [])
+  const reservation = { [seam.protocol]: hook }
+  const job = scheduler.spawn(execute(host, 1), { name: 'job', deadline: 3, reservation })
+  scheduler.spawn(execute(host, 4), { name: 'other', deadline: 20 })
+  host.run()
+  assert.is(job.state, 'depleted')
+  assertTrace(trace, `
+    0 release job, deplete job, release other, start other
+    4 finish other, miss job, round start=0`)
+})
+
+misses("miss: 'abort' cancels a running job with a DeadlineError at its next resume", () => {
+  const { host, scheduler, trace } = setup()
+  let caught
+  const job = scheduler.spawn(function* () {
+    try {
+      yield* execute(host, 9)
+    } catch (error) {
+      caught = error
+      host.advance(1)
+      throw error
+    }
+  }, { name: 'job', deadline: 2.5, miss: 'abort' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    3 miss job
+    4 cancel job error=DeadlineError, round start=0`)
+  assert.instance(caught, DeadlineError)
+  assert.is(caught.message, 'job missed its deadline, 2.5 ms after its release')
+  assert.is(job.state, 'cancelled')
+  assert.equal(host.errors, [])
+})
+
+misses("miss: 'abort' ends a job that never started, and wakes one that waits", () => {
+  const { host, scheduler, trace } = setup({ policy: fp })
+  scheduler.spawn(function* () {
+    yield new seam.Waitable()
+  }, { name: 'waits', deadline: 2, miss: 'abort', priority: 2 })
+  scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2, miss: 'abort' })
+  scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
+  host.run()
+  assertTrace(trace, `
+    0 release waits, release ready, release running, start waits, block waits on=Waitable, start running
+    3 miss waits, wake waits, miss ready, cancel ready error=DeadlineError, preempt running by=waits
+    3 resume waits, cancel waits error=DeadlineError, resume running
+    4 finish running, round start=0`)
+})
+
+misses("miss: 'abort' keeps the process alive until the deadline of a job that waits", () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(function* () {
+    yield new seam.Waitable()
+  }, { name: 'job', deadline: 4, miss: 'abort' })
+  host.run()
+  assert.is(job.state, 'cancelled')
+  assert.is(trace.records.at(-2).error instanceof DeadlineError, true)
+})
+
+misses("miss: 'abort' comes too late for a job that has ended", () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 3, 3), { name: 'job', deadline: 2, miss: 'abort' })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    3 stall job ms=3, finish job, miss job, round start=0`)
+  assert.equal([job.state, job.missed], ['done', true])
+})
+
+misses('a deadline moved to later in time is not missed at the old one', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const job = scheduler.spawn(function* () {
+    yield* execute(host, 2)
+    job.deadline = 4
+    yield* execute(host, 3)
+  }, { name: 'job', deadline: 2.5 })
+  host.run()
+  assertTrace(trace, `
+    0 release job, start job
+    5 finish job, miss job, round start=0`)
+  assert.is(job.absoluteDeadline, 4)
+})
+
+misses('a job cancelled between rounds after its deadline is missed, once', () => {
+  const { host, scheduler, trace } = setup()
+  const job = scheduler.spawn(execute(host, 2), { name: 'job', deadline: 3 })
+  host.advance(4)
+  job.cancel()
+  host.run({ until: 10 })
+  assertTrace(trace, `
+    0 release job
+    4 cancel job error=AbortError, miss job`)
+  assert.equal([job.missed, scheduler.stats().misses], [true, 1])
+})
+
+misses.run()
+
+const accounts = suite('accounts')
+
+accounts('what an observer takes when another job is released is charged to nobody', () => {
+  const { host, scheduler } = setup({ slice: Infinity })
+  const job = scheduler.spawn(execute(host, 4, 1))
+  const later = scheduler.spawn(execute(host, 1), { release: 2 })
+  scheduler.observe(({ type, job }) => { if (type === 'release' && job === later) host.advance(3) })
+  host.run()
+  assert.equal([job.cost, later.cost, scheduler.stats().busy], [4, 1, 5])
+})
+
+for (const who of ['handler', 'observer']) {
+  accounts(`a job that counts its points without leaving is not charged for a ${who}`, () => {
+    const { host, scheduler } = setup({ host: { read: 0.25 }, budget: 9, slice: 50, round: 100 })
+    const onOverrun = who === 'handler' ? () => host.advance(20) : undefined
+    if (who === 'observer') scheduler.observe(({ type }) => { if (type === 'overrun') host.advance(20) })
+    const job = scheduler.spawn(preemptify(function loop(n) { for (let i = 0; i < n; i++); }), { wcet: 1, onOverrun }, 99)
+    host.run()
+    const { busy, overhead, longestRound } = scheduler.stats()
+    assert.ok(job.cost < 9 && overhead >= 0, `cost ${job.cost}, overhead ${overhead}`)
+    assert.is(busy + overhead, longestRound)
+  })
+}
+
+accounts('the reading at a dispatch is charged to nobody, that after a budget to the job', () => {
+  const { host, scheduler } = setup({ slice: Infinity }, { read: 0.25 })
+  const job = scheduler.spawn(execute(host, 2))
+  host.run()
+  assert.is(job.cost, 2.5)
+  // One reading each at the dispatch and at the end of the round.
+  assert.is(scheduler.stats().overhead, 0.5)
+})
+
+for (const [title, option] of Object.entries({
+  'an alarm': host => scheduler => { seam.at(scheduler, 2, () => host.advance(3)) },
+  'onMiss': host => ({ onMiss: () => host.advance(3) }),
+  'onOverrun': host => ({ onOverrun: () => host.advance(3) }),
+  'onStall': host => ({ onStall: () => host.advance(3) })
+})) {
+  accounts(`the time of a callback is charged, and not to the running job: ${title}`, () => {
+    const host = virtualHost()
+    const made = option(host)
+    const scheduler = new Scheduler({ host, budget: 1, ...typeof made === 'object' && made })
+    if (typeof made === 'function') made(scheduler)
+    const job = scheduler.spawn(function* () {
+      host.advance(2)
+      yield
+      yield* execute(host, 4)
+    }, { deadline: 1.5, wcet: 2 })
+    host.run()
+    assert.equal([job.cost, scheduler.stats().busy, scheduler.stats().overhead], [6, 9, 0])
+  })
+}
+
+accounts('between rounds time passes on no account', () => {
+  const { host, scheduler } = setup({ round: 1 }, { turn: 10 })
+  const job = scheduler.spawn(execute(host, 3))
+  host.run()
+  const { busy, overhead, rounds: count } = scheduler.stats()
+  assert.equal([job.cost, busy, overhead, count, job.finished], [3, 3, 0, 3, 33])
+})
+
+accounts('rounds, slices and yields are counted', () => {
+  const { host, scheduler } = setup({ budget: 4, slice: 1, round: 4 })
+  scheduler.spawn(execute(host, 3, 0.125), { name: 'a' })
+  scheduler.spawn(execute(host, 3, 0.125), { name: 'b' })
+  host.run()
+  const { jobs, rounds: count, slices, yields } = scheduler.stats()
+  assert.equal([jobs, count, slices, yields], [2, 2, 6, 46])
+})
+
+accounts('a yield counts whatever the budget, and however its generator ends', () => {
+  const yieldsOf = limit => {
+    const { host, scheduler } = setup({ budget: limit })
+    function* child(end) {
+      for (let n = 0; n < 3; n++) yield
+      end()
+    }
+    scheduler.spawn(function* () {
+      yield child(() => {})
+      yield
+      yield child(() => { throw new RangeError('ends') })
+    })
+    host.run()
+    return scheduler.stats().yields
+  }
+  assert.equal([1, 2, 100].map(yieldsOf), [9, 9, 9])
+})
+
+accounts('a clock that runs backwards charges nothing until it is where it was', () => {
+  const { host, scheduler, trace } = setup({ slice: Infinity })
+  const { now } = host
+  let back = 0
+  host.now = () => now() - back
+  const costs = []
+  const job = scheduler.spawn(function* () {
+    for (const shift of [0, 3, 3, 0, 0]) {
+      host.advance(2)
+      back = shift
+      yield
+      costs.push(job.cost)
+    }
+  }, { name: 'job' })
+  host.run()
+  assert.equal(costs, [2, 2, 3, 8, 10])
+  assertTrace(trace, `
+    0 release job, start job
+    8 round start=0
+    10 finish job, round start=8`)
+})
+
+accounts.run()

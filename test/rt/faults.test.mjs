@@ -1,0 +1,155 @@
+// Code of users that the scheduler calls may do anything: observers act, policies and hosts throw.
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { Scheduler, edf } from '../../rt.mjs'
+import { sleep } from '../../alarms.mjs'
+import { Mutex } from '../../sync.mjs'
+import { HOSTS } from '../support/platform-host.mjs'
+import { forSeeds } from '../support/seeded.mjs'
+import { execute, virtualHost } from '../support/virtual-host.mjs'
+
+const JOBS = 12
+
+/**
+ * Jobs that run, sleep, share a lock and wait for each other.
+ *
+ * @returns {import('../../rt.mjs').Job[]}
+ */
+function spawnSome(scheduler, host, random) {
+  const mutex = new Mutex()
+  /** @type {any[]} */
+  const jobs = []
+  for (let n = 0; n < JOBS; n++) {
+    const ms = random.integer(1, 4)
+    const earlier = n > 0 && random.chance(0.4) ? random.pick(jobs) : null
+    jobs.push(scheduler.spawn(function* () {
+      yield* execute(host, ms)
+      if (random.chance(0.5)) yield sleep(random.integer(1, 5))
+      if (random.chance(0.5)) yield mutex.use(() => execute(host, 1))
+      if (earlier !== null) yield earlier.catch(() => {})
+      yield* execute(host, 1)
+    }, { name: `job ${n}`, deadline: random.integer(5, 60), release: host.time + random.integer(0, 8) }))
+  }
+  return jobs
+}
+
+/** Every job has ended, and said so to those who asked. */
+async function allEnded(host, jobs, scheduler) {
+  const idle = scheduler.idle()
+  await host.drain()
+  assert.equal(jobs.filter(job => !['done', 'failed', 'cancelled'].includes(job.state)).map(job => job.state), [])
+  await Promise.all(jobs.map(job => job.catch(() => {})))
+  await idle
+}
+
+const observers = suite('observers')
+
+for (const type of ['release', 'start', 'preempt', 'resume', 'block', 'wake', 'finish', 'cancel', 'miss', 'alarm', 'round']) {
+  observers(`one that cancels, re-keys and spawns at '${type}' makes no job vanish`, () => forSeeds(40, async random => {
+    const host = random.pick(HOSTS).hostOf()
+    const scheduler = new Scheduler({ host, budget: random.pick([1, 3]), slice: random.pick([1, Infinity]), onError() {} })
+    const jobs = spawnSome(scheduler, host, random)
+    let more = 10
+    scheduler.observe(record => {
+      if (record.type !== type || !random.chance(0.5) || more-- <= 0) return
+      const other = random.pick(jobs)
+      random.pick([
+        () => other.cancel(),
+        () => { other.deadline = random.integer(1, 100) },
+        () => { other.priority = random.integer(-3, 3) },
+        () => { jobs.push(scheduler.spawn(execute(host, 1), { deadline: random.integer(1, 50) })) },
+        () => record.job?.cancel(),
+        () => { if (record.job) record.job.deadline = random.integer(1, 100) },
+        () => { throw new Error('an observer') }
+      ])()
+    })
+    await allEnded(host, jobs, scheduler)
+    assert.is(scheduler.stats().jobs, jobs.length)
+  }))
+}
+
+observers('a job that an observer makes the most eligible, when another is dispatched, runs at once', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, budget: 1, slice: Infinity })
+  const order = []
+  const note = name => function* () {
+    order.push(name)
+    host.advance(1)
+  }
+  scheduler.spawn(note('first'), { name: 'first', deadline: 10 })
+  const second = scheduler.spawn(note('second'), { name: 'second', deadline: 20 })
+  scheduler.observe(({ type, job }) => {
+    if (type === 'start' && job.name === 'first') second.deadline = 5
+  })
+  host.run()
+  assert.equal(order, ['second', 'first'])
+})
+
+observers.run()
+
+/** Calls that throw: every one of them, in turn, from the n-th on a few times. */
+function failing(fn, { at, times }) {
+  let calls = 0
+  return function (...args) {
+    calls++
+    if (calls >= at && calls < at + times) throw new Error('fault')
+    return fn.apply(this, args)
+  }
+}
+
+const faults = suite('faults')
+
+for (const member of ['now', 'post', 'after']) for (const { where, hostOf, part } of HOSTS) {
+  faults(`${member} of ${where} that throws, whenever and once or thrice: every job ends`, async () => {
+    for (let at = 1; at <= 60; at += Math.round(1 / part)) {
+      for (const times of [1, 3]) {
+        await forSeeds(1, async random => {
+          const host = hostOf()
+          const told = []
+          const scheduler = new Scheduler({ host, budget: 2, onError: error => told.push(error.message) })
+          const jobs = spawnSome(scheduler, host, random) // before: it may throw at the call, which is no loss
+          const original = host[member]
+          host[member] = failing(original, { at, times })
+          await allEnded(host, jobs, scheduler)
+          assert.equal(told.filter(message => message !== 'fault'), [])
+        })
+      }
+    }
+  })
+}
+
+faults('host.inputPending that throws ends the round, and nothing else', async () => {
+  await forSeeds(20, async random => {
+    const host = virtualHost()
+    host.inputPending = failing(() => false, { at: random.integer(1, 20), times: 2 })
+    const scheduler = new Scheduler({ host, budget: 2, onError() {} })
+    await allEnded(host, spawnSome(scheduler, host, random), scheduler)
+  })
+})
+
+faults('policy.compare that throws, whenever and once or thrice: every job ends', async () => {
+  for (let at = 1; at <= 60; at++) {
+    for (const times of [1, 3]) {
+      await forSeeds(1, async random => {
+        const host = virtualHost()
+        const compare = failing(edf.compare, { at, times })
+        const scheduler = new Scheduler({ host, budget: 2, policy: { ...edf, compare }, onError() {} })
+        await allEnded(host, spawnSome(scheduler, host, random), scheduler)
+      })
+    }
+  }
+})
+
+faults('a policy that always throws is told once a round, and jobs run in the order of their release', () => {
+  const host = virtualHost()
+  const told = []
+  const policy = { ...edf, compare() { throw new Error('fault') } }
+  const scheduler = new Scheduler({ host, policy, slice: Infinity, onError: error => told.push(error.message) })
+  const order = []
+  for (const name of ['a', 'b', 'c']) scheduler.spawn(function* () { order.push(name) })
+  host.run()
+  assert.equal(order, ['a', 'b', 'c'])
+  assert.ok(told.length >= 1 && told.length <= 1 + scheduler.stats().rounds, `told ${told.length} times`)
+})
+
+faults.run()

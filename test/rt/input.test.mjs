@@ -1,0 +1,793 @@
+import { execFileSync } from 'node:child_process'
+import { getEventListeners } from 'node:events'
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import * as module from '../../rt.mjs'
+import {
+  BOOLEAN, DURATION, EXCESS, FINITE, FUNCTION, MISS, NOT_NEGATIVE, NULL, OBJECT, POINTS, POSITIVE, RESERVATION, SCHEDULER,
+  SIGNAL, STRING, UNDEFINED, UNREADABLE, USES, VALUES, assertRefusal, errorOf, isFunction, isNumber, isObject, none,
+  throws, assertKind as assertKindOn
+} from '../support/refusals.mjs'
+import { virtualHost } from '../support/virtual-host.mjs'
+import { abortListeners, hookOf, world as plainWorld } from '../support/world.mjs'
+
+const { Job, Scheduler, Task, edf, fp, rm, seam } = module
+
+// What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
+const WORK = { wants: 'a Task, a generator or a function', takes: isFunction }
+
+// --- what must be after a refusal as it was before
+
+const generate = function* () {}
+
+/** A scheduler with a post outstanding, and everything in which a call could leave traces. */
+function world() {
+  const { host, scheduler } = plainWorld({ budget: 'auto' })
+  const ready = scheduler.spawn(generate, { name: 'ready', deadline: 7, priority: 2 })
+  scheduler.spawn(generate, { name: 'pending', release: 50 })
+  const { signal } = new AbortController()
+  const attached = []
+  const partner = {
+    [seam.protocol]: hookOf(scheduler, {
+      attach: job => { attached.push(job) },
+      detach: job => { attached.splice(attached.indexOf(job), 1) }
+    })
+  }
+  const records = []
+  scheduler.observe(record => records.push(record.type))
+  const parameters = ({ deadline, absoluteDeadline, priority, state }) => {
+    return { deadline, absoluteDeadline, priority, state }
+  }
+  const traces = () => ({
+    stats: scheduler.stats(),
+    records: [...records],
+    posts: host.posts,
+    timers: host.timers,
+    listeners: ['abort', 'prioritychange'].map(type => getEventListeners(signal, type).length),
+    attached: attached.length,
+    ready: parameters(ready)
+  })
+  return { host, scheduler, ready, signal, partner, attached, traces }
+}
+
+/** @type {(name: string, kind: any, act: (here: any, value: any) => void, options?: any) => void} */
+const assertKind = (name, kind, act, { create = world, values } = {}) => assertKindOn(name, kind, act, { create, values })
+
+// Good values for everything else, so that whatever is registered too early shows.
+const jobOptions = ({ signal, partner }) => ({
+  name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, period: 20, release: 30, miss: 'abort', signal,
+  reservation: partner, uses: [partner, partner]
+})
+const taskOptions = ({ scheduler, partner }) => ({
+  name: 'good', deadline: 10, priority: 1, wcet: 3, budget: 4, period: 20, miss: 'abort', scheduler,
+  reservation: partner, uses: [partner, partner]
+})
+
+/** @param {Record<string, any>} parameters @param {(here: any, name: string, value: any) => void} act */
+function assertUnreadable(parameters, act, create = world) {
+  for (const [name, kind] of Object.entries(parameters)) {
+    for (const [label, value] of UNREADABLE) {
+      if (kind.takes(value)) continue
+      const here = create()
+      const before = here.traces()
+      const error = errorOf(() => act(here, name, value))
+      assert.instance(error, TypeError, `${name}, ${label}: ${error}`)
+      assert.match(error.message, `${name} must be ${kind.wants}, got `, `${name}, ${label}`)
+      assert.equal(here.traces(), before)
+    }
+  }
+}
+
+/** The same tests for the options of every call that takes some. */
+function options(tests, call, parameters, act, create) {
+  for (const [name, kind] of Object.entries(parameters)) {
+    tests(`${call}: ${name} must be ${kind.wants}`, () => {
+      assertKind(name, kind, (here, value) => act(here, { [name]: value }), { create })
+    })
+  }
+  tests(`${call}: null is of the wrong kind for every option, not its default`, () => {
+    for (const [name, kind] of Object.entries(parameters)) {
+      assertKind(name, kind, (here, value) => act(here, { [name]: value }), { create, values: [NULL] })
+    }
+  })
+  tests(`${call}: a name that is unknown is refused, whatever its value`, () => {
+    for (const value of [5, undefined]) {
+      const here = (create ?? world)()
+      if (call === 'release of a changed task') return act(here, { dedline: value }) // a property of its own
+      assertRefusal(here, () => act(here, { dedline: value }), TypeError, `unknown option 'dedline'; ${
+        'deadline' in parameters ? "did you mean 'deadline'?" : `known are ${NAMES_OF[call] ?? ''}`}`)
+    }
+    act((create ?? world)(), { [Symbol('mine')]: 5 })
+  })
+  tests(`${call}: a value that cannot be looked at is refused as any other`, () => {
+    assertUnreadable(parameters, (here, name, value) => act(here, { [name]: value }), create)
+  })
+}
+
+/** What is said of a name that resembles none. @type {Record<string, string>} */
+const NAMES_OF = {
+  'new Scheduler': 'policy, slice, round, budget, host, paused, closed, onMiss, onOverrun, onStall, onError',
+  configure: 'policy, slice, round, budget, host, paused, closed, onMiss, onOverrun, onStall, onError'
+}
+
+const allUndefined = parameters => Object.fromEntries(Object.keys(parameters).map(name => [name, undefined]))
+
+// --- spawn
+
+const JOB_OPTIONS = {
+  name: STRING, deadline: POSITIVE, priority: FINITE, wcet: NOT_NEGATIVE, budget: POINTS, period: POSITIVE,
+  release: FINITE, miss: MISS, excess: EXCESS, onMiss: FUNCTION, onOverrun: FUNCTION, signal: SIGNAL,
+  reservation: RESERVATION, uses: USES
+}
+
+const spawning = suite('spawn')
+
+options(spawning, 'spawn', JOB_OPTIONS, (here, option) => {
+  here.scheduler.spawn(generate, { ...jobOptions(here), ...option })
+})
+
+spawning('spawn: undefined stands for the default of every option', () => {
+  const { host, scheduler } = world()
+  const job = scheduler.spawn(generate, allUndefined(JOB_OPTIONS))
+  const { name, deadline, priority, period, release, absoluteDeadline, level, state } = job
+  assert.equal({ name, deadline, priority, period, release, absoluteDeadline, level, state }, {
+    name: 'generate', deadline: Infinity, priority: 0, period: Infinity, release: host.time,
+    absoluteDeadline: Infinity, level: -Infinity, state: 'ready'
+  })
+})
+
+spawning('spawn: work must be a Task, a generator or a function', () => {
+  for (const values of [VALUES, [NULL], [UNDEFINED]]) {
+    assertKind('work', WORK, (here, value) => here.scheduler.spawn(value, jobOptions(here)), { values })
+    assertKind('work', WORK, (here, value) => here.scheduler.spawn(value), { values })
+  }
+})
+
+spawning('spawn: names that options inherit are their own affair', () => {
+  const { scheduler } = world()
+  assert.is(scheduler.spawn(generate, Object.create({ mine: 1, deadline: 7 })).deadline, 7)
+})
+
+spawning('spawn: the scheduler of options must be the one that spawns', () => {
+  const here = world()
+  here.scheduler.spawn(generate, { scheduler: here.scheduler })
+  assertRefusal(here, () => here.scheduler.spawn(generate, { scheduler: new Scheduler() }), TypeError,
+    'scheduler must be the one that spawns')
+})
+
+spawning('spawn: a job is no work', () => {
+  const here = world()
+  assertRefusal(here, () => here.scheduler.spawn(here.ready), TypeError,
+    'work must be a Task, a generator or a function, got an object (Job)')
+})
+
+spawning('spawn: a long text is named by its beginning', () => {
+  const here = world()
+  assertRefusal(here, () => here.scheduler.spawn('x'.repeat(1e6)), TypeError,
+    `work must be a Task, a generator or a function, got "${'x'.repeat(100)}..."`)
+})
+
+spawning('spawn: an async generator is no work, nor is its function, alone or in a task', () => {
+  const here = world()
+  async function* stream() {}
+  const message = 'work must be a generator function, not an async one, got '
+  assertRefusal(here, () => here.scheduler.spawn(stream), TypeError, `${message}function stream`)
+  const task = new Task(stream, { scheduler: here.scheduler })
+  for (const [act, start] of [
+    [() => task.release(), message],
+    [() => here.scheduler.spawn(stream()), 'work must be a Task, a generator or a function, got ']
+  ]) {
+    const before = here.traces()
+    const error = errorOf(act)
+    assert.instance(error, TypeError)
+    assert.ok(error.message.startsWith(start), error.message)
+    assert.equal(here.traces(), before)
+  }
+})
+
+const works = {
+  'a function': () => generate,
+  'a generator': () => generate(),
+  'a task': ({ scheduler }) => new Task(generate, { scheduler })
+}
+
+for (const [kind, work] of Object.entries(works)) {
+  spawning(`spawn: the options of ${kind} must be an object`, () => {
+    assertKind('options', OBJECT, (here, value) => here.scheduler.spawn(work(here), value))
+  })
+}
+
+spawning('spawn: null is no object of options', () => {
+  const here = world()
+  const act = () => here.scheduler.spawn(generate, /** @type {any} */ (null))
+  assertRefusal(here, act, TypeError, 'options must be an object, got null')
+})
+
+spawning('spawn: uses must hold Resources only, and no holes', () => {
+  const elements = [...VALUES, NULL, UNDEFINED].map(([shown, value]) => [shown, [value]])
+  assertKind('uses', { ...USES, takes: none }, (here, value) => {
+    const uses = [here.partner, ...value]
+    if (!(0 in value)) delete uses[1]
+    here.scheduler.spawn(generate, { ...jobOptions(here), uses })
+  }, { values: [...elements, ['undefined', new Array(1)]] })
+})
+
+spawning('spawn: a budget is a whole number of points', () => {
+  const { scheduler } = world()
+  for (const budget of [1, 4096, 2 ** 53 - 1, 'auto']) scheduler.spawn(generate, { budget })
+  assert.is(scheduler.stats().jobs, 6)
+})
+
+spawning('spawn: what is at the edge of a range is taken', () => {
+  const { scheduler } = world()
+  for (const deadline of [Number.MIN_VALUE, 1.5, Number.MAX_VALUE, Infinity]) {
+    assert.is(scheduler.spawn(generate, { deadline }).deadline, deadline)
+  }
+  for (const priority of [-1, 1.5, -0, -Number.MAX_VALUE, Number.MAX_VALUE]) {
+    assert.is(scheduler.spawn(generate, { priority }).priority, priority)
+  }
+  for (const release of [-1e9, -0, 0, 1e12]) {
+    assert.is(scheduler.spawn(generate, { release }).release, release)
+  }
+  for (const wcet of [0, -0, Infinity]) assert.is(scheduler.spawn(generate, { wcet }).state, 'ready')
+})
+
+spawning('spawn: options need no prototype, and are read once', () => {
+  const here = world()
+  const bare = Object.assign(Object.create(null), { name: 'bare', deadline: 9 })
+  assert.is(here.scheduler.spawn(generate, bare).deadline, 9)
+  const reads = []
+  const get = (target, name) => {
+    reads.push(name)
+    return target[name]
+  }
+  assert.is(here.scheduler.spawn(generate, new Proxy(jobOptions(here), { get })).name, 'good')
+  assert.equal(reads.filter((name, index) => reads.indexOf(name) < index), [])
+  assert.equal(Object.keys(JOB_OPTIONS).filter(name => !reads.includes(name)), [])
+})
+
+spawning('spawn: what a getter of the options throws comes out, and nothing is registered', () => {
+  for (const name of Object.keys(JOB_OPTIONS)) {
+    const here = world()
+    const given = Object.defineProperty(jobOptions(here), name, { get: throws })
+    assertRefusal(here, () => here.scheduler.spawn(generate, given), Error, 'user code was run')
+  }
+})
+
+spawning('spawn: what only looks like an AbortSignal is refused', () => {
+  const addEventListener = () => {}
+  const removeEventListener = () => {}
+  for (const signal of [
+    { aborted: false, addEventListener },
+    { aborted: false, removeEventListener },
+    { aborted: 'no', addEventListener, removeEventListener }
+  ]) {
+    const here = world()
+    assertRefusal(here, () => here.scheduler.spawn(generate, { ...jobOptions(here), signal }), TypeError,
+      'signal must be an AbortSignal, got an object (Object)')
+  }
+})
+
+spawning('spawn: a signal that cannot be listened to leaves no job behind', () => {
+  const signal = { aborted: false, addEventListener: throws, removeEventListener() {} }
+  const here = world()
+  const act = () => here.scheduler.spawn(generate, { ...jobOptions(here), signal })
+  assertRefusal(here, act, Error, 'user code was run')
+})
+
+spawning('spawn: a reservation or a resource that refuses a job leaves no job behind', () => {
+  const detach = () => { throw new Error('it was never attached') }
+  const refused = [
+    refuses => ({ reservation: refuses }),
+    refuses => ({ uses: [refuses] }),
+    (refuses, { partner }) => ({ uses: [partner, refuses, partner] }),
+    (refuses, { partner }) => ({ uses: [refuses], reservation: partner })
+  ]
+  for (const given of refused) {
+    const here = world()
+    const refuses = { [seam.protocol]: hookOf(here.scheduler, { attach: throws, detach }) }
+    const act = () => here.scheduler.spawn(generate, { ...jobOptions(here), ...given(refuses, here) })
+    assertRefusal(here, act, Error, 'user code was run')
+  }
+})
+
+spawning('spawn: after any number of refusals all goes on as if there had been none', async () => {
+  const here = world()
+  const { host, scheduler } = here
+  for (const [, value] of VALUES) {
+    for (const name of ['signal', 'miss', 'reservation']) {
+      assert.ok(errorOf(() => scheduler.spawn(generate, { ...jobOptions(here), [name]: value })))
+    }
+  }
+  let idle = false
+  scheduler.idle().then(() => { idle = true })
+  const job = scheduler.spawn(function* () { return 'ran' }, jobOptions(here))
+  assert.is(job.id, 3)
+  await host.drain()
+  assert.is(await job, 'ran')
+  assert.is(idle, true)
+  const { jobs, misses } = scheduler.stats()
+  assert.equal({ jobs, misses }, { jobs: 3, misses: 0 })
+  assert.equal([host.posts, host.timers, here.attached, host.errors], [0, [], [], []])
+  assert.is(abortListeners(here.signal), 0)
+})
+
+spawning('a generator whose spawn is refused is free to be spawned again', () => {
+  const scheduler = new Scheduler({ host: virtualHost() })
+  for (const options of [{ deadline: -1 }, { priority: NaN }, { budget: 0 }, { name: 5 }, { signal: {} }, { release: 'now' }, { uses: [1] }]) {
+    const work = (function* () { return 7 })()
+    assert.throws(() => scheduler.spawn(work, options))
+    assert.is(scheduler.spawn(work).state, 'ready')
+    assert.throws(() => scheduler.spawn(work), /driven by another job already/)
+  }
+})
+
+spawning.run()
+
+// --- Task
+
+const TASK_OPTIONS = {
+  name: STRING, deadline: POSITIVE, priority: FINITE, wcet: NOT_NEGATIVE, budget: POINTS, period: POSITIVE,
+  miss: MISS, excess: EXCESS, onMiss: FUNCTION, onOverrun: FUNCTION, reservation: RESERVATION, uses: USES,
+  scheduler: SCHEDULER
+}
+
+const tasks = suite('Task')
+
+class Derived extends Task { * run() {} }
+
+options(tasks, 'new Task', TASK_OPTIONS, (here, option) => {
+  new Task(generate, { ...taskOptions(here), ...option })
+})
+
+options(tasks, 'new Derived', TASK_OPTIONS, (here, option) => {
+  new Derived({ ...taskOptions(here), ...option })
+})
+
+// A name is only shown.
+const { name: _, ...PARAMETERS } = TASK_OPTIONS
+
+options(tasks, 'release of a changed task', PARAMETERS, (here, option) => {
+  Object.assign(new Task(generate, taskOptions(here)), option).release()
+})
+
+tasks('new Task: undefined stands for the default of every option', () => {
+  const { name, deadline, priority, period, wcet, miss } = new Task(generate, allUndefined(TASK_OPTIONS))
+  assert.equal({ name, deadline, priority, period, wcet, miss }, {
+    name: 'generate', deadline: Infinity, priority: 0, period: Infinity, wcet: Infinity, miss: 'continue'
+  })
+  assert.is(new Derived().name, 'Derived')
+  assert.is(new Derived(allUndefined(TASK_OPTIONS)).name, 'Derived')
+})
+
+tasks('new Task: options must be an object', () => {
+  const values = [...VALUES, NULL]
+  assertKind('options', OBJECT, (_, value) => new Task(generate, value), { values })
+  const takes = value => isObject(value) || isFunction(value)
+  assertKind('options', { ...OBJECT, takes }, (_, value) => new Derived(value), { values })
+})
+
+tasks('new Task: work must be a function', () => {
+  const values = [...VALUES, NULL, UNDEFINED]
+  assertKind('work', FUNCTION, (_, value) => new Task(value, {}), { values })
+})
+
+tasks('new Task: what is neither work nor options is named', () => {
+  const values = [...VALUES, NULL]
+  assertKind('work', { ...FUNCTION, takes: value => isFunction(value) || isObject(value) },
+    (_, value) => new Task(value), { values })
+})
+
+tasks('new Task: without a method run there must be work', () => {
+  class Nothing extends Task {}
+  class Wrong extends Task {}
+  Wrong.prototype.run = /** @type {any} */ (5)
+  const here = world()
+  assertRefusal(here, () => new Nothing(), TypeError, 'Nothing.run must be a function, got undefined')
+  assertRefusal(here, () => new Task({ deadline: 5 }), TypeError,
+    'work must be a function, and the options come after it, got an object (Object)')
+  assertRefusal(here, () => new Wrong(), TypeError, 'Wrong.run must be a function, got 5')
+  class Inherited extends Derived {}
+  assert.is(new Inherited({ deadline: 5 }).deadline, 5)
+})
+
+tasks('release: a task that has lost its work is refused', () => {
+  const here = world()
+  const task = new Task(generate, { scheduler: here.scheduler })
+  task.run = /** @type {any} */ (5)
+  assertRefusal(here, () => task.release(), TypeError, 'work.run must be a function, got 5')
+})
+
+tasks.run()
+
+// --- Scheduler
+
+const SETTINGS = {
+  slice: POSITIVE, round: POSITIVE, budget: POINTS, paused: BOOLEAN, closed: BOOLEAN, policy: OBJECT,
+  host: OBJECT, onMiss: FUNCTION, onOverrun: FUNCTION, onStall: FUNCTION, onError: FUNCTION
+}
+
+const schedulers = suite('Scheduler')
+
+options(schedulers, 'new Scheduler', SETTINGS, ({ host }, option) => {
+  new Scheduler({ host, ...option })
+})
+
+/** A scheduler whose settings show. */
+function configurable() {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host, slice: 2, round: 20, policy: rm })
+  const traces = () => {
+    const { slice, round, policy, paused } = scheduler
+    return { slice, round, policy, paused, stats: scheduler.stats(), posts: host.posts, timers: host.timers }
+  }
+  return { host, scheduler, traces }
+}
+
+options(schedulers, 'configure', SETTINGS, ({ scheduler }, option) => {
+  scheduler.configure({ slice: 3, round: 30, policy: fp, paused: true, host: virtualHost(), ...option })
+}, configurable)
+
+const policyParts = { compare: FUNCTION, level: FUNCTION, priority: FUNCTION }
+for (const [part, kind] of Object.entries(policyParts)) {
+  schedulers(`new Scheduler: policy.${part} must be a function`, () => {
+    const policy = { name: 'own', compare: () => 0, level: () => 0, priority: () => 0 }
+    assertKind(`policy.${part}`, kind, ({ host }, value) => {
+      new Scheduler({ host, policy: { ...policy, [part]: value } })
+    }, { values: [...VALUES, NULL] })
+  })
+}
+
+for (const part of ['now', 'post', 'after', 'inputPending', 'frame', 'hidden', 'eventTime', 'report']) {
+  schedulers(`new Scheduler: host.${part} must be a function`, () => {
+    assertKind(`host.${part}`, FUNCTION, (_, value) => {
+      new Scheduler({ host: { ...virtualHost(), [part]: value } })
+    }, { values: [...VALUES, NULL] })
+  })
+}
+
+schedulers('new Scheduler: what a policy or a host must have may not be missing, the rest may', () => {
+  const here = world()
+  const { now, post, after } = here.host
+  const { compare, level } = edf
+  const needed = { policy: { compare, level }, host: { now, post, after } }
+  assert.is(new Scheduler(needed).policy, needed.policy)
+  for (const [option, parts] of Object.entries(needed)) {
+    for (const part of Object.keys(parts)) {
+      const given = { ...needed, [option]: { ...parts, [part]: undefined } }
+      const message = `${option}.${part} must be a function, got undefined`
+      assertRefusal(here, () => new Scheduler(given), TypeError, message)
+    }
+  }
+})
+
+schedulers('new Scheduler: options must be an object', () => {
+  assertKind('options', OBJECT, (_, value) => new Scheduler(value), { values: [...VALUES, NULL] })
+})
+
+schedulers('configure: options must be an object, and must be given', () => {
+  assertKind('options', OBJECT, ({ scheduler }, value) => scheduler.configure(value), {
+    values: [...VALUES, NULL, UNDEFINED],
+    create: configurable
+  })
+})
+
+schedulers('a policy is not given by its name', () => {
+  const here = world()
+  for (const name of ['edf', 'fp', 'rm']) {
+    assertRefusal(here, () => new Scheduler({ host: here.host, policy: /** @type {any} */ (name) }), TypeError,
+      `policy must be the object that rt.mjs exports as ${name}, got "${name}"`)
+  }
+})
+
+schedulers('new Scheduler: slice and round may be Infinity, and undefined is the default', () => {
+  const host = virtualHost()
+  const unlimited = new Scheduler({ host, slice: Infinity, round: Infinity })
+  assert.equal([unlimited.slice, unlimited.round], [Infinity, Infinity])
+  const { policy, slice, round, paused } = new Scheduler({ ...allUndefined(SETTINGS), host })
+  assert.equal({ policy, slice, round, paused }, { policy: edf, slice: 1, round: 5, paused: false })
+})
+
+schedulers('configure: what is not given stays', () => {
+  const { scheduler } = configurable()
+  scheduler.configure({})
+  scheduler.configure(allUndefined(SETTINGS))
+  const { policy, slice, round, paused } = scheduler
+  assert.equal({ policy, slice, round, paused }, { policy: rm, slice: 2, round: 20, paused: false })
+})
+
+schedulers('configure: refused while a job lives, whatever its state', () => {
+  const host = virtualHost()
+  const scheduler = new Scheduler({ host })
+  const message = 'configure() needs a scheduler without jobs, between rounds; wait for idle()'
+  const states = []
+  const refused = () => {
+    states.push(job.state)
+    const error = errorOf(() => scheduler.configure({ slice: 3 }))
+    assert.instance(error, TypeError)
+    assert.is(error.message, message)
+    assert.is(scheduler.slice, 1)
+  }
+  const job = scheduler.spawn(function* () {
+    refused()
+    yield new seam.Waitable()
+  }, { release: 5 })
+  refused()
+  host.run({ until: 10 })
+  refused()
+  job.cancel()
+  refused()
+  host.run()
+  assert.equal(states, ['pending', 'running', 'waiting', 'ready'])
+  assert.is(job.state, 'cancelled')
+  scheduler.configure({ slice: 3 })
+  assert.is(scheduler.slice, 3)
+})
+
+schedulers('observe: fn must be a function', () => {
+  const values = [...VALUES, NULL, UNDEFINED]
+  assertKind('fn', FUNCTION, ({ scheduler }, value) => scheduler.observe(value), { values })
+})
+
+schedulers.run()
+
+// --- Job
+
+const jobs = suite('Job')
+
+for (const [name, kind] of Object.entries({ deadline: POSITIVE, priority: FINITE })) {
+  jobs(`job.${name} must be ${kind.wants}, and stays as it was`, () => {
+    const values = [...VALUES, NULL, UNDEFINED]
+    assertKind(name, kind, ({ ready }, value) => { ready[name] = value }, { values })
+  })
+
+  jobs(`job.${name} is checked even when the job has ended, and then left as it was`, () => {
+    const { host, ready } = world()
+    host.run()
+    assert.is(ready.state, 'done')
+    const before = ready[name]
+    assert.instance(errorOf(() => { ready[name] = NaN }), RangeError)
+    ready[name] = 99
+    assert.is(ready[name], before)
+  })
+}
+
+jobs('new Job: refused whatever it is given', () => {
+  const { ready } = world()
+  const message = 'jobs are made by spawn() and release()'
+  class Own extends Job {}
+  const attempts = [...VALUES, NULL, UNDEFINED].map(([, value]) => () => new Job(value))
+  for (const act of [
+    ...attempts,
+    () => new Job(),
+    () => new Job(ready),
+    () => new Own(ready),
+    () => new ready.constructor(generate),
+    () => Reflect.construct(Job, [ready], Object)
+  ]) {
+    const error = errorOf(act)
+    assert.instance(error, TypeError)
+    assert.is(error.message, message)
+  }
+})
+
+jobs('what is no job has none of its properties', () => {
+  const { ready } = world()
+  for (const name of ['state', 'deadline', 'id']) {
+    const { get } = Object.getOwnPropertyDescriptor(Job.prototype, name)
+    assert.instance(errorOf(() => Reflect.apply(get, {}, [])), TypeError)
+    assert.is(Reflect.apply(get, ready, []), ready[name])
+  }
+})
+
+/** @param {any} object @param {string[]} names */
+function assertReadOnly(object, names) {
+  for (const name of names) {
+    const before = object[name]
+    assert.instance(errorOf(() => { object[name] = 'changed' }), TypeError, name)
+    assert.is(object[name], before, name)
+  }
+}
+
+const JOB_PROPERTIES = [
+  'id', 'name', 'task', 'state', 'release', 'absoluteDeadline', 'started', 'finished', 'cost', 'missed',
+  'lateness', 'preemptions', 'period', 'level'
+]
+
+jobs('all that a job tells is read-only, but deadline and priority', () => {
+  const { host, ready } = world()
+  assertReadOnly(ready, JOB_PROPERTIES)
+  host.run()
+  assertReadOnly(ready, JOB_PROPERTIES)
+  const accessors = Object.entries(Object.getOwnPropertyDescriptors(Job.prototype))
+    .filter(([name, { get }]) => get && typeof name === 'string')
+  assert.equal(accessors.map(([name]) => name).sort(), [...JOB_PROPERTIES, 'deadline', 'priority'].sort())
+  assert.equal(accessors.filter(([, { set }]) => set).map(([name]) => name).sort(), ['deadline', 'priority'])
+})
+
+jobs('what a scheduler tells is read-only, and stats() is a copy', () => {
+  const { scheduler } = world()
+  assertReadOnly(scheduler, ['current', 'paused', 'policy', 'slice', 'round'])
+  const stats = scheduler.stats()
+  stats.jobs = 99
+  assert.is(scheduler.stats().jobs, 2)
+})
+
+jobs('the policies and the seam are frozen', () => {
+  for (const object of [edf, fp, rm, seam]) assertReadOnly(object, Object.keys(object))
+})
+
+jobs.run()
+
+// --- the async shim
+
+const PRIORITY = { ...FINITE, wants: "a finite number, 'user-blocking', 'user-visible' or 'background'" }
+const POST_TASK_OPTIONS = { deadline: POSITIVE, signal: SIGNAL }
+const YIELD_OPTIONS = { deadline: POSITIVE, signal: SIGNAL }
+
+const shim = suite('postTask and yield')
+
+const postOptions = ({ signal }) => ({ priority: 'background', signal, deadline: 10, delay: 5 })
+
+options(shim, 'postTask', POST_TASK_OPTIONS, (here, option) => {
+  here.scheduler.postTask(() => {}, { ...postOptions(here), ...option })
+})
+
+options(shim, 'yield', YIELD_OPTIONS, (here, option) => {
+  here.scheduler.yield({ priority: 'background', signal: here.signal, deadline: 10, ...option })
+})
+
+const calls = {
+  postTask: (here, option) => here.scheduler.postTask(() => {}, { ...postOptions(here), ...option }),
+  yield: (here, option) => here.scheduler.yield({ signal: here.signal, deadline: 10, ...option })
+}
+for (const [call, act] of Object.entries(calls)) {
+  shim(`${call}: priority must be a finite number or one of the three names`, () => {
+    const refuse = (here, priority) => act(here, { priority })
+    const numbers = VALUES.filter(([, value]) => isNumber(value))
+    const others = VALUES.filter(([, value]) => !isNumber(value))
+    assertKind('priority', FINITE, refuse, { values: numbers })
+    assertKind('priority', PRIORITY, refuse, { values: [...others, NULL] })
+    for (const priority of ['user-blocking', 'user-visible', 'background', -1, 1.5]) {
+      const here = world()
+      act(here, { priority })
+      assert.is(here.scheduler.stats().jobs, 3)
+    }
+  })
+
+  shim(`${call}: options must be an object, or null for none`, () => {
+    assertKind('options', OBJECT, ({ scheduler }, value) => {
+      if (call === 'postTask') scheduler.postTask(() => {}, value)
+      else scheduler.yield(value)
+    })
+    const { scheduler } = world()
+    const { jobs } = scheduler.stats()
+    if (call === 'postTask') scheduler.postTask(() => {}, null)
+    else scheduler.yield(null)
+    assert.is(scheduler.stats().jobs, jobs + 1)
+  })
+}
+
+shim('postTask: fn must be a function', () => {
+  const values = [...VALUES, NULL, UNDEFINED]
+  assertKind('fn', FUNCTION, (here, value) => here.scheduler.postTask(value, postOptions(here)), { values })
+})
+
+shim('postTask: delay must be a finite number >= 0', () => {
+  const act = (here, delay) => here.scheduler.postTask(() => {}, { ...postOptions(here), delay })
+  assertKind('delay', DURATION, act, { values: [...VALUES, NULL] })
+  for (const delay of [0, -0, 1.5, 2 ** 31]) act(world(), delay)
+})
+
+shim('postTask: the priority of a signal is checked as well', () => {
+  const here = world()
+  Object.assign(here.signal, { priority: 'urgent' })
+  assertRefusal(here, () => here.scheduler.postTask(() => {}, { signal: here.signal }), TypeError,
+    `priority must be ${PRIORITY.wants}, got "urgent"`)
+})
+
+shim('postTask: undefined stands for the default of every option', () => {
+  const { host, scheduler } = world()
+  const given = { priority: undefined, signal: undefined, delay: undefined, deadline: undefined }
+  const { priority, deadline, release, state } = scheduler.postTask(() => {}, given)
+  assert.equal({ priority, deadline, release, state }, {
+    priority: 0, deadline: Infinity, release: host.time, state: 'ready'
+  })
+})
+
+shim('job.yield: refused in a generator job, which writes yield', () => {
+  const { host, scheduler } = world()
+  let error
+  scheduler.spawn(function* () {
+    yield
+    error = errorOf(() => scheduler.current.yield())
+  })
+  host.run()
+  assert.instance(error, TypeError)
+  assert.is(error.message, 'job.yield() is for async jobs; in a generator write `yield`')
+})
+
+shim.run()
+
+// --- the module itself
+
+const imports = suite('the module')
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const modules = ['rt.mjs', 'alarms.mjs', 'sync.mjs'].filter(name => existsSync(`${root}/${name}`))
+
+imports('exports what the contract says and nothing else', () => {
+  // These two have contracts, and tests, of their own.
+  const others = ['preemptify', 'schedulable']
+  assert.equal(Object.keys(module).filter(name => !others.includes(name)).sort(), [
+    'DeadlineError', 'DeadlockError', 'Job', 'Scheduler', 'Task', 'TaskController', 'budget', 'defaultHost', 'edf', 'fp', 'rm',
+    'rt', 'seam'
+  ])
+  assert.instance(module.rt, Scheduler)
+  assert.is(module.defaultHost(), module.defaultHost())
+})
+
+imports('rt.mjs imports nothing, alarms.mjs and sync.mjs nothing but ./rt.mjs', () => {
+  // The engine tells what it would load; what is loaded later, by import(), it cannot.
+  const ask = `
+    import { SourceTextModule } from 'node:vm'
+    import { readFileSync } from 'node:fs'
+    const sources = ${JSON.stringify(modules)}.map(name => readFileSync(name, 'utf8'))
+    console.log(JSON.stringify(sources.map(source => new SourceTextModule(source).dependencySpecifiers)))`
+  const flags = ['--experimental-vm-modules', '--no-warnings', '--input-type=module', '--eval', ask]
+  const specifiers = JSON.parse(execFileSync(process.execPath, flags, { cwd: root, encoding: 'utf8' }))
+  assert.equal(specifiers, modules.map(name => name === 'rt.mjs' ? [] : ['./rt.mjs']))
+  for (const name of modules) {
+    const lines = readFileSync(`${root}/${name}`, 'utf8').split('\n')
+    const code = lines.filter(line => !/^\s*(\/?\*|\/\/)/.test(line))
+      .map(line => line.replace(/\/\*.*?\*\//g, ''))
+    // preemptify.import is asked for what it imports.
+    const asked = name === 'rt.mjs' ? ['    bring: address => import( address),'] : []
+    assert.equal(code.filter(line => /\b(import|require)\s*\(/.test(line)), asked, name)
+  }
+})
+
+const ACTS = [
+  'setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'queueMicrotask', 'requestAnimationFrame',
+  'requestIdleCallback', 'postMessage', 'addEventListener', 'fetch', 'structuredClone', 'reportError', 'eval',
+  'MessageChannel', 'BroadcastChannel', 'Worker', 'SharedArrayBuffer', 'WebSocket', 'Function',
+  'AbortController', 'EventTarget', 'Event', 'PerformanceObserver', 'FinalizationRegistry', 'TextEncoder', 'TextDecoder'
+]
+
+/** Runs in a process where nothing but the module is loaded. */
+async function importWatched(path, acts) {
+  const used = []
+  for (const act of acts) globalThis[act] // Node makes some of them at the first look, by others
+  const watch = (owner, key, label) => {
+    const target = owner[key] ?? (() => {})
+    const value = new Proxy(target, {
+      apply: (fn, self, args) => (used.push(label), Reflect.apply(fn, self, args)),
+      construct: (fn, args) => (used.push(`new ${label}`), Reflect.construct(fn, args))
+    })
+    Object.defineProperty(owner, key, { value, writable: true, configurable: true })
+  }
+  for (const act of acts) watch(globalThis, act, act)
+  watch(EventTarget.prototype, 'addEventListener', 'EventTarget.addEventListener')
+  watch(process, 'on', 'process.on')
+  const owners = [globalThis, Symbol, ...[Promise, Array, Object, Function].map(({ prototype }) => prototype)]
+  const shape = () => owners
+    .map(object => Reflect.ownKeys(object).map(String).sort().join())
+  const before = shape()
+  await import(path)
+  const after = shape()
+  console.log(JSON.stringify({ used, changed: after.filter((names, index) => names !== before[index]) }))
+}
+
+for (const name of modules) {
+  imports(`importing ${name} touches nothing but the clock`, () => {
+    const path = new URL(`../../${name}`, import.meta.url).href
+    const script = `${importWatched}\nawait importWatched(${JSON.stringify(path)}, ${JSON.stringify(ACTS)})`
+    const flags = ['--input-type=module', '--eval', script]
+    const found = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
+    assert.equal(found, { used: [], changed: [] })
+  })
+}
+
+imports.run()

@@ -1,0 +1,814 @@
+/** What alarms.mjs and sync.mjs stand on: gates, queues, the timeline, waitables, events and closed schedulers. */
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+import { DeadlockError, Scheduler, seam } from '../../rt.mjs'
+import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
+import { Channel, choice } from '../../sync.mjs'
+import { assertTrace } from '../support/trace.mjs'
+import { execute, microtasks, virtualHost, work } from '../support/virtual-host.mjs'
+import { world as plainWorld, exactWorld as world, rejection } from '../support/world.mjs'
+
+/** The first of several things to wait for. */
+const either = (...ways) => choice(ways.map(wait => ({ wait })))
+
+// ------------------------------------------------------------------------------------------ gates and queues
+
+const gates = suite('gates')
+
+gates('sections must nest', () => {
+  const { host, scheduler } = world()
+  const job = scheduler.spawn(function* () {
+    const outer = seam.gate(job, 1)
+    const inner = seam.gate(job, 2)
+    assert.throws(() => outer.close(), 'critical sections must nest')
+    inner.close()
+    inner.close()
+    outer.close()
+    yield
+    return 'result'
+  })
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+gates('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
+  const { host, scheduler, trace } = plainWorld({ except: [], round: 1, slice: Infinity })
+  const waitable = new seam.Waitable()
+  scheduler.spawn(function* () {
+    yield waitable
+    host.advance(1)
+  }, { name: 'woken', deadline: 20 })
+  const holder = scheduler.spawn(function* () {
+    const gate = seam.gate(holder, Infinity)
+    yield* execute(host, 4)
+    yield
+    gate.close()
+    yield
+    host.advance(1)
+  }, { name: 'holder', deadline: 50 })
+  host.after(2, () => {
+    waitable.wake()
+    scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 5 })
+  })
+  host.run()
+  assertTrace(trace.records.filter(({ type }) => type !== 'round'), `
+    0 release woken, release holder, start woken, block woken on=Waitable, start holder
+    2 wake woken, release urgent
+    4 preempt holder by=urgent, start urgent
+    5 finish urgent, resume woken
+    6 finish woken, resume holder
+    7 finish holder`)
+})
+
+gates('a job that ends inside, by a leaked gate, sets the others free', () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(error.message) })
+  const holder = scheduler.spawn(function* () {
+    seam.gate(holder, Infinity)
+    yield* work(host, 1)
+    throw new Error('leaked')
+  })
+  scheduler.spawn(() => { log.push('other') })
+  host.run()
+  assert.equal(log, ['other', 'leaked'])
+})
+
+gates('an async job that goes away inside one fails; nobody else comes to harm', async () => {
+  const { host, scheduler } = world()
+  const holder = scheduler.spawn(async job => {
+    const gate = seam.gate(job, Infinity)
+    await new Promise(resolve => host.after(5, resolve))
+    gate.close()
+  }, { name: 'holder' })
+  const others = [1, -1].map(priority => scheduler.spawn(() => work(host, 2), { priority }))
+  assert.instance(await Promise.race([rejection(holder), host.drain()]), TypeError)
+  await host.drain()
+  assert.equal([holder, ...others].map(({ state }) => state), ['failed', 'done', 'done'])
+})
+
+gates.run()
+
+const queues = suite('queues')
+
+queues('belongs to whoever owns the queue, from when he does until he does no more', () => {
+  const { host, scheduler, log } = world()
+  const queue = new seam.Queue()
+  class Turn extends seam.Waitable {
+    begin(job) { queue.push(this, job) }
+  }
+  scheduler.spawn(function* () { yield new Turn() }, { priority: 5 })
+  const [one, other] = ['one', 'other'].map(name => scheduler.spawn(function* () {
+    for (let i = 0; i < 3; i++) {
+      yield* work(host, 1)
+      log.push(name)
+    }
+  }, { name, priority: 0 }))
+  scheduler.spawn(function* () {
+    yield* work(host, 2)
+    log.push('rival')
+  }, { priority: 1, release: 1 })
+  queue.owner = other
+  assert.is(queue.owner, other)
+  after(1, () => { queue.owner = one }, { scheduler })
+  after(2, () => { queue.owner = null }, { scheduler })
+  host.run()
+  assert.equal(log, ['other', 'one', 'rival', 'one', 'one', 'other', 'other'])
+})
+
+queues.run()
+
+// -------------------------------------------------------------------------------------------------- timeline
+
+const timeline = suite('the timeline')
+
+timeline('what is due happens by kind, then by time, then by creation', () => {
+  const { host, scheduler, log, trace } = world()
+  scheduler.spawn(() => { host.advance(10) }, { name: 'long', deadline: 3 })
+  scheduler.spawn(() => {}, { name: 'late', release: 2, priority: 1 })
+  scheduler.spawn(() => {}, { name: 'early', release: 1 })
+  after(5, () => log.push('third'), { scheduler })
+  after(4, () => log.push('first'), { scheduler })
+  after(4, () => log.push('second'), { scheduler })
+  seam.at(scheduler, 6, time => log.push(`replenished at ${time}`), { replenishment: true })
+  host.run()
+  assert.equal(log, ['replenished at 10', 'first', 'second', 'third'])
+  assertTrace(trace, `
+    0 release long, start long
+    10 finish long, replenish due=6, alarm due=4, alarm due=4, alarm due=5, release early, release late
+    10 miss long, start late, finish late, start early, finish early`)
+})
+
+timeline('left for later by a long one, and then cancelled, leave no turn to be taken', () => {
+  const { host, scheduler } = world({ slice: 1 })
+  seam.at(scheduler, 4, () => host.advance(1))
+  const left = seam.at(scheduler, 4, () => assert.unreachable())
+  scheduler.spawn(() => { host.advance(6) })
+  scheduler.spawn(function* () { yield new seam.Waitable() }, { deadline: 4, onMiss: () => { left.cancel() } })
+  host.run({ turns: 100 })
+  assert.is(host.turns, 1)
+})
+
+timeline('that set themselves anew in the past keep nobody from firing', () => {
+  const { host, scheduler, log } = world()
+  let count = 0
+  const again = () => { if (++count < 50) seam.at(scheduler, 0, again) }
+  seam.at(scheduler, 1, again)
+  after(2, () => log.push(count), { scheduler })
+  host.after(0, () => host.advance(3))
+  host.run()
+  assert.ok(log[0] <= 2, `${log[0]} others came first`)
+})
+
+timeline.run()
+
+// ------------------------------------------------------------------------------------------------- waitables
+
+const waitables = suite('waitables')
+
+waitables('act when they are waited for, once, and then repeat their outcome', async () => {
+  const { host, scheduler, log } = world()
+  const nap = sleep(5)
+  let begun = 0
+  class Counted extends seam.Waitable {
+    begin() {
+      begun++
+      this.wake(begun)
+    }
+  }
+  const counted = new Counted()
+  const failing = timeout(1, sleep(9))
+  scheduler.spawn(function* () {
+    yield nap
+    log.push(host.time)
+    yield nap
+    log.push(host.time)
+    log.push(yield counted, yield counted, begun)
+    for (let i = 0; i < 2; i++) {
+      try {
+        yield failing
+      } catch (error) {
+        log.push(`${error.name} at ${host.time}`)
+      }
+    }
+  }, { release: 3 })
+  host.run()
+  assert.equal(log, [8, 8, 1, 1, 1, 'TimeoutError at 9', 'TimeoutError at 9'])
+})
+
+waitables('can be delegated to, which types the outcome', () => {
+  const { host, scheduler } = world()
+  const channel = new Channel()
+  const job = scheduler.spawn(function* () {
+    return (yield* channel.receive()) + (yield* timeout(5, channel.receive()))
+  })
+  scheduler.spawn(function* () {
+    yield* channel.send(1)
+    yield* channel.send(2)
+  })
+  job.then(value => assert.is(value, 3))
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+waitables('can be awaited outside jobs and in async jobs', async () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  const outside = async () => {
+    await sleep(2, { scheduler })
+    log.push(`outside at ${host.time}`)
+    log.push(await channel.receive())
+  }
+  outside()
+  scheduler.spawn(async job => {
+    await sleep(5)
+    await job.yield()
+    log.push(`job at ${host.time}`)
+    await channel.send('message')
+  })
+  await host.drain()
+  assert.equal(log, ['outside at 2', 'job at 5', 'message'])
+})
+
+waitables('begin anew after the last who waited has left', () => {
+  const { host, scheduler, log } = world()
+  const nap = sleep(10)
+  const first = scheduler.spawn(function* () { yield nap }, { name: 'first' })
+  after(4, () => first.cancel(), { scheduler })
+  scheduler.spawn(function* () {
+    yield nap
+    log.push(host.time)
+  }, { release: 6 })
+  host.run({ until: 5 })
+  assert.equal(host.timers, [{ time: 6, ref: true }])
+  host.run()
+  assert.equal(log, [16])
+})
+
+waitables('shared by several who wait: all are told; one may leave', () => {
+  const { host, scheduler, log } = world()
+  const nap = sleep(10)
+  const { begin } = nap
+  nap.begin = () => {
+    log.push('begun')
+    begin.call(nap)
+  }
+  const jobs = ['a', 'b', 'c'].map(name => scheduler.spawn(function* () {
+    yield nap
+    log.push(name)
+  }, { name }))
+  after(5, () => jobs[0].cancel(), { scheduler })
+  host.run()
+  assert.equal(log, ['begun', 'b', 'c'])
+})
+
+waitables('can be made of jobs and promises, and of nothing else', async () => {
+  const { host, scheduler, log } = world()
+  const { of } = seam.Waitable
+  const nap = sleep(1)
+  assert.is(of(nap), nap)
+  assert.equal([of(1), of({}), of(null), of(function* () {}())], [null, null, null, null])
+  const child = scheduler.spawn(function* () {
+    yield sleep(3)
+    return 'child'
+  })
+  scheduler.spawn(function* () {
+    log.push(yield either(child, sleep(5)))
+    log.push(yield either(sleep(5), child))
+    log.push(yield timeout(5, Promise.resolve('promise')))
+    try {
+      yield timeout(5, new Promise(() => {}))
+    } catch (error) {
+      log.push(`${error.name} at ${host.time}`)
+    }
+  })
+  await host.drain()
+  const chosen = [{ index: 0, value: 'child' }, { index: 1, value: 'child' }]
+  assert.equal(log, [...chosen, 'promise', 'TimeoutError at 8'])
+})
+
+waitables('made of a job: its failure is heard by whoever waits, and not reported', () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(`reported ${error.message}`) })
+  const failing = message => scheduler.spawn(function* () {
+    yield sleep(1)
+    throw new Error(message)
+  })
+  scheduler.spawn(function* () {
+    for (const waitable of [either(failing('choice'), sleep(9)), timeout(9, failing('timeout'))]) {
+      try {
+        yield waitable
+      } catch (error) {
+        log.push(error.message)
+      }
+    }
+  })
+  failing('nobody')
+  host.run()
+  assert.equal(log, ['choice', 'timeout', 'reported nobody'])
+})
+
+waitables('that hand something over do so although the job is cancelled before it goes on', () => {
+  for (const [handsOver, expected] of [[true, ['message', 'AbortError']], [false, ['AbortError']]]) {
+    const { host, scheduler, log } = world()
+    class Message extends seam.Waitable {
+      get handsOver() { return handsOver }
+    }
+    const message = new Message()
+    const receiver = scheduler.spawn(function* () {
+      try {
+        log.push(yield message)
+        yield
+        log.push('not reached')
+      } catch (error) {
+        log.push(error.name)
+      }
+    }, { priority: 1 })
+    scheduler.spawn(function* () {
+      message.wake('message')
+      receiver.cancel()
+    })
+    host.run()
+    assert.equal(log, expected)
+  }
+})
+
+waitables('that fail in begin throw at the yield', () => {
+  const { host, scheduler, log } = world()
+  class Broken extends seam.Waitable {
+    begin() { throw new Error('broken') }
+  }
+  scheduler.spawn(function* () {
+    try {
+      yield new Broken()
+    } catch (error) {
+      log.push(error.message)
+    }
+  })
+  host.run()
+  assert.equal(log, ['broken'])
+})
+
+waitables('timeout lets go of what it waited for', () => {
+  const { host, scheduler, log } = world()
+  const [a, b] = [new Channel(0, { name: 'a' }), new Channel(0, { name: 'b' })]
+  scheduler.spawn(function* () {
+    try {
+      yield timeout(5, either(a.receive(), timeout(9, b.send(1))))
+    } catch (error) {
+      log.push(`${error instanceof TimeoutError} at ${host.time}`)
+    }
+  })
+  host.run()
+  assert.equal([log, a.offer(1), b.poll(), host.timers], [['true at 5'], false, undefined, []])
+})
+
+waitables('of those who await outside jobs rank like jobs without deadline and priority', async () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  channel.receive().then(value => log.push(`outside ${value}`))
+  await microtasks()
+  const receiver = (name, options) => scheduler.spawn(function* () {
+    log.push(`${name} ${yield channel.receive()}`)
+  }, options)
+  // Under fp the deadlines decide nothing.
+  receiver('low', { priority: -1, deadline: 5 })
+  receiver('high', { priority: 1, deadline: 100 })
+  receiver('middle', { priority: 0.5, deadline: 10 })
+  scheduler.spawn(function* () {
+    for (let i = 1; i <= 4; i++) yield channel.send(i)
+  }, { priority: -2 })
+  await host.drain()
+  assert.equal(log.sort(), ['high 1', 'low 4', 'middle 2', 'outside 3'])
+})
+
+waitables('act on the scheduler of the running job, outside on the one given', () => {
+  const first = world()
+  const second = world()
+  assert.is(seam.here({ scheduler: second.scheduler }), second.scheduler)
+  assert.throws(() => seam.here({ scheduler: {} }), /scheduler must be a Scheduler, got an object/)
+  first.scheduler.spawn(function* () {
+    first.log.push(seam.here() === first.scheduler)
+    yield sleep(1)
+    first.log.push(first.host.time, second.host.timers.length)
+  })
+  first.host.run()
+  assert.equal(first.log, [true, 1, 0])
+})
+
+waitables('and others may write into the trace', () => {
+  const { host, scheduler, trace } = world()
+  const lend = () => seam.emit(scheduler, 'lend', job, { to: 'somebody' })
+  const job = scheduler.spawn(lend, { name: 'job' })
+  host.run()
+  trace.stop()
+  seam.emit(scheduler, 'lend', null)
+  assertTrace(trace, `
+    0 release job, start job, lend job to=somebody, finish job`)
+})
+
+waitables.run()
+
+// ---------------------------------------------------------------------------------------------------- events
+
+const events = suite('events')
+
+class Message extends seam.Waitable {
+  name = 'message'
+}
+
+/** A job that takes `ms` for each message, and what brings one, as a listener does. */
+function listening({ host, scheduler }, name, ms = 1, options = {}) {
+  let arrived = 0
+  let message = new Message()
+  scheduler.spawn(function* () {
+    for (;; arrived--) {
+      if (arrived === 0) yield message = new Message()
+      host.advance(ms)
+    }
+  }, { name, ...options })
+  host.run()
+  return () => {
+    arrived++
+    message.wake()
+  }
+}
+
+events('whom an event wakes runs behind its handler, in the same turn and with no post', () => {
+  const { host, scheduler, trace } = world()
+  const wake = listening({ host, scheduler }, 'job')
+  const { rounds } = scheduler.stats()
+  const { turns } = host
+  trace.take()
+  host.after(5, () => {
+    seam.event(() => {
+      wake()
+      assert.is(scheduler.current, null)
+      assert.is(host.time, 5)
+    })
+    assert.is(host.time, 6)
+    assert.is(host.posts, 0)
+  })
+  host.run()
+  assertTrace(trace, `
+    5 wake job, resume job
+    6 block job on=message`)
+  assert.is(host.turns, turns + 1)
+  assert.is(scheduler.stats().rounds, rounds + 1)
+})
+
+events('all of an event is handled before the most eligible runs', () => {
+  const { host, scheduler, trace } = world()
+  const wakers = [1, 3, 2].map(priority => listening({ host, scheduler }, `p${priority}`, 1, { priority }))
+  trace.take()
+  const [one, three, two] = wakers
+  host.after(5, () => seam.event(() => {
+    seam.event(two)
+    one()
+    three()
+  }))
+  host.run()
+  assert.equal(trace.records.filter(({ type }) => type === 'resume').map(({ job }) => job.name), ['p3', 'p2', 'p1'])
+  assert.equal(trace.records.slice(0, 3).map(({ type }) => type), ['wake', 'wake', 'wake'])
+})
+
+events('what an event wakes in a round runs in that round, at its next point', () => {
+  const { host, scheduler, trace } = world()
+  const wake = listening({ host, scheduler }, 'woken', 1, { priority: 1 })
+  trace.take()
+  scheduler.spawn(function* () {
+    seam.event(wake)
+    host.advance(1)
+    yield
+  }, { name: 'running' })
+  host.run()
+  assertTrace(trace, `
+    0 release running, start running, wake woken
+    1 preempt running by=woken, resume woken
+    2 block woken on=message, resume running, finish running`)
+})
+
+events('a round of another scheduler is not interrupted by one', () => {
+  const { host, scheduler } = world()
+  const other = world({ hostOf: () => host })
+  const wake = listening(other, 'other')
+  other.trace.take()
+  scheduler.spawn(function* () {
+    seam.event(wake)
+    host.advance(3)
+  })
+  host.run()
+  assertTrace(other.trace, `
+    0 wake other
+    3 resume other
+    4 block other on=message`)
+})
+
+events('each scheduler that an event has woken runs its round', () => {
+  const { host, scheduler } = world()
+  const other = world({ hostOf: () => host })
+  const wakers = [listening({ host, scheduler }, 'one'), listening(other, 'other')]
+  const { turns } = host
+  host.after(5, () => seam.event(() => { for (const wake of wakers) wake() }))
+  assert.is(host.run(), 7)
+  assert.is(host.turns, turns + 1)
+})
+
+events('a paused scheduler stays paused, also when it is paused by the event', () => {
+  for (const before of [true, false]) {
+    const { host, scheduler, trace } = world()
+    const wake = listening({ host, scheduler }, 'job')
+    trace.take()
+    if (before) scheduler.pause()
+    host.after(5, () => seam.event(() => {
+      wake()
+      scheduler.pause()
+    }))
+    host.after(9, () => scheduler.resume())
+    host.run()
+    assertTrace(trace, `
+      5 wake job
+      9 resume job
+      10 block job on=message`)
+  }
+})
+
+events('a turn that is posted already is not overtaken, and the only one', () => {
+  const { host, scheduler } = world({ host: { turn: 2 } })
+  const wake = listening({ host, scheduler }, 'job')
+  const { rounds } = scheduler.stats()
+  const { turns } = host
+  host.after(5, () => {
+    wake()
+    seam.event(wake)
+    assert.is(host.posts, 1)
+  })
+  host.run()
+  assert.is(host.turns, turns + 2)
+  assert.is(scheduler.stats().rounds, rounds + 1)
+})
+
+events('rounds behind events take as long together as one, until the host has been asked for a turn', () => {
+  const { host, scheduler, trace } = world({ round: 5 })
+  const wake = listening({ host, scheduler }, 'job', 2)
+  trace.take()
+  const posts = []
+  // All are ready at the same time, as messages are that have piled up.
+  for (let n = 0; n < 8; n++) {
+    host.after(10, () => {
+      seam.event(wake)
+      posts.push(host.posts)
+    })
+  }
+  host.run()
+  assert.equal(posts, [0, 0, 0, 1, 1, 1, 1, 1])
+  assert.is(trace.records.filter(({ type }) => type === 'resume').length, 4)
+})
+
+events('a round behind an event ends when those before it have used up its time', () => {
+  const { host, scheduler } = world({ round: 5 })
+  const wake = listening({ host, scheduler }, 'job', 4)
+  host.after(10, () => seam.event(wake))
+  host.after(20, () => seam.event(() => {
+    wake()
+    scheduler.spawn(execute(host, 3), { priority: -1 })
+  }))
+  host.run({ until: 19 })
+  const { rounds } = scheduler.stats()
+  host.run({ until: 20, turns: 1 })
+  assert.is(host.time, 24)
+  assert.is(host.posts, 1)
+  assert.is(scheduler.stats().rounds, rounds + 1)
+  assert.is(host.run(), 27)
+})
+
+events('a turn that a timer has brought counts like one that was asked for', () => {
+  const { host, scheduler } = world({ round: 5 })
+  const wake = listening({ host, scheduler }, 'job', 4)
+  host.after(10, () => seam.event(wake))
+  seam.at(scheduler, 20, () => {})
+  host.after(30, () => seam.event(() => {
+    wake()
+    scheduler.spawn(execute(host, 3), { priority: -1 })
+  }))
+  host.run({ until: 29 })
+  host.run({ turns: 1 })
+  assert.is(host.time, 35)
+})
+
+events('an error of the handler is its caller\'s, and whom it has woken runs', () => {
+  const { host, scheduler } = world()
+  const wake = listening({ host, scheduler }, 'job')
+  assert.throws(() => seam.event(() => {
+    wake()
+    throw new Error('wrong')
+  }), 'wrong')
+  assert.is(host.time, 1)
+  assert.is(host.posts, 0)
+})
+
+events('a scheduler that the handler gives another host runs there', async () => {
+  const { host, scheduler } = world()
+  const next = virtualHost()
+  seam.event(() => {
+    scheduler.spawn(() => {}).cancel()
+    scheduler.configure({ host: next })
+    scheduler.spawn(function* () { next.advance(1) })
+  })
+  host.run()
+  next.run()
+  assert.is(host.time, 0)
+  assert.is(next.time, 1)
+})
+
+events('what was ready before an event runs right after it where the event is its own, and the most eligible first', () => {
+  const { host, scheduler, trace } = world({ slice: 5, round: 5 })
+  scheduler.spawn(execute(host, 1), { name: 'first' })
+  scheduler.spawn(execute(host, 1), { name: 'urgent', priority: 1 })
+  assert.is(host.posts, 1)
+  seam.event(() => {}, [scheduler])
+  assertTrace(trace, `
+    0 release first, release urgent, start urgent
+    1 finish urgent, start first
+    2 finish first`)
+  host.run() // what had been posted before finds nothing to do
+  assert.is(scheduler.stats().rounds, 1)
+})
+
+events('a round right after an event lasts a slice; the rest is posted', () => {
+  const { host, scheduler } = world({ slice: 2, round: 5 })
+  seam.event(() => scheduler.spawn(execute(host, 4)), [scheduler])
+  assert.equal([host.time, host.posts], [2, 1])
+  host.run()
+  assert.equal([host.time, scheduler.stats().rounds], [4, 2])
+})
+
+events('a scheduler that has nothing to do takes no turn, and a paused one stays paused', () => {
+  const { host, scheduler } = world()
+  seam.event(() => {}, [scheduler])
+  assert.equal([host.posts, host.timers.length], [0, 0])
+  const job = scheduler.spawn(execute(host, 1))
+  scheduler.pause()
+  seam.event(() => {}, [scheduler])
+  assert.is(job.state, 'ready')
+  scheduler.resume()
+  host.run()
+  assert.is(job.state, 'done')
+})
+
+events('a job that has begun its round in microtasks is not overtaken', async () => {
+  const { host, scheduler } = world({ slice: 1, round: 5 })
+  const log = []
+  scheduler.spawn(async job => {
+    for (let n = 0; n < 3; n++) {
+      log.push(n)
+      queueMicrotask(() => seam.event(() => {}, [scheduler]))
+      host.advance(1)
+      await job.yield()
+    }
+  })
+  await host.drain()
+  assert.equal(log, [0, 1, 2])
+})
+
+events.run()
+
+// ----------------------------------------------------------------------------------------- closed schedulers
+
+const closed = suite('closed schedulers')
+
+/** Two jobs that wait for messages of each other. */
+function stuck(scheduler) {
+  const [there, back] = [new Channel(0, { name: 'there' }), new Channel(0, { name: 'back' })]
+  const pass = (name, from, to) => scheduler.spawn(function* () {
+    yield from.receive()
+    yield to.send(1)
+  }, { name })
+  return [pass('ping', back, there), pass('pong', there, back)]
+}
+
+closed('idle() rejects with a DeadlockError that names the jobs, when nothing can wake them', async () => {
+  const { host, scheduler } = world({ closed: true })
+  const jobs = stuck(scheduler)
+  const error = rejection(scheduler.idle())
+  host.run()
+  assert.instance(await error, DeadlockError)
+  assert.is((await error).message, 'deadlock: nothing can wake ping, pong')
+  assert.equal((await error).jobs, jobs)
+})
+
+closed('onError is told, once, whoever asks for idleness', async () => {
+  const onError = (error, job) => log.push(`${error.name} ${job}`)
+  const { host, scheduler, log } = world({ closed: true, onError })
+  stuck(scheduler)
+  const idle = rejection(scheduler.idle())
+  host.run()
+  await idle
+  assert.instance(await rejection(scheduler.idle()), DeadlockError)
+  assert.equal(log, ['DeadlockError null'])
+})
+
+closed('an alarm, a release, a promise and a hold may still wake them', async () => {
+  const wakers = [
+    ({ scheduler }, wake) => after(5, wake, { scheduler }),
+    ({ host, scheduler }, wake) => {
+      after(5, wake, { scheduler, ref: false })
+      host.after(6, () => {}) // keeps the process alive for as long
+    },
+    ({ scheduler }, wake) => scheduler.spawn(() => wake(), { release: 5 }),
+    ({ host, scheduler }, wake) => scheduler.spawn(function* () {
+      yield new Promise(resolve => host.after(5, resolve))
+      wake()
+    }),
+    ({ host, scheduler }, wake) => scheduler.spawn(async () => {
+      await new Promise(resolve => host.after(5, resolve))
+      wake()
+    }),
+    ({ host, scheduler }, wake) => {
+      const release = seam.hold(scheduler)
+      host.after(5, () => {
+        wake()
+        release()
+      })
+    }
+  ]
+  for (const prepare of wakers) {
+    const run = world({ closed: true, onError(error) { run.log.push(error.message) } })
+    const { host, scheduler, log } = run
+    const waitable = new seam.Waitable()
+    scheduler.spawn(function* () { yield waitable }, { name: 'waiter' })
+    prepare(run, () => waitable.wake())
+    scheduler.idle().then(() => log.push(`idle at ${host.time}`), error => log.push(error.message))
+    await host.drain()
+    assert.equal(log, ['idle at 5'])
+  }
+})
+
+closed('the end of the last hold is when the deadlock is noticed', async () => {
+  const { host, scheduler, log } = world({ closed: true })
+  stuck(scheduler)
+  const [first, last] = [seam.hold(scheduler), seam.hold(scheduler)]
+  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
+  for (const time of [1, 2, 3]) host.after(time, first) // which counts once
+  host.after(5, last)
+  await host.drain()
+  assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
+})
+
+closed('async jobs hold it only while they are away', async () => {
+  const away = (host, ms) => new Promise(resolve => host.after(ms, resolve))
+  const ends = [
+    async ({ host }) => { await away(host, 5) },
+    async ({ host }, job) => {
+      await away(host, 5)
+      await job.yield()
+    },
+    async ({ host }, job) => {
+      host.after(3, () => job.cancel()) // which cannot leave what it awaits
+      await away(host, 5)
+    }
+  ]
+  for (const end of ends) {
+    const run = world({ closed: true })
+    const { host, scheduler, log } = run
+    stuck(scheduler)
+    scheduler.spawn(async job => end(run, job), { name: 'away' })
+    scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
+    await host.drain({ until: 20 })
+    assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
+  }
+})
+
+closed('deadlines wake nobody: the deadlock is noticed before they are missed', async () => {
+  const { host, scheduler, log } = world({ closed: true })
+  for (const job of stuck(scheduler)) job.deadline = 1000
+  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
+  await host.drain()
+  assert.equal(log, ['deadlock: nothing can wake ping, pong at 0'])
+})
+
+closed('deadlines at which jobs abort do wake them', async () => {
+  const { host, scheduler, log } = world({ closed: true })
+  scheduler.spawn(function* () { yield new Channel().receive() }, { deadline: 5, miss: 'abort' })
+  scheduler.idle().then(() => log.push('idle'), error => log.push(error.message))
+  await host.drain()
+  assert.equal(log, ['idle'])
+})
+
+closed('after the jobs have been cancelled, it is idle', async () => {
+  const { host, scheduler } = world({ closed: true })
+  const jobs = stuck(scheduler)
+  const first = rejection(scheduler.idle())
+  host.run()
+  await first
+  for (const job of jobs) job.cancel()
+  host.run()
+  await scheduler.idle()
+})
+
+closed('an open scheduler waits in silence', async () => {
+  const { host, scheduler, log } = world({ onError: error => log.push(error) })
+  const jobs = stuck(scheduler)
+  scheduler.idle().then(() => log.push('idle'), error => log.push(error))
+  await host.drain()
+  assert.equal([log, jobs.map(({ state }) => state)], [[], ['waiting', 'waiting']])
+})
+
+closed.run()
