@@ -11,17 +11,17 @@
  * @module alarms
  */
 
-import { Scheduler, Task, edf, fp, schedulable, seam } from './rt.mjs'
+import { AdmissionError, demandOf, percent, schedulable } from './addons/schedulable.mjs'
+import { Scheduler, Task, edf, fp, seam } from './rt.mjs'
 
-const { AdmissionError, Fifo, Sleep, Waitable, check, here, percent, parameters: TASK } = seam
+const { Fifo, Sleep, Waitable, check, here, parameters: TASK } = seam
 const {
   among, callable, duration, elsewhere, finite, flag, interval, notNegative, number, options: checked, text, wrongType
 } = check
 
-/** @import { ArgumentsOf, Awaitable, Checked, CriticalSection, Job, JobOptions, Policy, ResultOf, Sums, Taking, TaskOptions,
- *   TaskParameters, Work, Yieldable } from './rt.mjs' */
+/** @import { ArgumentsOf, Awaitable, Checked, Job, JobOptions, Policy, ResultOf, Taking, TaskOptions, Work, Yieldable } from './rt.mjs' */
+/** @import { CriticalSection, Sums, TaskParameters } from './addons/schedulable.mjs' */
 
-/** The processor has not that much left. @typedef {InstanceType<typeof AdmissionError>} AdmissionError */
 export { AdmissionError }
 
 /** What was waited for did not come in time. */
@@ -1614,7 +1614,7 @@ function claimOf(member, where, policy) {
   interval(`${where}.period`, period)
   if (capacity !== undefined && kind !== undefined) among(...KINDS)(`${where}.kind`, kind)
   if (capacity !== undefined) return [member, claimOfReservation({ name, kind, capacity, period, priority })]
-  const demand = check.demand(where, member, policy)
+  const demand = demandOf(where, member, policy)
   return [member, { ...demand, name, of: 'task', utilization: demand.wcet / period }]
 }
 

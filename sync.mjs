@@ -8,18 +8,19 @@
  * @module sync
  */
 
-import { DeadlineError, DeadlockError, Job, Scheduler, Task, budget, edf, fp, rm, schedulable, seam } from './rt.mjs'
+import { AdmissionError, demandOf, percent, schedulable } from './addons/schedulable.mjs'
+import { DeadlineError, DeadlockError, Job, Scheduler, Task, budget, edf, fp, rm, seam } from './rt.mjs'
 
 export { DeadlockError }
 
-const { AdmissionError, Elsewhere, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, percent, preemptible } = seam
+const { Elsewhere, Fifo, Heap, Queue, Sleep, Waitable, asCall, check, here, preemptible } = seam
 
-/** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Taking, TaskOptions, TaskParameters,
+/** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Outcome, Policy, ResultOf, Taking, TaskOptions,
  *   TraceRecord, Work } from './rt.mjs' */
+/** @import { TaskParameters } from './addons/schedulable.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof seam.Queue>} Queue */
 
-/** No worker has time for a job. @typedef {InstanceType<typeof AdmissionError>} AdmissionError */
 export { AdmissionError }
 
 /** A channel has been closed, or its other end has gone; `reason` says why, if anybody did. */
@@ -4189,7 +4190,7 @@ export class Workers {
     const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
     const sites = Array.from({ length: size }, () => new Site())
     array('tasks', tasks)
-    tasks.forEach((task, index) => check.demand(`tasks[${index}]`, task, policy))
+    tasks.forEach((task, index) => demandOf(`tasks[${index}]`, task, policy))
     return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
       const slot = firstFit(sites, { ...task, deadline, priority }, 0, { policy, share: Number(admit) })
       slot.site.take(slot, 0)

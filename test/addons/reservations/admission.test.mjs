@@ -1,7 +1,8 @@
 /** Who is promised processor time, and who is refused: equation 1, the edf bound, exact tests of tasks. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, edf, fp, rm, schedulable, seam } from '../../../rt.mjs'
+import { Scheduler, Task, edf, fp, rm, seam } from '../../../rt.mjs'
+import { schedulable } from '../../../addons/schedulable.mjs'
 import { AdmissionError, IoReservation, Reservation, admit, at, loop, on } from '../../../alarms.mjs'
 import { Resource } from '../../../sync.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
