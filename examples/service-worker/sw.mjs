@@ -1,15 +1,16 @@
 // Rewrites scripts as a page fetches them, so that they can be preempted: no build, no eval, no blob, and `script-src 'self'`
-// is enough. Copy this file to the top of a site, mend the address of rt.mjs, and register it from a module of the page:
+// is enough. Copy this file to the top of a site, change the addresses of the two addons, and register it from a module of
+// the page, which imports addons/preemptify/runtime.mjs from the same address:
 //
 //   await navigator.serviceWorker.register('/sw.mjs?match=/vendor/', { type: 'module' })
 //
 // `match` is a regular expression: a script is rewritten if it is found in its address; by default if it is not from here, or
 // below a directory of packages. An address with `?plain` is left alone. What is not there below /packages/ comes from `cdn`, if
-// there is one in the address. The page has to import rt.mjs from the same address as this file.
-import { preemptify } from '../../rt.mjs'
+// there is one in the address.
+import { isModule, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 
-const ours = ['rt', 'alarms', 'sync'].map(name => new URL(`../../${name}.mjs`, import.meta.url).href)
-const [runtime] = ours
+/** The run-time support, which is all that rewritten scripts need. */
+const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
 const { searchParams, origin } = new URL(self.location.href)
 const match = searchParams.get('match')
 const wanted = match === null ? undefined : new RegExp(match)
@@ -41,7 +42,7 @@ function isWanted({ url, integrity }) {
   // What was rewritten has another hash: who wants it intact gets it as it is.
   if (integrity !== '') return false
   const address = new URL(url)
-  if (ours.includes(address.href) || address.searchParams.has('plain')) return false
+  if (isOwnModule(address.href) || address.searchParams.has('plain')) return false
   return wanted ? wanted.test(url) : address.origin !== origin || /\/(?:node_modules|packages|vendor)\//.test(address.pathname)
 }
 
@@ -110,6 +111,6 @@ async function stored(event, text) {
  * @param {string} text @param {string} url @param {RequestMode} mode
  */
 function rewrite(text, url, mode) {
-  const type = mode === 'no-cors' || !preemptify.runtime.isModule(text) ? 'script' : 'module'
+  const type = mode === 'no-cors' || !isModule(text) ? 'script' : 'module'
   return preemptify.source(text, { type, runtime, url })
 }

@@ -1,4 +1,5 @@
-import { preemptify, Scheduler } from '../../rt.mjs'
+import { Scheduler } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 import { adopt } from '../../alarms.mjs'
 import * as plain from '../support/page-cases.mjs'
 import { elapse, equal, inWorker, ok, test } from './page.mjs'

@@ -1,6 +1,7 @@
 // What a page and its worker can do under a Content-Security-Policy; they post it to the server, since some
 // drivers would have to evaluate to ask them. The worker is this module again, under the same policy.
-import { preemptify, rt } from '../../rt.mjs'
+import { rt } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 
 const inWorker = typeof document === 'undefined'
 const { searchParams } = new URL(location.href)

@@ -1,4 +1,5 @@
-import { preemptify, Scheduler, rt } from '../../rt.mjs'
+import { Scheduler, rt } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 import { equal, inWebKit, ok, rejection, test } from './page.mjs'
 
 const base = new URL('../fixtures/import/', import.meta.url).href

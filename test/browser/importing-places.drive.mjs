@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { bundled } from '../support/bundle.mjs'
 
 const classic = readFileSync(new URL('../fixtures/import/classic.js', import.meta.url))
 const refusals = ['Content Security Policy', 'Content-Security-Policy', 'CSP']
@@ -37,16 +38,15 @@ export default {
 
   async 'preemptify.import: in a bundle, which does not export what rewritten modules use'({ browser, server }) {
     await browser.open(`${server.isolated}/test/browser/driver.html`)
-    const points = await browser.evaluate(async () => {
-      const text = await (await fetch('/rt.mjs')).text()
-      const bundle = new Blob([text.replace(/^export \{ preemptifyWhole .*$/m, '').replace(/^export (?=const budget)/m, ''),
-        'export const uses = [preemptifyWhole, rt]'], { type: 'text/javascript' })
-      const { uses: [preemptify, rt] } = await import(URL.createObjectURL(bundle))
+    const text = bundled(['addons/preemptify.mjs', 'rt.mjs'], ['preemptify', 'rt']).replace(/\(\{ url: '[^']*' \}\)/g, 'import.meta')
+    const points = await browser.evaluate(async text => {
+      const bundle = new Blob([`export const { preemptify, rt } = ${text}`], { type: 'text/javascript' })
+      const { preemptify, rt } = await import(URL.createObjectURL(bundle))
       const { sum } = await preemptify.import('/test/fixtures/import/sums.mjs')
       const before = rt.stats().yields
       await rt.spawn(sum, { budget: 1 }, 10)
       return rt.stats().yields - before
-    })
+    }, text)
     ok(points > 20, `${points}`)
   },
 

@@ -1,6 +1,7 @@
 // What a page finds when it imports modules of others; it posts it to the server, since some drivers would have to evaluate to
 // ask it. Import maps have to come before any module.
-import { preemptify, Scheduler } from '../../rt.mjs'
+import { Scheduler } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 import { controlled } from '../../examples/service-worker/register.mjs'
 
 const { searchParams } = new URL(location.href)

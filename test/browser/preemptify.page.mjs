@@ -1,5 +1,6 @@
 import { same, show } from '../../examples/preemptify/values.mjs'
-import { budget, preemptify, rt } from '../../rt.mjs'
+import { budget, rt } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 import { corpus } from '../corpus/index.mjs'
 import { drive, driveAsync, preemptible } from '../support/drive.mjs'
 import { elapse, equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
@@ -367,7 +368,7 @@ test('resources are disposed of at the end of their blocks, after what is called
   const load = source => import(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })))
   const native = await load(text).catch(() => null)
   if (native === null) return
-  const { main, waits, log } = await load(preemptify.source(text, { runtime: new URL('../../rt.mjs', import.meta.url).href }))
+  const { main, waits, log } = await load(preemptify.source(text, { runtime: new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href }))
   const expected = [await native.main(9), native.log]
   equal([await main(9), log], expected)
   for (const limit of [1, 2, 7]) {

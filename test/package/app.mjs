@@ -1,5 +1,6 @@
 // What an application does with the package, in whatever runs it: a page says the result in its title.
-import { preemptify, rt } from 'rt.mjs'
+import { rt } from 'rt.mjs'
+import { preemptify } from 'addons/preemptify.mjs'
 import { sleep } from 'rt.mjs/alarms'
 import { Channel, par } from 'rt.mjs/sync'
 import { devtools } from 'rt.mjs/examples/devtools.mjs'

@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, Task, budget, edf, fp, preemptify, rm, seam } from '../../rt.mjs'
+import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, seam } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
 import { hookOf, world } from '../support/world.mjs'

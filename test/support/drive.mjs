@@ -2,6 +2,7 @@
  * The least that a preemptible function needs of whoever drives it: a call stack, a budget, and someone who
  * waits for promises. No scheduler is involved, so that what goes wrong here is wrong with the function.
  */
+import { preemptify as ourPreemptify } from '../../addons/preemptify.mjs'
 import * as rt from '../../rt.mjs'
 
 /**
@@ -103,10 +104,10 @@ function* run(generator, { limit = 2 ** 30, onPoint = () => {}, budget = rt.budg
  * A function of the corpus and those that it calls, all made preemptible and linked with each other.
  * @param {import('../corpus/index.mjs').Entry} entry
  * @param {object} [options] of preemptify
- * @param {typeof rt.preemptify} [preemptify] that of another instance of rt.mjs
+ * @param {typeof ourPreemptify} [preemptify] that of another instance of rt.mjs
  * @returns {(...args: any[]) => Generator}
  */
-export function preemptible({ fn, calls = {}, scope }, options, preemptify = rt.preemptify) {
+export function preemptible({ fn, calls = {}, scope }, options, preemptify = ourPreemptify) {
   const linked = {}
   for (const [name, callee] of Object.entries(calls)) {
     linked[name] = preemptify(callee, { calls: linked, scope, ...options })

@@ -7,10 +7,10 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { preemptify } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const runtime = pathToFileURL(join(root, 'rt.mjs')).href
+const runtime = pathToFileURL(join(root, 'addons/preemptify/runtime.mjs')).href
 let folder
 
 /**

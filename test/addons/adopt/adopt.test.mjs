@@ -4,7 +4,8 @@ import { runInNewContext } from 'node:vm'
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, preemptify } from '../../../rt.mjs'
+import { Scheduler } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { IoReservation, Reservation, adopt } from '../../../alarms.mjs'
 import * as plain from '../../support/page-cases.mjs'
 import { play, randomPage } from '../../support/page-program.mjs'
@@ -102,7 +103,7 @@ const { working, lookTwice, preemptiveFalse, returning, withoutAnswer, stopping 
     [1].forEach(one => { return one }) // return 'this'
     work()
   }
-`, { type: 'module', runtime: new URL('../../../rt.mjs', import.meta.url).href }))}`)
+`, { type: 'module', runtime: new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href }))}`)
 
 /** An adopted page, and callbacks of some ms. */
 function adopted({ rules, budget = 'auto', warn = false, ...options } = {}) {

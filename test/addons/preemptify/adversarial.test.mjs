@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { assertAlike, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { drive } from '../../support/drive.mjs'
 

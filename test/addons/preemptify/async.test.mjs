@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, budget, preemptify } from '../../../rt.mjs'
+import { Scheduler, budget } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { assertAlikeAsync, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { assertTrace, record } from '../../support/trace.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'

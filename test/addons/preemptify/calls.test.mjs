@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, budget, preemptify } from '../../../rt.mjs'
+import { Scheduler, budget } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { assertAlike, budgets, errorOf, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
 import { assertTrace, record } from '../../support/trace.mjs'

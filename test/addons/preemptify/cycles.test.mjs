@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
 
 const folder = mkdtempSync(join(tmpdir(), 'cycles-'))

@@ -3,11 +3,13 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { inspect } from 'node:util'
-import { Scheduler, budget, preemptify } from '../../../rt.mjs'
+import { Scheduler, budget } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
+import { runtime } from '../../../addons/preemptify/runtime.mjs'
 import { drive } from '../../support/drive.mjs'
 import { forSeeds, seeded } from '../../support/seeded.mjs'
 
-const { apply, enter, suspended, twin } = preemptify.runtime
+const { apply, enter, suspended, twin } = runtime
 
 /** A yield at every point, at every other, now and then, never. */
 const budgets = [1, 2, 7, 2 ** 30]
@@ -399,7 +401,7 @@ use('and where the list is long, whatever is called back', () => {
 use('what begins a call of theirs cannot be had from them', () => {
   for (const fn of [Array.prototype.map, Function.prototype.call, Array.from]) {
     assert.is(Reflect.ownKeys(fn).join(), 'length,name')
-    assert.is(preemptify.runtime.get(fn).generator, null)
+    assert.is(runtime.get(fn).generator, null)
     assert.throws(() => preemptify(fn), /native/)
   }
 })
@@ -485,7 +487,7 @@ for (const limit of budgets) {
     twin(f, function* () {}, f)
     const bound = run(bind, f, 1)
     assert.is(enter(bound), bound)
-    assert.is.not(preemptify.runtime.awaited(bound), bound)
+    assert.is.not(runtime.awaited(bound), bound)
   })
 
   calls(`Reflect.construct, and new of what is bound, budget ${limit}`, () => {
@@ -498,7 +500,7 @@ for (const limit of budgets) {
     assert.equal(run(Reflect.construct, 0, Pair, [1, 2]).values, ['twin', 1, 2])
     assert.is(Object.getPrototypeOf(run(Reflect.construct, 0, Pair, { length: 2, 0: 1, 1: 2 }, Other)), Other.prototype)
     const bound = run(bind, Pair, 0, 1)
-    const { construct } = preemptify.runtime
+    const { construct } = runtime
     const make = (...args) => drive(function* () {
       const result = construct(...args)
       return result === budget ? yield suspended() : result

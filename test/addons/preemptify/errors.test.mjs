@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { errorOf, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
 

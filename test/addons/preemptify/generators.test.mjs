@@ -1,11 +1,12 @@
 // The steps of generators in rewritten modules: they yield to the job whose twin asks for them, and are what they were to all others.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, preemptify } from '../../../rt.mjs'
+import { Scheduler } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
-const runtime = new URL('../../../rt.mjs', import.meta.url).href
+const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
 const load = source => import(`data:text/javascript,${encodeURIComponent(source)}`)
 const rewritten = source => load(preemptify.source(source, { runtime }))
 

@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify, rt } from '../../../rt.mjs'
+import { rt } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
+import { bundled } from '../../support/bundle.mjs'
 import { drive } from '../../support/drive.mjs'
 
 const base = new URL('../../fixtures/import/', import.meta.url)
@@ -120,11 +122,11 @@ modules('what cannot be read says where', async () => {
 
 modules('the hook of the examples rewrites what matches, as Node loads it', async () => {
   const program = `
-    import { preemptify } from './rt.mjs'
+    import { runtime } from './addons/preemptify/runtime.mjs'
     import { square } from './test/fixtures/import/square.mjs'
     import common from './test/fixtures/import/common.cjs'
     import { record } from './test/support/trace.mjs'
-    const hasTwin = fn => preemptify.runtime.get(fn) !== undefined
+    const hasTwin = fn => runtime.get(fn) !== undefined
     console.log(JSON.stringify([square(3), hasTwin(square), hasTwin(common.loop), hasTwin(record)]))`
   const hook = './examples/node/register.mjs?match=/fixtures/import/'
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', hook, '--input-type=module', '--eval', program],
@@ -134,7 +136,8 @@ modules('the hook of the examples rewrites what matches, as Node loads it', asyn
 
 modules('twins need no place in the global object, which may have been sealed', async () => {
   const program = `
-    import { preemptify, rt } from './rt.mjs'
+    import { rt } from './rt.mjs'
+    import { preemptify } from './addons/preemptify.mjs'
     Object.preventExtensions(globalThis)
     const { sum } = await preemptify.import('./test/fixtures/import/sums.mjs')
     console.log(await rt.spawn(sum, {}, 10))`
@@ -144,10 +147,11 @@ modules('twins need no place in the global object, which may have been sealed', 
 })
 
 modules('in a bundle of Node it is refused, since hooks would run that again', async () => {
-  const text = readFileSync(new URL('../../../rt.mjs', import.meta.url), 'utf8')
-  for (const bundled of [text, text.replaceAll('import.meta.url', 'undefined')]) {
-    const bundle = await import(`data:text/javascript,${encodeURIComponent(bundled)}`)
-    const { name, message } = await rejection(bundle.preemptify.import('./sums.mjs', { base }))
+  const text = `export const { preemptify } = ${bundled(['addons/preemptify.mjs'], ['preemptify'])}`
+  for (const url of ['https://example.com/bundle.mjs', undefined]) {
+    const bundle = text.replace(/\(\{ url: '[^']*' \}\)/g, `({ url: ${url && `'${url}'`} })`)
+    const { preemptify } = await import(`data:text/javascript,${encodeURIComponent(bundle)}`)
+    const { name, message } = await rejection(preemptify.import('./sums.mjs', { base }))
     assert.is(`${name}: ${message}`, 'TypeError: preemptify.import: in Node, bundles have to leave rt.mjs outside (external)')
   }
 })

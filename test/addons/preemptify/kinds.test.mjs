@@ -1,6 +1,7 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, preemptify } from '../../../rt.mjs'
+import { Scheduler } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { assertAlike, assertAlikeAsync, errorOf, sloppy } from '../../fixtures/preemptify/both-ways.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'

@@ -4,7 +4,7 @@ import { SourceMap } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { preemptify } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { internals } from '../../support/phases.mjs'
 import { seeded } from '../../support/seeded.mjs'
 
@@ -93,7 +93,8 @@ maps('an address may have any letters, whatever a page does to strings', () => {
 
 maps('stacks name the lines of the source, plainly and in jobs', () => {
   const program = `
-    import { preemptify, rt } from './rt.mjs'
+    import { rt } from './rt.mjs'
+import { preemptify } from './addons/preemptify.mjs'
     const { fail } = await preemptify.import('./test/fixtures/import/stack.mjs')
     const lines = []
     for (const list of [[2], [-1]]) {

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { suite } from 'uvu'
-import { preemptify } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
 import { randomModules } from '../../fixtures/preemptify/random-modules.mjs'
 import { drive } from '../../support/drive.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
 
-const runtime = new URL('../../../rt.mjs', import.meta.url).href
+const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
 const folder = mkdtempSync(join(tmpdir(), 'modules-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 

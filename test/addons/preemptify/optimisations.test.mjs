@@ -15,7 +15,7 @@ const limits = [1, 7, 2 ** 30]
 /** An instance of rt.mjs without some optimisations. */
 function without(names) {
   const { preemptify, budget, optimisations } = internals('preemptify', 'budget', 'optimisations')
-  for (const name of names) optimisations[name] = () => null
+  for (const name of names) optimisations[name] = false
   return { preemptify, budget }
 }
 

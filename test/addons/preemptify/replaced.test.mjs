@@ -1,14 +1,13 @@
-import { readFileSync } from 'node:fs'
 import { createContext, runInContext, Script } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { bundled } from '../../support/bundle.mjs'
 
 // In a realm of its own for each member: what a page replaces there after rt.mjs was loaded breaks nothing.
 // Awaits get undefined at once, since a test cannot know what a replaced promise does.
 
-const file = new URL('../../../rt.mjs', import.meta.url)
-const text = readFileSync(file, 'utf8').replace(/^export (?:\{.*)?/gm, '').replaceAll('import.meta', `({ url: '${file.href}' })`)
-const load = new Script(`(() => { 'use strict'; ${text}\nreturn { preemptify, budget } })()`, { filename: 'rt.mjs' })
+const text = bundled(['addons/preemptify.mjs', 'rt.mjs'], ['preemptify', 'budget', 'runtime'])
+const load = new Script(text, { filename: 'rt.mjs' })
 
 /** Functions that use none of what is replaced; each a script whose value is `preemptify => what to call`. */
 const programs = {
@@ -62,8 +61,8 @@ const programs = {
     if (n > 0) await f(n - 1)
     return sum
   })`, 3],
-  twins: [`((map, filter, reduce, sort, from, replace, call, bind) => preemptify => {
-    const { apply, budget, construct, drive, enter, suspended, twin } = preemptify.runtime
+  twins: [`((map, filter, reduce, sort, from, replace, call, bind) => (preemptify, runtime) => {
+    const { apply, budget, construct, drive, enter, suspended, twin } = runtime
     const both = (fn, generator) => twin(fn, generator)
     const double = both(x => 2 * x, function* (x) { if (--budget.left <= 0) yield; return 2 * x })
     const order = both((a, b) => b - a, function* (a, b) { yield; return b - a })
@@ -128,12 +127,12 @@ function realm() {
   const context = createContext({
     performance, setTimeout, clearTimeout, setImmediate, MessageChannel, AbortController, console, btoa
   })
-  const { preemptify, budget } = load.runInContext(context)
+  const { preemptify, budget, runtime } = load.runInContext(context)
   const take = code => runInContext(code, context)
   const next = take('(function* () {})().next')
   const isPromise = take('(Promise => value => value instanceof Promise)(Promise)')
   const made = Object.fromEntries(Object.entries(programs).map(([name, [code]]) => [name, take(code)]))
-  return { take, preemptify, budget, next, isPromise, made }
+  return { take, preemptify, runtime, budget, next, isPromise, made }
 }
 
 const prototypes = {
@@ -165,7 +164,7 @@ for (const [name, code] of Object.entries(prototypes)) {
     const keys = realm().take(`Reflect.ownKeys(${code})`)
     const failures = []
     for (const key of new Set([...keys, 'get', 'set'])) { // the latter are what descriptors inherit
-      const { take, preemptify, made, ...aside } = realm()
+      const { take, preemptify, runtime, made, ...aside } = realm()
       const object = take(code)
       const { configurable = true, writable } = Object.getOwnPropertyDescriptor(object, key) ?? {}
       if (!configurable && !writable) continue
@@ -180,7 +179,7 @@ for (const [name, code] of Object.entries(prototypes)) {
         const [, argument] = programs[program]
         let actual
         try {
-          actual = drive(make(preemptify)(argument), aside)
+          actual = drive(make(preemptify, runtime)(argument), aside)
         } catch (error) {
           actual = error?.stack ?? error
         }
@@ -195,9 +194,9 @@ for (const [name, code] of Object.entries(prototypes)) {
 /** What they give where nothing is replaced. */
 const answers = {}
 replaced.before(() => {
-  const { preemptify, made, ...aside } = realm()
+  const { preemptify, runtime, made, ...aside } = realm()
   for (const [name, make] of Object.entries(made)) {
-    answers[name] = drive(make(preemptify)(programs[name][1]), aside)
+    answers[name] = drive(make(preemptify, runtime)(programs[name][1]), aside)
   }
 })
 

@@ -2,14 +2,16 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 import { runInNewContext, runInThisContext } from 'node:vm'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { budget, preemptify } from '../../../rt.mjs'
+import { budget } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
+import { support } from '../../../addons/preemptify/runtime.mjs'
 import { budgets } from '../../fixtures/preemptify/both-ways.mjs'
 import { evaluateLogged, functionsOf, outcomeOf, randomProgram } from '../../fixtures/preemptify/random-source.mjs'
 import { drive, driveAsync } from '../../support/drive.mjs'
 import { internals } from '../../support/phases.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
 
-const runtime = new URL('../../../rt.mjs', import.meta.url).href
+const runtime = new URL('../../../addons/preemptify/runtime.mjs', import.meta.url).href
 
 const load = (text, program) => evaluateLogged(text, functionsOf(program))
 
@@ -21,7 +23,7 @@ const asJob = limit => (fn, self) => driveAsync(preemptify(fn).call(self, 3, 0),
 
 /** What rewrites where no twin leaves frames. */
 const { preemptify: generators, optimisations } = internals('preemptify', 'optimisations')
-optimisations.frame = () => null
+optimisations.frame = false
 
 const programs = suite('random programs')
 
@@ -205,7 +207,7 @@ forms('what cannot run long is given to the method of an array where that stands
   const expected = original.main()
   for (const limit of [1, 2, 3, 300]) assert.equal(await asJob(limit)(rewritten.main), expected, `budget ${limit}`)
   assert.equal(rewritten.main(), expected)
-  const { short } = preemptify.runtime
+  const { short } = support.runtime
   for (const list of [new (class extends Array {})(), new Array(5001), new Uint8Array(2), { length: 1 }]) assert.is(short(list), false)
 })
 

@@ -2,12 +2,16 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { AsyncEvent, IoReservation, after, every, loop, on, sleep } from '../../../alarms.mjs'
-import { Scheduler, Task, budget, fp, preemptify } from '../../../rt.mjs'
+import { Scheduler, Task, budget, fp } from '../../../rt.mjs'
+import { preemptify } from '../../../addons/preemptify.mjs'
+import { STAND_IN } from '../../../addons/preemptify/helpers.mjs'
+import { runtime } from '../../../addons/preemptify/runtime.mjs'
 import { Channel, Mutex, Resource, choice, nonPreemptive, par, race } from '../../../sync.mjs'
 import { drive } from '../../support/drive.mjs'
+import { instance } from '../../support/bundle.mjs'
 import { virtualHost } from '../../support/virtual-host.mjs'
 
-const { apply, awaited, construct, drive: runPlainly, enter, suspended, twin, wait } = preemptify.runtime
+const { apply, awaited, construct, drive: runPlainly, enter, suspended, twin, wait } = runtime
 
 /** A yield at every point, at every other, now and then, never. */
 const budgets = [1, 2, 7, 2 ** 30]
@@ -510,14 +514,13 @@ works.run()
 
 const scripts = suite('scripts')
 const key = Symbol.for('rt.mjs')
-let copies = 0
 
 /** A copy of rt.mjs that nobody has used. */
-const fresh = () => import(`../../../rt.mjs?copy=${++copies}`)
+const fresh = () => instance(['addons/preemptify.mjs', 'rt.mjs'], ['Scheduler', 'budget', 'preemptify', 'runtime'])
 
 /** What a rewriter makes of a script with a function of each kind. */
 const script = () => (0, eval)(`
-  var $p = ${preemptify.runtime.standIn};
+  var $p = ${STAND_IN};
   (() => {
     function count(n) { let i = 0; while (i < n) i++; return i }
     $p.runtime.twin(count, function* (n) {
@@ -626,14 +629,14 @@ scripts('find it when it is used next, if it is there but has not been used', as
   assert.ok(globalThis[key].runtime.isStandIn)
   assertPlain(functions)
   await assertPreemptible(functions, copy)
-  assert.is(globalThis[key].runtime, copy.preemptify.runtime)
+  assert.is(globalThis[key].runtime, copy.runtime)
 })
 
 scripts('find it when it has been used', async () => {
   const copy = await fresh()
-  copy.preemptify.runtime.twin(() => {}, function* () {})
+  copy.runtime.twin(() => {}, function* () {})
   const functions = script()
-  assert.is(globalThis[key].runtime, copy.preemptify.runtime)
+  assert.is(globalThis[key].runtime, copy.runtime)
   assertPlain(functions)
   await assertPreemptible(functions, copy)
 })
@@ -649,7 +652,7 @@ scripts('importing rt.mjs and jobs of ordinary functions write nothing', async (
 
 scripts('another copy of rt.mjs runs twins, too', async () => {
   const first = await fresh()
-  first.preemptify.runtime.twin(() => {}, function* () {})
+  first.runtime.twin(() => {}, function* () {})
   const functions = script()
   await assertPreemptible(functions, await fresh())
 })

@@ -1,0 +1,42 @@
+/**
+ * addons/preemptify.mjs: preemption points in functions and programs that were not written for rt.mjs.
+ *
+ *   preemptify(fn)          one function as a generator function
+ *   preemptify.source(text) a module or a script, rewritten as text
+ *   preemptify.import(url)  a module and all that it imports, rewritten
+ *   preemptify.report(text) the parts that cannot be preempted, and why
+ *
+ * The compiler consists of phases, with one file each in preemptify/:
+ *
+ *   source --read--> tree --scopes--> names and facts --plan--> twins --print--> edits --edits--> text
+ *                                                              (generators, frames, loops, calls)
+ *
+ * Rewritten text imports runtime.mjs alone, with run.mjs, steps.mjs and builtins.mjs. load.mjs, blobs.mjs and cycles.mjs
+ * import rewritten modules; function.mjs rewrites one function; maps.mjs and report.mjs describe a rewritten text.
+ *
+ * @module preemptify
+ */
+
+import { seam } from '../rt.mjs'
+import { preemptify as preemptifyFunction } from './preemptify/function.mjs'
+import { importModule, isModule } from './preemptify/load.mjs'
+import { isOwnModule } from './preemptify/own.mjs'
+import { assign } from './preemptify/primordials.mjs'
+import { sourceOfModule } from './preemptify/print.mjs'
+import { report, returnsOf } from './preemptify/report.mjs'
+import { twinOf } from './preemptify/runtime.mjs'
+
+/**
+ * Adds the other functions to `preemptify`, and tells rt.mjs how to find out whether a function returns a value.
+ *
+ * @returns {typeof preemptifyFunction & {
+ *   readonly source: typeof sourceOfModule, readonly import: typeof importModule, readonly report: typeof report
+ * }}
+ */
+function linked() {
+  seam.link({ answers: fn => returnsOf(fn) && returnsOf(twinOf(fn)?.generator ?? fn) })
+  return /** @type {any} */ (assign(preemptifyFunction, { source: sourceOfModule, import: importModule, report }))
+}
+const preemptify = /* @__PURE__ */ linked()
+
+export { isModule, isOwnModule, preemptify }

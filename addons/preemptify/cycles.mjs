@@ -1,0 +1,224 @@
+/**
+ * addons/preemptify/cycles.mjs: modules that import each other, in pages.
+
+ * A blob has no URL before its text is complete, so two blobs cannot import each other. The modules of a cycle become one
+ * blob, and a facade for each of them.
+ */
+
+import { blobOf, blobs, door, moduleHost, nameBlob, nameIn, neededBy } from './blobs.mjs'
+import { calledIn } from './calls.mjs'
+import { BODY_EDGE, REPLACES, insert, prefixFor, replace, seek } from './edits.mjs'
+import {
+  append, create, define, emptyMap, emptySet, freeze, holds, join, listOf, matches, pick, sort, split,
+  stringify, withPropertiesOf
+} from './primordials.mjs'
+import { variableOf } from './scopes.mjs'
+/** @import { Export, Loaded, Need, Target } from './blobs.mjs' */
+
+// A blob cannot import one that is made later, so those of a cycle import nothing of each other. What one exports the others
+// read from an object, its cell. Each begins when its functions are there: it fills its cell with getters of what it exports,
+// and waits for its turn. Other modules import it through a facade, a blob that imports all of the cycle, and exports each name
+// from where it leads to.
+
+/**
+ * ECMA-262's ResolveExport: all places where a name leads to by indirect exports and stars, each visited once, which have to be one.
+ *
+ * @param {Loaded} module @param {string} name @returns {Target | undefined}
+ */
+function resolveExport(module, name) {
+  const list = [{ module, name }]
+  const seen = emptySet()
+  /** @type {Target[]} */
+  const targets = []
+  for (let i = 0; i < list.length; i++) {
+    const { module, name } = list[i]
+    const key = `${module.url}${module.attributes} ${name}`
+    if (seen.has(key)) continue
+    seen.add(key)
+    const found = module.exports.get(name)
+    if (name === '' || (found?.local && found.name === name)) append(targets, list[i])
+    else if (found) append(list, { module: found.need ? neededBy(found.need) : module, name: found.name })
+    else if (name !== 'default') pick(module.stars, need => append(list, { module: neededBy(need), name }))
+  }
+  return targets.length === 1 ? targets[0] : undefined
+}
+
+/** The names of a module's namespace, in order, and where they lead to. @param {Loaded} module @returns {[string, Target][]} */
+function exportsOf(module) {
+  const names = emptySet()
+  const sources = emptySet()
+  sources.add(module)
+  // It visits those that are added, too.
+  sources.forEach((/** @type {Loaded} */ source) => {
+    pick(listOf(source.exports), name => (source === module || name !== 'default') && names.add(name))
+    pick(source.stars, need => sources.add(neededBy(need)))
+  })
+  /** @type {[string, Target][]} */
+  const all = []
+  pick(sort(listOf(names)), name => {
+    const target = resolveExport(module, name)
+    if (target) append(all, [name, target])
+  })
+  return all
+}
+
+/** @param {Export} entry @param {Loaded} user @returns {Target} @throws {SyntaxError} if there is none, or more than one */
+function demanded({ need, name }, user) {
+  const module = neededBy(/** @type {Need} */ (need))
+  const target = resolveExport(module, name)
+  if (!target) throw new SyntaxError(`${module.url} does not export '${name}', which ${user.url} imports`)
+  return target
+}
+
+/** @param {Loaded[]} component in the order of evaluation @param {string[]} made @returns {string[]} its members' blobs */
+export function linkCycle(component, made) {
+  const places = emptyMap()
+  let texts = ''
+  pick(component, module => {
+    places.set(module, places.size)
+    texts += module.text
+  })
+  // Before anything is made of them.
+  pick(component, module => {
+    const demand = (/** @type {Export} */ entry) => entry.need && demanded(entry, module)
+    module.exports.forEach(demand)
+    module.imports.forEach(demand)
+  })
+  const our = `${prefixFor(texts)}cycle`
+  const hub = nameBlob(`import { support } from ${stringify(door())}; ` +
+    `export const ${our} = support.runtime.cycle(${component.length})`, component[0].url, made)
+  const begin = `import { ${our} } from ${stringify(hub)}; `
+  /** @type {string[]} */
+  const members = []
+  let all = begin
+  pick(component, module => {
+    const blob = blobOf(module, made, `${begin}${cyclic(module, places, our)}`, `\n;${our}.done(${places.get(module)})`)
+    append(members, blob)
+    all += `import ${stringify(blob)}; `
+  })
+  pick(component, user => {
+    let text = all
+    pick(exportsOf(user), ({ 0: exportedName, 1: { module, name } }) => {
+      const as = quotedName(exportedName)
+      const from = `from ${stringify(name === '' ? module.blob : members[places.get(module)] ?? module.blob)}; `
+      if (name !== '') text += `export { ${quotedName(name)} as ${as} } ${from}`
+      else if (module.blob) text += `export * as ${as} ${from}`
+      else {
+        const cell = `${our}${text.length}`
+        text += `const ${cell} = ${our}.cells[${places.get(module)}]; export { ${cell} as ${as} }; `
+      }
+    })
+    user.blob = nameBlob(text, user.url, made)
+  })
+  return members
+}
+/** @param {string} name @returns {string} as it stands in braces */
+const quotedName = name => matches(/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u, name) ? name : stringify(name)
+
+/**
+ * Takes out of a module what it imports of its cycle, and exports of others.
+ *
+ * @param {Loaded} module gets edits @param {Map<Loaded, number>} places of the cycle's modules @param {string} our
+ * @returns {string} its prologue
+ */
+function cyclic(module, places, our) {
+  const { tree: { facts, body }, text, needs, imports, exports } = module
+  let getters = ''
+  let prologue = ''
+  /** Namespaces of modules that are not of the cycle. */
+  const holders = emptyMap()
+
+  const access = (/** @type {Target} */ { module, name }) => {
+    const place = places.get(module)
+    if (place === undefined && !holders.has(module)) {
+      holders.set(module, `${our}${holders.size + 1}`)
+      prologue += `import * as ${holders.get(module)} from ${stringify(module.blob)}; `
+    }
+    const holder = place === undefined ? holders.get(module) : `${our}.cells[${place}]`
+    return name === '' ? holder : `${holder}[${stringify(name)}]`
+  }
+
+  pick(exportsOf(module), ({ 0: name, 1: target }) => {
+    const local = target.module === module && exports.get(target.name)?.local
+    getters += `get ${quotedName(name)}() { return ${local ? local === 'default' ? `${our}0` : local : access(target)} }, `
+  })
+  pick(needs, need => {
+    const { type, start, end } = need.node
+    const needed = neededBy(need)
+    if (places.has(needed)) replace(facts, start, end, ';')
+    else if (type !== 'ImportDeclaration') replace(facts, start, end, `import ${stringify(needed.blob)};`)
+  })
+  imports.forEach((entry, variable) => {
+    if (!places.has(neededBy(/** @type {Need} */ (entry.need)))) return
+    const value = access(demanded(entry, module))
+    variable.isDynamic = true
+    pick(variable.references, ({ start, end, parent, scope: { facts }, name }) => {
+      if (parent.type === 'ExportSpecifier') return
+      const isFunction = parent.type !== 'NewExpression' && calledIn(parent)?.start === start // called without `this`
+      replace(facts, start, end, parent.shorthand ? `${name}: ${value}` : isFunction ? `${our}.bare(${value})` : value)
+    })
+  })
+  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
+    if (type === 'ExportNamedDeclaration' && !declaration && !source) {
+      const stay = pick(specifiers, ({ local }) => !imports.has(local.variable))
+      let list = ''
+      pick(stay, ({ local, exported }) => { list += `${local.name} as ${quotedName(nameIn(exported))}, ` })
+      replace(facts, start, end, `export { ${list}};`)
+    } else if (type === 'ExportDefaultDeclaration') {
+      if (matches(/Declaration$/, declaration.type) && declaration.id) return
+      if (declaration.type === 'FunctionDeclaration') { // which is there before its line
+        declaration.id = { name: `${our}0`, variable: variableOf(`${our}0`, 'function', module.tree.scope) }
+        insert(declaration.facts, seek(text, '(', declaration.start), REPLACES, start, ` ${our}0`)
+        prologue += `${our}.named(${our}0); `
+        return
+      }
+      if (declaration.type === 'ClassDeclaration') declaration.type = 'ClassExpression'
+      const stop = text[end - 1] === ';' ? end - 1 : end
+      replace(facts, start, seek(text, 'default', start + 'export'.length) + 'default'.length, `const ${our}0 = { default:`)
+      insert(facts, stop, -BODY_EDGE, start, ` }.default; export { ${our}0 as default };`, end)
+    }
+  })
+  return `${prologue}await ${our}.turn(${places.get(module)}, { ${getters}}); `
+}
+
+/** What modules that import each other share: their cells, and whose turn it is. @param {number} size */
+export function cycle(size) {
+  /** @type {any[]} */
+  const cells = []
+  /** @type {((value?: any) => void)[]} */
+  const turns = []
+  let ready = 0
+  for (let i = 0; i < size; i++) append(cells, create(null, { [Symbol.toStringTag]: { value: 'Module' } }))
+  return {
+    cells: freeze(cells),
+    bare: (/** @type {any} */ fn) => fn,
+    named: (/** @type {any} */ fn) => define(fn, 'name', 'default'),
+    turn: (/** @type {number} */ i, /** @type {any} */ getters) => new Promise(resolve => {
+      freeze(withPropertiesOf(getters, cells[i]))
+      turns[i] = resolve
+      if (++ready === size) turns[0]()
+    }),
+    done: (/** @type {number} */ i) => turns[i + 1]?.()
+  }
+}
+
+/**
+ * An error of the engine names addresses that nobody knows, or does not say that no blob may be imported.
+ *
+ * @param {any} error
+ */
+export async function explained(error) {
+  const { name, bring, forget } = moduleHost()
+  const probe = name('')
+  try {
+    await bring(probe)
+  } catch (cause) {
+    return new EvalError('preemptify.import: the Content-Security-Policy of this page has no blob: in its script-src; ' +
+      'the service worker of examples/service-worker does without, it rewrites scripts as they are fetched', { cause })
+  } finally {
+    forget(probe)
+  }
+  if (typeof error?.message !== 'string' || !holds(error.message, 'blob:')) return error
+  blobs.forEach((url, blob) => { error.message = join(split(error.message, blob), url) })
+  return error
+}

@@ -1,0 +1,831 @@
+/**
+ * addons/preemptify/function.mjs: `preemptify(fn)`, which rewrites one function at run time.
+
+ * The function's text comes from Function.prototype.toString. The result is evaluated again, so the variables of the
+ * function must be handed in by `evaluate`, `scope` or `calls`.
+ */
+
+import { budget, seam } from '../../rt.mjs'
+import { callSite, calledIn, isCallStatement, isCalled, isInList, isMember } from './calls.mjs'
+import {
+  BODY_EDGE, STATEMENT_EDGE, enclose, inOrder, insert, optimisations, prefixFor, print, range, replace, seek
+} from './edits.mjs'
+import { frame, planFrame, textOfFrame } from './frames.mjs'
+import { planTwin, textOfTwin } from './generators.mjs'
+import { HELPERS } from './helpers.mjs'
+import { labelOf, pointIn } from './loops.mjs'
+import {
+  NO_SOURCE, adopt, append, apply, checkPatterns, create, cut, define, defineProperties, defineProperty,
+  emptyMap, emptySet, emptyWeakMap, exec, find, getOwnPropertyDescriptor, getOwnPropertyDescriptors,
+  getPrototypeOf, hasOwn, holds, isArray, isAsync, isGeneratorFunction, isObject, join, joined, keysOf,
+  listOf, matches, ownKeys, pick, sourceOf, startsWith, stringify, takeLast, withPropertiesOf
+} from './primordials.mjs'
+import { IDENTIFIER, pastSpace, placeOf, read } from './read.mjs'
+import { access, asMethod, awaitedEntryOf, entryOf, generatorOf, steps, wayInto } from './run.mjs'
+import { runtime, twinOf } from './runtime.mjs'
+import { names } from './scopes.mjs'
+/** @import { Outcome, Yieldable } from '../../rt.mjs' */
+/** @import { CallSite, Draft } from './calls.mjs' */
+/** @import { Facts, Node, Scope } from './scopes.mjs' */
+/** @import { Pieces } from './edits.mjs' */
+/** @import { Twin } from './run.mjs' */
+
+const { callable, knownOptions, unchecked, wrongType } = seam.check
+
+/** What the options are. @type {Record<string, string>} */
+const OPTIONS = {
+  scope: 'an object or an array',
+  calls: 'an object or an array',
+  evaluate: 'a function',
+  strict: 'a boolean',
+  budgeted: 'a boolean',
+  home: 'an object or a function'
+}
+
+const OPTION_NAMES = /* @__PURE__ */ Object.keys(OPTIONS)
+const KNOWN_OPTIONS = /* @__PURE__ */ unchecked('methods', 'this', ...OPTION_NAMES)
+
+/** Names that come with a function. */
+const OWN_WORDS = ['this', 'super', 'new.target', 'arguments', 'yield']
+/** @param {string} key */
+const isOwnWord = key => find(OWN_WORDS, word => word === key) !== undefined
+/** Whether a call of it may yield. @param {any} value */
+const isDelegable = value => isGeneratorFunction(value) || twinOf(value) !== undefined
+
+/** What is known of a rewritten function: a property, which is quicker found than an entry of a map. */
+const known = /* @__PURE__ */ Symbol('preemptify')
+
+/** What a preemptible function was made of. @param {any} value */
+const originalOf = value => (typeof value === 'function' && value[known]?.original) || value
+
+/** @type {WeakMap<Function, Function>} */
+const rewritten = /* @__PURE__ */ emptyWeakMap()
+
+/** How many have been compiled: every text has a name of its own in the debugger. */
+let compilations = 0
+
+/**
+ * The variables that `scope` or `calls` names, by their keys or by arrow functions: what a minifier makes of those in the
+ * function, it makes of them there.
+ *
+ * @param {string} option @param {any} given
+ * @returns {[key: string, get: () => any][]}
+ */
+function variablesOf(option, given) {
+  /** @type {[string, () => any][]} */
+  const variables = []
+  if (!isArray(given)) {
+    pick(keysOf(given), key => {
+      if (!matches(IDENTIFIER, key)) throw wrongType(`a key of ${option}`, 'a name', key)
+      append(variables, [key, () => given[key]])
+    })
+    return variables
+  }
+  for (let i = 0; i < given.length; i++) {
+    const get = given[i]
+    const source = typeof get === 'function' ? sourceOf(get) : ''
+    const text = exec(/^\(\)\s*=>\s*([^]+)$/, source)?.[1] ?? ''
+    if (matches(/^(?:void |[-!]*[\d.'"`])/, text)) continue // a minifier wrote a constant for it, here and there
+    if (!matches(IDENTIFIER, text)) {
+      const wanted = 'an arrow function that returns a variable, such as () => name'
+      throw source ? new TypeError(`${option}[${i}] must be ${wanted}, got ${source}`)
+        : wrongType(`${option}[${i}]`, wanted, get)
+    }
+    append(variables, [text, get])
+  }
+  return variables
+}
+
+/** What a variable holds; in its dead zone, nothing. @param {() => any} get */
+function valueOf(get) {
+  try {
+    return get()
+  } catch {}
+}
+
+/** @param {string} key @param {any} value @returns {any} the value, if it can be called as a preemptible function */
+function delegable(key, value) {
+  if (value === undefined) throw new ReferenceError(`${key} is not defined in calls`)
+  if (value?.[known] || isDelegable(value)) return value
+  throw wrongType(`calls.${key}`, 'a generator function, as preemptify returns', value)
+}
+
+/**
+ * @typedef {object} PreemptifyOptions
+ * @property {Record<string, any> | (() => any)[]} [scope] values for variables that the function closes over, by
+ *   name; or `[() => limit]`, which reads the variable whenever the function does, and survives minifiers. A generator
+ *   function among them is called as a preemptible one
+ * @property {(source: string) => any} [evaluate] `s => eval(s)`, written where the function was: its variables,
+ *   its `this` and its strictness are those of the function then
+ * @property {Record<string, any> | (() => any)[]} [calls] preemptible functions by the names they are called by; one
+ *   that is added later is found when it is called. Or `[() => helper]`, as in `scope`
+ * @property {boolean} [strict] whether the function is strict, where its source and the engine do not tell;
+ *   default: strict, if its source allows it
+ * @property {boolean} [budgeted] default true: points are counted, `if (--budget.left <= 0) yield`; false: they
+ *   yield
+ * @property {any} [this] the `this` of an arrow function
+ * @property {object} [home] the object or prototype that a method with `super` belongs to
+ */
+/**
+ * What `preemptify` makes of a function.
+ *
+ * @template This @template {any[]} A @template R
+ * @typedef {((this: This, ...args: A) => Generator<Yieldable, Outcome<R>, unknown>) & { readonly source: string }} Preemptible
+ */
+/**
+ * What `preemptify` makes of a class or an object.
+ *
+ * @template O @template M
+ * @typedef {O extends abstract new (...args: infer A) => infer I
+ *   ? { new (...args: A): WithMethods<I, M> } & { [K in Exclude<keyof O, 'prototype'>]: O[K] }
+ *   : { [K in keyof O]: K extends M ? O[K] extends (this: infer This, ...args: infer A) => infer R
+ *     ? Preemptible<This, A, R> : O[K] : O[K] }} WithMethods
+ */
+
+/**
+ * Preemption points for a function that was not written for the scheduler: its source (Function.prototype.toString)
+ * is rewritten at run time into a generator function, by the rules of RT.js (III-B, Table I).
+ *
+ * ```js
+ * const encrypt = preemptify(function encrypt(text) { ... }) // loops, calls, recursion as they are
+ * const cipher = await rt.spawn(encrypt, { deadline: 500 }, text)
+ * ```
+ *
+ * Points stand where the function begins, where the body of a loop begins, and before statements that are calls; calls
+ * of itself, of those in `calls` and of generator functions in `scope` are delegated; `await` yields a promise. Nested
+ * functions stay as they are.
+ *
+ * A call inside of an expression is no point of its own: `x = f(y)` runs `f` to its end unless `f` is preemptible; so does what
+ * runs within the engine, `sort` with a comparator or a long regular expression. Methods are delegated by their names:
+ * `this.step()`, not `o['step']()`. A loop of names, operators and elements alone counts its budget in a copy: if a Proxy or
+ * a `valueOf` in it makes a more urgent job ready, that waits until the budget ends. Recursion without end fails with a
+ * RangeError at two million calls, which the scheduler keeps, not the engine. Where a page has
+ * `require-trusted-types-for 'script'`: `evaluate: s => eval(policy.createScript(s))`.
+ *
+ * @template This @template {any[]} A @template R
+ * @overload
+ * @param {(this: This, ...args: A) => R} fn a function, arrow function, method, async function or generator
+ * @param {PreemptifyOptions} [options]
+ * @returns {Preemptible<This, A, R>} a generator function of the same name and length, with its text as `source`
+ */
+/**
+ * The same for methods.
+ *
+ * @template {object} O @template {string} M
+ * @overload
+ * @param {O} fn a class or an object
+ * @param {PreemptifyOptions & { methods: readonly (M & (O extends abstract new (...args: any) => infer I ? keyof I : keyof O))[] }} options
+ *   `methods`: those to rewrite
+ * @returns {WithMethods<O, M>} a new class or object
+ */
+/**
+ * @param {any} fn @param {any} [options]
+ * @returns {any}
+ * @throws {TypeError} when `fn` cannot be rewritten: native, bound or proxied functions, accessors, constructors, async
+ *   generators
+ * @throws {SyntaxError} when a preemptible function is called where no yield can stand
+ * @throws {EvalError} when the Content-Security-Policy of the page forbids evaluation
+ */
+export function preemptify(fn, options = {}) {
+  const { methods, ...others } = knownOptions(options, KNOWN_OPTIONS)
+  if (methods === undefined) {
+    callable('fn', fn)
+    if (fn[known]) return fn
+    const twin = twinOf(fn)
+    if (twin !== undefined) return published(twin, fn)
+    const isDefault = keysOf(others).length === 0
+    const result = (isDefault && rewritten.get(fn)) || rewriting(fn, others)
+    if (isDefault) rewritten.set(fn, result)
+    return result
+  }
+  if (!isArray(methods) || pick(methods, name => typeof name !== 'string').length) {
+    throw wrongType('methods', 'an array of names', methods)
+  }
+  if (typeof fn === 'function') return rewriting(fn, others, methods, true)
+  if (!isObject(fn)) throw wrongType('fn', 'a class or an object with methods', fn)
+  const home = withPropertiesOf(fn, create(getPrototypeOf(fn)))
+  const members = pick(methods, key => !isGeneratorFunction(fn[key])) // those stay what is iterated
+  for (let i = 0; i < methods.length; i++) {
+    const key = methods[i]
+    const method = callable(`method ${key}`, getOwnPropertyDescriptor(fn, key)?.value)
+    defineProperty(home, key, /** @type {any} */ ({ __proto__: null, value: rewriting(method, { ...others, home }, members) }))
+  }
+  return home
+}
+
+/**
+ * What becomes of one function, or of the methods of a class.
+ *
+ * @typedef {Draft & {
+ *   fn: any, options: any, label: string, tree: Node, bindings: Map<string, any>, helpers: string[],
+ *   links: Links, isVisible: boolean
+ * }} FunctionDraft
+ *
+ * `options`: as of preemptify; `label`: what its errors begin with; `bindings`: parameters of the function that it is compiled in; `helpers`: declarations around it; `isVisible`:
+ * whether `evaluate` sees the function by its name
+ */
+
+/**
+ * What the names of preemptible functions stand for. Rewritten code keeps it, and nothing else: not the tree.
+ *
+ * @typedef {object} Links
+ * @property {any} fn the function itself
+ * @property {any} self the generator function, once it is made
+ * @property {() => any} own what gives that
+ * @property {Map<string, { callee: any, get: () => any }>} table the callee, if it stays
+ * @property {Map<string, () => any>} live variables that are read when the function reads them
+ * @property {string[]} values names that are in scope by value
+ * @property {Set<string>} preemptible members that may be preemptible
+ * @property {(key: string) => boolean} mayCome whether a call of it may find a preemptible function later
+ */
+
+/** @param {string} key */
+const isUnknown = key => !(key in globalThis) && !isOwnWord(key)
+
+/** @param {any} fn @param {any} options as of preemptify @param {string[]} methods @returns {Links} */
+function linksOf(fn, options, methods) {
+  const { scope = {}, evaluate, calls } = options
+  /** @type {Links['table']} */
+  const table = emptyMap()
+  /** @type {Links['live']} */
+  const live = emptyMap()
+  /** @type {Links['preemptible']} */
+  const preemptible = emptySet()
+  pick(methods, key => preemptible.add(key))
+  /** @param {any} value in scope */
+  const enlistMembers = value => {
+    for (let holder = value; typeof holder === 'object' && holder; holder = getPrototypeOf(holder)) {
+      pick(keysOf(getOwnPropertyDescriptors(holder)), key => {
+        if (isDelegable(getOwnPropertyDescriptor(holder, key)?.value)) preemptible.add(key)
+      })
+    }
+  }
+  /** @type {string[]} */
+  const values = []
+  pick(variablesOf('scope', scope), ({ 0: key, 1: get }) => {
+    const value = valueOf(get)
+    if (isArray(scope)) live.set(key, get)
+    else append(values, key)
+    if (isDelegable(value)) table.set(key, isArray(scope) ? { callee: undefined, get } : { callee: value, get: () => value })
+    enlistMembers(value)
+  })
+  const isByName = calls !== undefined && !isArray(calls)
+  pick(variablesOf('calls', calls ?? []), ({ 0: key, 1: get }) => {
+    const value = isByName ? getOwnPropertyDescriptor(calls, key)?.value : valueOf(get)
+    if (value !== undefined) delegable(key, value)
+    if (!isByName) live.set(key, get)
+    table.set(key, { callee: isByName ? value : undefined, get: () => delegable(key, get()) })
+    preemptible.add(key)
+  })
+  /** @type {Links} */
+  const links = {
+    fn,
+    self: null,
+    own: () => links.self,
+    table,
+    live,
+    values,
+    preemptible,
+    mayCome: key => !evaluate && isByName && isUnknown(key)
+  }
+  return links
+}
+
+/**
+ * Rewrites one function into a generator function, or the methods of a class.
+ *
+ * @param {any} fn @param {any} options as of preemptify
+ * @param {string[]} [methods] those that are rewritten together @param {boolean} [isClass] whether fn is their class
+ * @returns {any} the generator function, or the class
+ */
+function rewriting(fn, options, methods = [], isClass = false) {
+  checkPatterns()
+  const source = sourceOf(fn)
+  const label = `preemptify(${fn.name || 'anonymous'})`
+  if (matches(NO_SOURCE, source)) {
+    throw refusal(label, 'a native, bound or proxied function; give the one behind it')
+  }
+  for (let i = 0; i < OPTION_NAMES.length; i++) {
+    const key = OPTION_NAMES[i]
+    const type = OPTIONS[key]
+    const value = options[key]
+    if (value !== undefined && (value === null || !holds(type, typeof value))) throw wrongType(key, type, value)
+  }
+  const links = linksOf(fn, options, methods)
+  const tree = read(source, 'function')
+  const target = tree.body[0]
+  if (isClass && target.type !== 'ClassExpression') throw wrongType('fn', 'a class or an object with methods', fn)
+  const own = isClass ? null : functionIn(target, label)
+  // What it is called inside is looked up as if it were around it.
+  const ownName = own?.id ? own.id.name : ''
+  if (own) own.id = null
+  const free = names(tree)
+  const our = prefixFor(`${source} ${join(links.values, ' ')}`)
+  /** @type {FunctionDraft} */
+  const draft = {
+    fn, options, label, source, tree, free, our, unit: our, links, edits: [], variables: emptySet(), bindings: emptyMap(), helpers: [],
+    written: { has: node => node.call || isCallStatement(node) }, spell: text => text, isVisible: false,
+    helper: key => bind(draft, HELPERS[key].name, key === 'e' || key === 'E' ? wayTo(links, 'call', key === 'E') : key === 'w' ? wayTo(links, 'awaited') : runtime[HELPERS[key].name]),
+    budget: `${our}budget`, keepers: null, inlined: null, begin: '', steps: '', self: 'this', isOfModule: false,
+    isCounted: options.budgeted !== false, framed: null
+  }
+  bind(draft, 'budget', budget)
+  return own ? rewriteFunction(draft, own, ownName) : rewriteClass(draft, target, methods)
+}
+
+/** @param {string} label @param {string} reason */
+const refusal = (label, reason) => new TypeError(`${label}: ${reason}`)
+
+/** @param {string} label */
+const constructing = label =>
+  refusal(label, 'a constructor or an accessor cannot be a generator; give a method, or { methods: [...] }')
+
+/** @param {Node} node a function @param {string} label @returns {Node} the same, if it can be a generator */
+function drivable(node, label) {
+  if (!node.async || !node.generator) return node
+  throw refusal(label, 'an async generator cannot be driven; write one that yields promises')
+}
+
+/** @param {Node} target what the source is @param {string} label @returns {Node} the function that it is */
+function functionIn(target, label) {
+  const { type, kind, value } = target
+  const isMethod = type === 'Property'
+  if (type === 'ClassExpression' || (isMethod && kind !== 'init')) throw constructing(label)
+  return drivable(isMethod ? value : target, label)
+}
+
+/** Names a value. @param {FunctionDraft} draft @param {string} key @param {any} value */
+function bind({ our, bindings }, key, value) {
+  bindings.set(our + key, value)
+  return our + key
+}
+
+/** Puts another text in the place of a name. @param {Draft} draft @param {Node} name @param {string} text */
+function write(draft, { start, end, parent }, text) {
+  const property = parent.type === 'AssignmentPattern' ? parent.parent : parent
+  const isKey = property.shorthand && property.key.start === start
+  replace(draft, start, end, isKey ? `${cut(draft.source, start, end)}: ${text}` : text)
+}
+
+// Names
+
+/** Whether a `with` may answer for a reference. @param {Scope} scope that it is in */
+function isHidden({ barrier }) {
+  while (barrier && barrier.node.type !== 'WithStatement') barrier = barrier.parent && barrier.parent.barrier
+  return !!barrier
+}
+
+/**
+ * Finds what the names that the source does not declare shall mean.
+ *
+ * @param {FunctionDraft} draft @param {string} ownName
+ * @param {boolean} isNamed whether the source has that name
+ * @returns {string[]} those that mean nothing
+ */
+function resolveNames(draft, ownName, isNamed) {
+  const { fn, options, label, free, bindings, links } = draft
+  const { scope = {}, evaluate, calls } = options
+  const { table, live, values, mayCome } = links
+  pick(values, key => (free[key] || draft.tree.scope.hasEval) && bindings.set(key, scope[key]))
+  if (evaluate) {
+    // `s => eval(s)` hides a variable called s.
+    const list = exec(/([^()]*)\)?\s*(?:=>|\{)/, sourceOf(evaluate))?.[1] ?? ''
+    const name = /[^\s,]+/g
+    for (let match; (match = exec(name, list));) {
+      const key = match[0]
+      if (free[key] && !(key in scope) && !table.has(key) && !live.has(key)) {
+        throw refusal(label, `a variable ${key} is hidden by the parameter of evaluate; rename that`)
+      }
+    }
+    try {
+      draft.isVisible = !!free[ownName] && fn === evaluate(ownName)
+    } catch {} // not there, or not initialized yet
+  }
+  if (free[ownName] && !table.has(ownName) && !bindings.has(ownName) && (draft.isVisible || isNamed)) {
+    table.set(ownName, { callee: undefined, get: links.own })
+    if (!draft.isVisible) bindings.set(ownName, fn)
+  }
+  /** @type {string[]} */
+  const lost = []
+  if (evaluate) return lost
+  const keys = keysOf(free)
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]
+    if (mayCome(key) && !table.has(key) && !bindings.has(key) && find(free[key], isCalled)) {
+      table.set(key, { callee: undefined, get: laterIn(calls, key) })
+    }
+    if (bindings.has(key) || live.has(key)) continue
+    const callee = table.get(key)?.callee
+    if (callee) bindings.set(key, originalOf(callee))
+    else if (isUnknown(key)) append(lost, key)
+  }
+  return lost
+}
+
+// Calls of preemptible functions
+
+/** Calls of names have to be where they can yield. @param {FunctionDraft} draft @param {Node} call @param {string} zone */
+function refuseToYield(draft, call, zone) {
+  const found = linkOf(draft, call)
+  if (!found || found.get === draft.links.own) return
+  const { label, source } = draft
+  const { name, start } = calledIn(call)
+  throw new SyntaxError(`${label}: ${name}() in ${zone} (${placeOf(source, start)}) cannot yield; ` +
+    'move it into the function itself')
+}
+
+/** What the name of what is called stands for, if that may be preemptible. @param {FunctionDraft} draft @param {Node} call */
+function linkOf({ links }, call) {
+  const { type, name, variable, scope } = calledIn(call)
+  const isFree = type === 'Identifier' && variable === null && call.type !== 'NewExpression' && !isHidden(scope)
+  return isFree ? links.table.get(name) : undefined
+}
+
+/**
+ * Finds the calls of a function that may be preempted.
+ *
+ * @param {FunctionDraft} draft @param {any} plan @returns {CallSite[]}
+ */
+function linkedCalls(draft, plan) {
+  const { facts, node: own } = plan
+  const { body } = own
+  /** @type {CallSite[]} */
+  const calls = []
+  const inner = [facts]
+  while (inner.length) {
+    const { calls, functions, isGenerator } = takeLast(inner)
+    pick(functions, nested => append(inner, nested))
+    if (isGenerator) continue
+    if (calls !== facts.calls) pick(calls, call => refuseToYield(draft, call, 'nested code'))
+    else pick(calls, call => call.start < body.start && refuseToYield(draft, call, 'its parameters'))
+  }
+  pick(facts.calls, node => {
+    const { type, tag } = node
+    const callee = calledIn(node)
+    if (node.start < body.start) return
+    const found = linkOf(draft, node)
+    const isLinked = found || (type === 'CallExpression' && isMember(callee) && !callee.computed &&
+      draft.links.preemptible.has(nameOf(callee.property)))
+    if (!isLinked) return
+    const kind = tag ? 'tag' : found ? 'call' : 'member'
+    const call = callSite(node, kind, null, own)
+    if (!found || nameCallee(draft, call, plan, found)) append(calls, node.call = call)
+  })
+  return calls
+}
+
+/**
+ * What a name that is called is replaced by.
+ *
+ * @param {FunctionDraft} draft @param {CallSite} call @param {any} plan of the function that it is in @param {any} found what the name stands for
+ * @returns {boolean} whether the call is part of its caller
+ */
+function nameCallee(draft, call, plan, { callee: value, get }) {
+  const { links, isVisible } = draft
+  const { node: own } = plan
+  const { node, isAwaited } = call
+  const callee = calledIn(node)
+  const { name } = callee
+  const isOwn = get === links.own
+  if (own.generator && node.parent.type === 'YieldExpression') { // the scheduler calls it
+    node.call = call
+    replace(draft, callee.start, callee.end, `${bind(draft, `generator_${name}`, get)}()`)
+    return false
+  }
+  // An async function that is not awaited runs beside its caller, and a generator makes an iterator: the original does.
+  if (isOwn && (own.generator || (own.async && !isVisible && !isAwaited))) return false
+  const way = isAwaited ? 'awaited' : 'call'
+  if (!isOwn) {
+    call.name = value ? bind(draft, `${way}_${name}`, wayOf(links, value, way))
+      : `${bind(draft, `${way}_${name}`, wayLater(links, get, way))}()`
+  } else if (!isVisible) call.target = plan
+  return true
+}
+
+// Here, for a closure holds all that a closure beside it holds.
+/** @param {Links} links @param {string} way @param {boolean} [isMethod] */
+const wayTo = (links, way, isMethod = false) => (/** @type {any} */ callee) => {
+  const found = wayOf(links, callee, way)
+  return isMethod ? asMethod(found) : found
+}
+/** @param {Links} links @param {() => any} get @param {string} way */
+const wayLater = (links, get, way) => () => wayOf(links, get(), way)
+/** @param {() => any} get */
+const originalLater = get => () => originalOf(get())
+/** @param {any} calls @param {string} key */
+const laterIn = (calls, key) => () => delegable(key, calls[key])
+
+/** @param {Node} key of a member @returns {string} with the # of a private one */
+const nameOf = ({ type, name }) => type === 'PrivateIdentifier' ? `#${name}` : name
+
+/**
+ * What is preemptible is a generator function, or the original of one that is to be called instead.
+ *
+ * @param {Links} links @param {any} callee @param {string} way 'call' or 'awaited'
+ */
+function wayOf({ fn, self, table }, callee, way) {
+  const found = (callee === fn ? self : callee)?.[known]?.[way]
+  if (found) return found
+  if (twinOf(callee)) return way === 'awaited' ? awaitedEntryOf(callee) : entryOf(callee)
+  if (typeof callee !== 'function' || isGeneratorFunction(callee)) return wayInto(callee)
+  let target = callee
+  table.forEach(({ get }) => {
+    const others = valueOf(get)?.[known]
+    if (others?.original === callee) target = others[way]
+  })
+  return target
+}
+
+/**
+ * Has names be reached through an object that would mean something else in a generator, or must not be assigned to.
+ *
+ * @param {FunctionDraft} draft @param {Node} own @param {string} ownName
+ */
+function replaceWords(draft, own, ownName) {
+  const { fn, options, label, source, our, free, helpers, links, bindings, tree } = draft
+  const { isArrow, isGenerator } = own.facts
+  /** @param {Node[]} nodes @param {string} key of the object @param {string} get @param {string} set */
+  const reach = (nodes, key, get, set) => {
+    for (let i = 0; i < nodes.length; i++) {
+      const place = `${our}${key}.${nodes[i].parent.operator === 'typeof' ? 'typed' : 'value'}`
+      write(draft, nodes[i], isCalled(nodes[i]) ? `(0, ${place})` : place)
+    }
+    if (nodes.length) append(helpers, `const ${our}${key} = ${bind(draft, 'access', access)}(() => ${get}, value => { ${set} });`)
+  }
+  /** @param {string} key @returns {Node[]} */
+  const mentionsOf = key =>
+    pick(free[key] ?? [], node => !isHidden(node.scope) && !(isCalled(node) && node.parent.call))
+  /** @param {string} key */
+  const reachName = key => {
+    const nodes = mentionsOf(key)
+    reach(nodes, key, key, find(nodes, isTarget) ? `${key} = value` : '')
+  }
+  if (isArrow) {
+    /** Those of the arrow function, and of arrow functions in it. @type {Node[]} */
+    const words = []
+    const ours = [own.facts]
+    while (ours.length) {
+      const facts = takeLast(ours)
+      pick(facts.words, word => append(words, word))
+      pick(facts.functions, inner => inner.isArrow && append(ours, inner))
+    }
+    if (options.evaluate && !options.home && own.facts.usesSuper) {
+      pick(words, ({ type, start, end, parent }) => {
+        if (type !== 'Super') return
+        replace(draft, start, end, `${our}super`)
+        if (!isCalled(parent) || parent.parent.optional) return
+        const open = seek(source, '(', parent.end)
+        replace(draft, open, open + 1, `.call(${our}super(), `)
+      })
+      append(helpers, `const ${our}super = new Proxy(() => this, { get: (_, key) => super[key], ` +
+        'set: (_, key, value) => (super[key] = value, true) });')
+    }
+    const given = 'this' in options ? bind(draft, 'given', options.this) : 'this'
+    reach(pick(words, ({ type }) => type === 'ThisExpression'), 'this', given, '')
+    reach(pick(words, ({ meta }) => meta?.name === 'new'), 'target', 'new.target', '')
+    reachName('arguments')
+  }
+  if (!isGenerator) reachName('yield')
+  pick(tree.special, node => {
+    const { name, variable, parent, start, end } = node
+    if (name === 'yield' ? isGenerator : !isArrow) return
+    if (parent.label === node) replace(draft, start, end, labelOf(draft, node))
+    else if (variable && isOurs(variable.scope.facts, own)) write(draft, node, our + name)
+  })
+  links.live.forEach((/** @type {() => any} */ get, /** @type {string} */ key) => {
+    const nodes = mentionsOf(key)
+    if (find(nodes, isTarget)) {
+      throw refusal(label, `${key} cannot be assigned to through () => ${key}; give { evaluate: s => eval(s) }`)
+    }
+    reach(nodes, `variable_${key}`, `${bind(draft, `get_${key}`, originalLater(get))}()`, '')
+  })
+  // Assignments to the name of a function expression have no effect, or throw in strict code.
+  const nodes = mentionsOf(ownName)
+  if (bindings.get(ownName) !== fn || !find(nodes, isTarget)) return
+  const original = bind(draft, 'original', fn)
+  const assignment = `${ownName} = value })()`
+  reach(pick(nodes, ({ scope }) => !scope.isStrict), 'name', original, `(function ${ownName}() { ${assignment}`)
+  reach(pick(nodes, ({ scope }) => scope.isStrict), 'strictName', original,
+    `(function ${ownName}() { 'use strict'; ${assignment}`)
+}
+
+/** @param {Node} reference @returns {boolean} */
+const isTarget = reference => reference.isWritten
+
+/** @param {Facts} facts @param {Node} own @returns {boolean} whether it is that of the function, or of an arrow function in it */
+function isOurs(facts, own) {
+  while (facts.isArrow && facts.node !== own && facts.parent) facts = facts.parent
+  return facts.node === own
+}
+
+// Linking
+
+/** A function that is wanted as a generator function, and its calls. @param {FunctionDraft} draft @param {Node} own @returns {any} as of planTwin */
+function planOfFunction(draft, own) {
+  const { facts } = own
+  if (facts.awaitsDisposal) throw refusal(draft.label, 'await using cannot be driven; write a generator that yields what disposing gives')
+  const plan = {
+    node: own, facts, children: [], calls: /** @type {CallSite[]} */ ([]), frame: /** @type {Pieces} */ (null), entry: '', twin: `${draft.our}self`,
+    isLong: true, isDirect: true
+  }
+  plan.calls = linkedCalls(draft, plan)
+  return plan
+}
+
+/** Plans its text. @param {FunctionDraft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan */
+function planFunction(draft, plan) {
+  const { node, facts } = plan
+  draft.variables = emptySet()
+  pick(facts.statements, statement => {
+    if (!isCallStatement(statement)) return
+    const { start, end } = statement
+    const point = pointIn(draft, statement, node)
+    statement.partedIn = draft
+    if (isInList(statement)) insert(draft, start, STATEMENT_EDGE, end, `${point} `)
+    else enclose(draft, start, end, STATEMENT_EDGE, `{ ${point} `, ' }')
+  })
+  planTwin(draft, plan)
+}
+
+/**
+ * What begins a call of the function: a twin that leaves frames.
+ *
+ * @param {FunctionDraft} draft what has been edited so far @param {any} plan @returns {string} its text
+ */
+function entryText(draft, plan) {
+  const other = { ...draft, edits: joined([], draft.edits), variables: emptySet() }
+  plan.frame = optimisations.frame ? frame(other, plan) : null
+  if (!plan.frame) return 'null'
+  plan.entry = `${draft.our}begin`
+  planFrame(other, plan.calls)
+  inOrder(other.edits)
+  return print(draft.source, [textOfFrame(other, plan)])
+}
+
+/** @param {FunctionDraft} draft @param {Node} own @param {string} ownName @returns {any} the generator function */
+function rewriteFunction(draft, own, ownName) {
+  const { fn, options, label, source, our, free, links, edits, tree } = draft
+  const { evaluate, home } = options
+  const { isArrow, usesThis, usesSuper, usesNewTarget, hasWith } = own.facts
+  if (!evaluate) {
+    if (usesSuper && !home) throw refusal(label, 'super needs its object, { home }, or the whole, { methods: [...] }')
+    if (isArrow && (usesNewTarget || (usesThis && !('this' in options)) || free.arguments)) {
+      throw refusal(label, 'this and arguments of an arrow function are of the code around it; give { this: value }, or ' +
+        '{ evaluate: s => eval(s) }')
+    }
+  }
+  if (isArrow) draft.self = `${our}this.value`
+  const lost = resolveNames(draft, ownName || fn.name, ownName !== '')
+  const plan = planOfFunction(draft, own)
+  replaceWords(draft, own, ownName || fn.name)
+  const canBegin = draft.isCounted && !tree.scope.hasEval && !tree.special.length && !hasWith && !usesNewTarget && !usesSuper
+  const entry = canBegin ? entryText(draft, plan) : 'null'
+  planFunction(draft, plan)
+  inOrder(edits)
+
+  // In the body of a `with`, and in a method, it needs an object to be a method of.
+  const around = bind(draft, 'around', { __proto__: home && getPrototypeOf(home), [draft.budget]: budget })
+  const quoted = stringify(fn.name)
+  const member = hasWith || (usesSuper && home) ? `__proto__: ${around}, *${quoted}` : `${quoted}: function* `
+  const rest = print(source, textOfTwin(draft, plan))
+  const { 0: inner, 1: begin } = compiled(draft, member + rest, entry)
+  const self = links.self = own.async || lost.length ? wrapping(inner, own.async, label, lost) : inner
+  return publish(self, fn, `function* ${rest}`, own.async, self === inner && begin || wayInto(self))
+}
+
+/**
+ * @param {FunctionDraft} draft @param {Node} target @param {string[]} methods
+ * @returns {any} the class, whose private names and `super` are its own
+ */
+function rewriteClass(draft, target, methods) {
+  const { fn, label, source, links, edits } = draft
+  /** The methods by name; static ones may have the names of others. @type {Map<string, any[]>} */
+  const made = emptyMap()
+  pick(methods, key => made.set(key, []))
+  /** @type {Node[]} */
+  const functions = []
+  pick(target.body.body, ({ type, start, end, key, value, kind, computed, static: isStatic }) => {
+    if (type !== 'MethodDefinition' || computed) return
+    const name = nameOf(key) ?? key.value ?? cut(source, key.start, key.end)
+    if (!made.has(name)) return
+    if (kind !== 'method') throw constructing(label)
+    const from = isStatic ? pastSpace(source, start + 6) : start
+    insert(draft, start, -BODY_EDGE, 0, ';') // after a field without a semicolon
+    replace(draft, from, key.start, '*')
+    append(functions, drivable(value, label))
+    append(made.get(name), { isStatic, async: value.async, from, to: end })
+    if (value.generator) links.preemptible.delete(name) // stays what is iterated
+  })
+  made.forEach((parts, key) => {
+    if (!parts.length) throw refusal(label, `${key} is no method`)
+  })
+  resolveNames(draft, '', false)
+  pick(functions, own => planFunction(draft, planOfFunction(draft, own)))
+  inOrder(edits)
+  const edited = (/** @type {number} */ from, /** @type {number} */ to) => print(source, [range(draft, from, to)])
+  const text = edited(0, source.length)
+  const result = compiled(draft, `${stringify(fn.name)}: ${text}`)[0]
+  made.forEach((parts, key) => pick(parts, ({ isStatic, async, from, to }) => {
+    const holder = isStatic ? result : result.prototype
+    if (!hasOwn(holder, key)) return // private
+    publish(holder[key], (isStatic ? fn : fn.prototype)[key], edited(from, to), async, wayInto(holder[key]))
+  }))
+  if (!hasOwn(result, 'source')) define(result, 'source', text)
+  return result
+}
+
+/**
+ * Evaluates a member of an object, with what it refers to around it: where the caller says, or in the global scope.
+ *
+ * @param {FunctionDraft} draft @param {string} member @param {string} [begin] what begins a call of it; none of a class
+ * @returns {any[]} the member and what begins a call of it
+ */
+function compiled({ fn, options, label, our, bindings, helpers }, member, begin) {
+  const { strict, evaluate } = options
+  let mode = strict
+  let isOpen = false // another mode is left
+  if (strict === undefined && !evaluate) {
+    // Engines tell strictness of plain functions only: the `caller` of a sloppy one can be read.
+    try {
+      void fn.caller
+    } catch {
+      isOpen = mode = true
+    }
+  }
+  // V8 reads a function in parentheses once, an arrow function twice; but only the latter has the `this` around it.
+  const list = `(${join(listOf(bindings), ', ')})`
+  const head = !begin || helpers.length ? `${list} =>` : `function ${list}`
+  const body = `${join(helpers, ' ')} const ${our}holder = { ${member} }, ${our}self = ${our}holder[${stringify(fn.name)}], ` +
+    `${our}begin = ${begin}; return [${our}self, ${our}begin]`
+  const url = `preemptify/${++compilations}/${encodeURIComponent(fn.name || 'anonymous')}.js`
+  /** @returns {any} */
+  const attempt = () => {
+    const directive = mode ? "'use strict'; " : ''
+    try {
+      return (evaluate ?? eval)(`(${head} { ${directive}${body} })\n//# sourceURL=${url}`)
+    } catch (error) {
+      const isInvalid = error instanceof SyntaxError
+      if (isInvalid && isOpen) {
+        isOpen = mode = false
+        return attempt()
+      }
+      if (!isInvalid && !(error instanceof EvalError)) throw error
+      throw new /** @type {any} */ (error).constructor(`${label}: ${isInvalid
+        ? `${error.message}; super and private names need { methods: [...] }, or { evaluate } from inside`
+        : "the Content-Security-Policy forbids eval (script-src lacks 'unsafe-eval', or " +
+          "require-trusted-types-for 'script'); write a generator with a yield"}`, { cause: error })
+    }
+  }
+  const make = attempt()
+  if (typeof make !== 'function') throw wrongType('evaluate', 's => eval(s)', evaluate)
+  /** @type {any[]} */
+  const values = []
+  bindings.forEach(value => append(values, value))
+  return apply(make, undefined, values)
+}
+
+/**
+ * An async function that is not awaited runs beside its caller, so its original is called.
+ *
+ * @param {any} generatorFunction @param {any} original @param {string} source @param {boolean} isAsync
+ * @param {Function} awaited
+ */
+function publish(generatorFunction, original, source, isAsync, awaited) {
+  const { name, length } = original
+  /** @type {any} */
+  const properties = { name, length, source, [known]: { original, awaited, call: isAsync ? original : awaited } }
+  pick(ownKeys(properties), key => define(generatorFunction, key, properties[key]))
+  return generatorFunction
+}
+
+/**
+ * The errors of an async function reject, its parameters' too, and its result is awaited; why a variable is missed is
+ * said.
+ *
+ * @param {any} inner @param {boolean} isAsync @param {string} label @param {string[]} lost
+ */
+const wrapping = (inner, isAsync, label, lost) => /** @this {any} @param {any[]} args @returns {any} */ function* (
+  ...args
+) {
+  try {
+    const result = yield* defineProperties(apply(inner, this, args), steps)
+    return isAsync && isObject(result) ? yield adopt(result) : result
+  } catch (error) {
+    // In the words of the engines; one of the dead zone is the program's own.
+    const name = error instanceof ReferenceError && find(lost, name =>
+      startsWith(error.message, `${name} is not defined`) || error.message === `Can't find variable: ${name}`)
+    if (!name) throw error
+    throw new ReferenceError(`${name} is not defined: ${label} evaluates the source anew; give ` +
+      `{ evaluate: s => eval(s) }, { scope: { ${name} } } or, if it is preemptible, { calls: { ${name} } }`,
+    { cause: error })
+  }
+}
+
+/** @param {Twin} twin @param {any} fn @returns {any} what `preemptify` returns for a function that has a twin */
+function published(twin, fn) {
+  const generator = generatorOf(twin, fn)
+  if (generator[known]) return generator
+  const isBeside = isAsync(fn)
+  const whole = isBeside ? wrapping(generator, true, '', []) : generator
+  return twin.generator = publish(whole, fn, sourceOf(generator), isBeside, awaitedEntryOf(fn))
+}

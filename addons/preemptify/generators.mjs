@@ -1,0 +1,129 @@
+/**
+ * addons/preemptify/generators.mjs: the generator form of twins.
+
+ * A twin in this form is a generator function: a preemption point is a `yield`, and a call that is suspended is yielded.
+ */
+
+import { closing, isCollected, isOfEngine, isPrivate, opening, part, planCall, way } from './calls.mjs'
+import {
+  BODY_EDGE, EXPRESSION_EDGE, STATEMENT_EDGE, enclose, insert, optimisations, pastDirectives,
+  pastParentheses, range, replace, seek
+} from './edits.mjs'
+import { chunk, labelsOf, pointIn } from './loops.mjs'
+import { append, join, listOf, pick } from './primordials.mjs'
+import { pastSpace } from './read.mjs'
+/** @import { CallSite, Draft } from './calls.mjs' */
+/** @import { Facts, Node } from './scopes.mjs' */
+
+/**
+ * Plans a generator function: points where it and the bodies of its loops begin, calls that may yield, and what is awaited.
+ *
+ * @param {Draft} draft @param {{ node: Node, facts: Facts, calls: CallSite[] }} plan
+ */
+export function planTwin(draft, { node, facts, calls }) {
+  const { source, helper, steps } = draft
+  const { body } = node
+  for (let i = 0; i < calls.length; i++) planCall(draft, calls[i])
+  for (let i = 0; i < facts.awaits.length; i++) {
+    const { start, end } = facts.awaits[i]
+    if (start < body.start) continue
+    insert(draft, start, EXPRESSION_EDGE, end, `(yield ${helper('y')}(`, start + 5)
+    insert(draft, end, -EXPRESSION_EDGE, start, '))')
+    part(draft, facts.awaits[i])
+  }
+  for (let i = 0; i < facts.loops.length; i++) {
+    if (facts.loops[i].start > body.start) planLoop(draft, facts.loops[i], node)
+  }
+  if (draft.isOfModule) {
+    for (let i = 0; i < facts.yields.length; i++) {
+      const { start, end, delegate } = facts.yields[i]
+      if (delegate) enclose(draft, pastSpace(source, seek(source, '*', start + 5) + 1), end, STATEMENT_EDGE, `${steps}.d(`, ')')
+    }
+    planCollected(draft, facts.spreads, body)
+    planCollected(draft, facts.calls, body)
+  }
+  planBeginning(draft, node)
+}
+
+/** Begins a body: after its directives, with variables of ours and a point. @param {Draft} draft @param {Node} own */
+function planBeginning(draft, own) {
+  const { variables, begin, spell } = draft
+  const { body } = own
+  const isBlock = body.type === 'BlockStatement'
+  const at = isBlock ? pastDirectives(body.body, body.start + 1) : body.start
+  const declared = variables.size ? ` let ${join(listOf(variables), ', ')};` : ''
+  insert(draft, at, isBlock ? -BODY_EDGE : BODY_EDGE, Infinity,
+    spell(`${isBlock && at > body.start + 1 ? ';' : ''}${declared}${begin} ${pointIn(draft, body, own)}`) + (isBlock ? '' : `${spell(' ')}return `))
+}
+
+/** What is spread, or what a collection is made of. @param {Draft} draft @param {Node[]} nodes @param {Node} body */
+function planCollected(draft, nodes, body) {
+  pick(nodes, node => {
+    if (node.start < body.start || !isCollected(node)) return
+    const { start, end } = node.argument ?? node.arguments[0]
+    enclose(draft, start, end, STATEMENT_EDGE, `${opening(draft)}${way(draft, 'k')}((`,
+      `)${node.callee?.name === 'Map' ? ',!0' : ''})${closing(draft)}`)
+  })
+}
+
+/** @param {Draft} draft @param {Node} loop @param {Node} own */
+function planLoop(draft, loop, own) {
+  if (optimisations.chunk && chunk(draft, loop, own)) return
+  const { start, end } = loop.body
+  if (loop.await) planForAwait(draft, loop)
+  else if (loop.type === 'ForOfStatement' && draft.isOfModule && !isOfEngine(loop.right)) planForOf(draft, loop)
+  const point = pointIn(draft, loop.body, own)
+  const { spell } = draft
+  if (loop.body.type === 'BlockStatement') insert(draft, start + 1, BODY_EDGE, end, spell(` ${point}`))
+  else enclose(draft, start, end, BODY_EDGE, spell(`{ ${point} `), spell(' }'))
+}
+
+/** Each step is a yielded promise, and there is one as long as the body runs; the labels stay with the loop. @param {Draft} draft @param {Node} loop */
+function planForAwait(draft, loop) {
+  const { source, our, helper, spell } = draft
+  const { start, end, left, right, body } = loop
+  const open = seek(source, '(', start)
+  const of = seek(source, 'of', left.end)
+  const close = pastParentheses(source, right.end) - 1
+  const iterator = `${our}iterator`
+  const step = `${our}step`
+  const error = `${our}error`
+  enclose(draft, labelsOf(draft, loop).start, end, STATEMENT_EDGE,
+    [spell(`{ const ${iterator} = ${helper('i')}(`), range(draft, pastSpace(source, of + 2), close), spell(`); let ${step}; try { `)],
+    spell(` } catch (${error}) { if (${step}) yield ${iterator}.throw(${error}); throw ${error} } ` +
+      `finally { if (${step}) yield ${iterator}.return() } }`))
+  replace(draft, start, close + 1, spell(`for (; ${step} = (yield ${iterator}.next()).value; ${step} = null)`))
+  // An object pattern at the beginning of a statement would be a block.
+  enclose(draft, body.start, body.end, BODY_EDGE, [spell(`{ ${left.type === 'VariableDeclaration' ? '' : '0, '}`),
+    range(draft, pastSpace(source, open + 1), of), spell(` = ${step}.value; `)], spell(' }'))
+}
+
+/**
+ * What is iterated may give `budget` where a step has not ended, and what is pending then is the rest of it.
+ *
+ * @param {Draft} draft @param {Node} loop
+ */
+function planForOf(draft, { start, left, right, body }) {
+  const { source, our, budget } = draft
+  const open = seek(source, '(', start)
+  const of = seek(source, 'of', left.end)
+  const from = pastSpace(source, of + 2)
+  enclose(draft, from, pastParentheses(source, right.end) - 1, BODY_EDGE, `${way(draft, 'c')}(`, ')')
+  replace(draft, open, of, `(const ${our}x `)
+  enclose(draft, body.start, body.end, BODY_EDGE / 2, [`{if(${our}x===${budget}){yield ${way(draft, 'q')}();continue}${left.type === 'VariableDeclaration' ? '' : '0,'}`,
+    range(draft, pastSpace(source, open + 1), of), `=${our}x;`], '}')
+}
+
+/** A generator function. @param {Draft} draft @param {{ node: Node, facts: Facts, twin: string }} plan @returns {any[]} */
+export function textOfTwin({ edits, steps, spell, isOfModule }, { node, facts, twin }) {
+  const { params, body } = node
+  const { start: from, end: to, type } = body
+  const list = params.length ? { edits, from: params[0].start, to: params[params.length - 1].end } : ''
+  const head = !isOfModule ? '' : isPrivate({ node, facts }) ? `*#${twin}` : facts.usesSuper ? '*m' : `function*${twin}`
+  const pieces = [steps ? `${head}(${steps}${params.length ? ',' : ''}` : `${head}(`, list, spell(') ')]
+  const isBlock = type === 'BlockStatement'
+  if (!isBlock) append(pieces, '{')
+  append(pieces, { edits, from, to })
+  if (!isBlock) append(pieces, spell(' }'))
+  return pieces
+}

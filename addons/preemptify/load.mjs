@@ -1,0 +1,298 @@
+/**
+ * addons/preemptify/load.mjs: `preemptify.import`.
+
+ * A module is rewritten once for each URL, together with all modules that it imports. A page fetches them and turns them into
+ * blobs that import each other, so that linking, live bindings and the order of evaluation stay those of the engine. In Node,
+ * module hooks rewrite the modules whose URL ends with a mark, and mark the modules that these import.
+ */
+
+import { budget, seam } from '../../rt.mjs'
+import {
+  blobOf, door, importError, moduleHost, modules, nameIn, neededBy, readModule, rewriteModule
+} from './blobs.mjs'
+import { cycle, explained, linkCycle } from './cycles.mjs'
+import { some } from './edits.mjs'
+import {
+  adopt, allOf, append, assign, cut, emptyMap, emptySet, find, holds, indexOf, keysOf, lastIndexOf, matches, min,
+  ownKeys, pick, splice, startsWith, stringify
+} from './primordials.mjs'
+import { read } from './read.mjs'
+import { isOwnModule } from './own.mjs'
+import { runtime, support } from './runtime.mjs'
+/** @import { Loaded } from './blobs.mjs' */
+
+const { options: optionsOf, wrongType } = seam.check
+
+/**
+ * A module of others and all that it imports, statically or not, rewritten as `preemptify.source` does it. Other imports of
+ * the same address get the module as it is: that is another one. In pages, what modules that import each other import beside is
+ * evaluated before all of them.
+ *
+ * @param {string | URL} url relative to `base`, or a bare specifier: by the page's import map, or one of Node's packages
+ * @param {{ base?: string | URL }} [options] default: the address of the page, or the current directory; give `import.meta.url`
+ * @returns {Promise<any>} its namespace, the same one whenever it is asked for
+ * @throws {EvalError} (rejects) when the Content-Security-Policy of the page has no `blob:` in its script-src
+ */
+export async function importModule(url, options = {}) {
+  const host = moduleHost()
+  const { base = host.base } = optionsOf(options, { base: address })
+  address('url', url)
+  const from = resolved(`${base}`, host.base)
+  if (!host.node) return importAt(resolved(`${url}`, from))
+  hook(host)
+  return host.bring(`${url}${MARK}${from}`)
+}
+
+/** @param {string} name @param {any} value */
+function address(name, value) {
+  if (typeof value !== 'string' && typeof value?.href !== 'string') throw wrongType(name, 'a string or a URL', value)
+}
+
+/** @param {string} specifier @param {string} base @returns {string} an address, by the page's import map */
+export function resolved(specifier, base) {
+  const { absolute, node } = moduleHost()
+  try {
+    const isBare = !matches(/^(?:\.{0,2}\/|[a-z][a-z\d+.-]*:)/i, specifier)
+    const address = isBare ? specifier : absolute(specifier, base)
+    return node ? address : import.meta.resolve?.(address) ?? absolute(address)
+  } catch (error) {
+    throw importError(`'${specifier}' in ${base} leads to no module: ${/** @type {any} */ (error).message}`, error)
+  }
+}
+
+/** Whether a text can only be a module. @param {string} text */
+export function isModule(text) {
+  return some(read(text, 'module'), ({ type, meta }) => meta?.name === 'import' || matches(/^(?:Ex|Im)port\w+Declaration$/, type))
+}
+
+/** What `import.meta` says in a module that has another address now. @param {any} meta @param {string} url */
+function keepMeta(meta, url) {
+  const { resolve } = meta
+  meta.url = url
+  meta.resolve = moduleHost().node ? (/** @type {string} */ specifier) => unmarked(resolve(specifier))
+    : (/** @type {unknown} */ specifier) => resolved(`${specifier}`, url)
+}
+
+/** What `import()` is in a blob. @param {string} base */
+function importer(base) {
+  return async (/** @type {any} */ specifier, /** @type {any} */ options) => {
+    const type = options?.with?.type
+    return importAt(resolved(`${specifier}`, base), type === undefined ? '' : ` with { type: ${stringify(`${type}`)} }`)
+  }
+}
+
+// Node
+
+/** What the addresses of rewritten modules end with in Node; in specifiers, what they are relative to follows. */
+const MARK = '#preemptify:'
+
+/** @param {string} url */
+const unmarked = url => holds(url, MARK) ? cut(url, 0, indexOf(url, MARK)) : url
+
+let isHooked = false
+
+/** @param {any} host */
+function hook({ node }) {
+  if (isHooked) return
+  if (!matches(/\/addons\/preemptify\/load\.mjs(?:\?|$)/, `${import.meta.url}`)) {
+    throw importError('in Node, bundles have to leave rt.mjs outside (external)')
+  }
+  const text = `export { resolveMarked as resolve, loadMarked as load } from ${stringify(import.meta.url)}`
+  node.register(`data:text/javascript,${encodeURIComponent(text)}`)
+  isHooked = true
+}
+
+/**
+ * Hooks of Node, which has a thread for them. Packages that are no modules stay as they are.
+ *
+ * @param {string} specifier @param {any} context @param {(...args: any[]) => any} next
+ */
+export async function resolveMarked(specifier, context, next) {
+  const { parentURL = '' } = context
+  if (!holds(specifier, MARK) && !holds(parentURL, MARK)) return next(specifier, context)
+  const base = holds(specifier, MARK) ? cut(specifier, indexOf(specifier, MARK) + MARK.length) : unmarked(parentURL)
+  const found = await next(unmarked(specifier), { ...context, parentURL: base })
+  return startsWith(found.url, 'node:') || isOwnModule(found.url) ? found : { ...found, url: found.url + MARK }
+}
+
+/** @param {string} url @param {any} context @param {(...args: any[]) => any} next */
+export async function loadMarked(url, context, next) {
+  const plain = unmarked(url)
+  const loaded = await next(plain, context)
+  if (plain === url || loaded.format !== 'module') return loaded
+  const text = new TextDecoder().decode(loaded.source)
+  return { ...loaded, responseURL: url, source: rewriteModule(text, readModule(text, plain), plain, false) }
+}
+const open = async () => (await moduleHost().bring(door())).give(budget, support)
+/** @type {Promise<void> | undefined} */
+let opened
+
+/** @param {string} url @param {string} [attributes] @returns {Promise<any>} */
+async function importAt(url, attributes) {
+  const { bring, forget } = moduleHost()
+  const module = moduleAt(url, attributes)
+  await loadGraph(module)
+  const { made, order } = linkGraph(module)
+  try {
+    await (opened ??= open())
+    // Waiting for their turns, those of a cycle would let others pass. By an import of all of them JavaScriptCore begins none
+    // before the one that waits, so each is brought by itself.
+    for (let i = 0; i < order.length; i++) {
+      /** @type {Promise<unknown>[]} */
+      const begun = []
+      pick(order[i], blob => append(begun, bring(blob)))
+      await allOf(begun)
+    }
+    const namespace = await bring(module.blob)
+    // The engine knows them by their addresses. What failed to link would be asked for again.
+    pick(made, forget)
+    return namespace
+  } catch (error) {
+    throw await explained(error)
+  }
+}
+
+/** @param {string} url @param {string} [attributes] @returns {Loaded} loaded once; what failed is tried again, as most engines do */
+function moduleAt(url, attributes = '') {
+  const key = url + attributes
+  const known = modules.get(key)
+  if (known) return known
+  /** @type {Loaded} */
+  const module = {
+    url, attributes, base: url, text: '', tree: null, needs: [], imports: emptyMap(), exports: emptyMap(), stars: [], loaded: adopt(), blob: ''
+  }
+  modules.set(key, module)
+  module.loaded = attributes ? loadOther(module) : isOwnModule(url) ? loadOwn(module) : load(module)
+  module.loaded.catch(() => modules.delete(key))
+  return module
+}
+
+/** @param {Loaded} module */
+async function loadOwn(module) {
+  const names = ownKeys(await moduleHost().bring(module.url))
+  pick(names, name => typeof name === 'string' && module.exports.set(name, { name, local: name }))
+  module.blob = module.url
+}
+
+/** What is no JavaScript stays as it is, in a module that exports it. @param {Loaded} module */
+async function loadOther(module) {
+  module.text = `export { default } from ${stringify(module.url)}${module.attributes}`
+  module.tree = readModule(module.text, module.url)
+  module.exports.set('default', { name: 'default', local: 'default' })
+}
+
+/** @param {Loaded} module */
+async function load(module) {
+  const { url } = module
+  const response = await moduleHost().get(url).catch((/** @type {unknown} */ error) => {
+    throw importError(`${url} could not be fetched; if it is of another origin, that has to allow it (CORS)`, error)
+  })
+  const { ok, status, type, url: base, text } = response
+  if (!ok) throw importError(`${url} could not be fetched: status ${status}`)
+  if (!matches(/^\s*\w+\/(?:x-)?(?:java|ecma)script\b/i, type)) throw importError(`${url} is no JavaScript but ${type || 'of no type'}`)
+  module.base = base
+  module.text = text
+  module.tree = readModule(text, url)
+  pick(module.tree.body, node => {
+    if (!node.source) return
+    const url = resolved(node.source.value, base)
+    const isTyped = find(node.attributes ?? [], ({ key }) => nameIn(key) === 'type')
+    const attributes = isTyped ? cut(text, node.source.end, node.end) : ''
+    moduleAt(url, attributes)
+    append(module.needs, { node, url, attributes })
+  })
+  readExports(module)
+}
+
+/** What a module imports and exports, as ECMA-262 lists it: what is exported of what is imported is not its own. @param {Loaded} module */
+function readExports({ url, tree: { body, scope: { variables } }, needs, imports, exports, stars }) {
+  pick(needs, need => {
+    const { type, specifiers, exported } = need.node
+    if (type === 'ExportAllDeclaration' && exported) exports.set(nameIn(exported), { need, name: '' })
+    else if (type === 'ExportAllDeclaration') append(stars, need)
+    else pick(specifiers, ({ type, local, imported, exported }) => {
+      if (local.variable?.declarations.length > 1) throw new SyntaxError(`${url}: '${local.name}' is declared twice`)
+      if (exported) exports.set(nameIn(exported), { need, name: nameIn(local) })
+      else imports.set(local.variable, { need, name: imported ? nameIn(imported) : type === 'ImportDefaultSpecifier' ? 'default' : '' })
+    })
+  })
+  /** The first name of each variable. */
+  const named = emptyMap()
+  const give = (/** @type {string} */ name, /** @type {string} */ local) => {
+    if (!named.has(local)) named.set(local, name)
+    exports.set(name, { name: named.get(local), local })
+  }
+  pick(body, ({ type, source, specifiers, declaration, start, end }) => {
+    if (type === 'ExportDefaultDeclaration') give('default', matches(/Declaration$/, declaration.type) && declaration.id?.name || 'default')
+    else if (type === 'ExportNamedDeclaration' && declaration) {
+      pick(keysOf(variables), name => {
+        if (find(variables[name].declarations, id => id.start > start && id.end <= end)) give(name, name)
+      })
+    } else if (type === 'ExportNamedDeclaration' && !source) {
+      pick(specifiers, ({ local, exported }) => {
+        const imported = imports.get(local.variable)
+        if (imported) exports.set(nameIn(exported), imported)
+        else give(nameIn(exported), local.name)
+      })
+    }
+  })
+}
+
+/** A module and all that it imports. @param {Loaded} entry */
+async function loadGraph(entry) {
+  const list = [entry]
+  const seen = emptySet()
+  for (let i = 0; i < list.length; i++) {
+    if (seen.has(list[i])) continue
+    seen.add(list[i])
+    await list[i].loaded
+    pick(list[i].needs, ({ url, attributes }) => append(list, moduleAt(url, attributes)))
+  }
+}
+
+/**
+ * Makes a blob of a module and of each that it imports, in the order in which they are evaluated. Those that import each
+ * other are a component of the graph (Tarjan 1972).
+ *
+ * @param {Loaded} entry
+ * @returns {{ made: string[], order: string[][] }} all blobs; and those to evaluate before, each when the one before it has been,
+ *   those of a cycle at once
+ */
+function linkGraph(entry) {
+  /** @type {string[]} */
+  const made = []
+  /** @type {string[][]} */
+  const order = []
+  /** @type {Loaded[]} */
+  const ended = []
+  /** When each was come to. @type {Map<Loaded, number>} */
+  const places = emptyMap()
+  let hasCycle = false
+  const leave = (/** @type {Loaded[]} */ component) => {
+    if (component.length > 1 || find(component[0].needs, need => neededBy(need) === component[0])) {
+      hasCycle = true
+      append(order, linkCycle(component, made))
+    } else component[0].blob = blobOf(component[0], made)
+    pick(component, ({ blob }) => append(order, [blob]))
+  }
+  /** @param {Loaded} module @returns {number} the earliest place that it leads to */
+  const visit = module => {
+    const { needs } = module
+    const place = places.size
+    const first = ended.length
+    let earliest = place
+    places.set(module, place)
+    for (let i = 0; i < needs.length; i++) {
+      const needed = neededBy(needs[i])
+      if (!needed.blob) earliest = min(earliest, places.get(needed) ?? visit(needed))
+    }
+    append(ended, module)
+    if (earliest === place) leave(splice(ended, first))
+    return earliest
+  }
+  if (!entry.blob) visit(entry)
+  return { made, order: hasCycle ? order : [] }
+}
+
+// Rewritten modules call these by their run-time support.
+assign(runtime, { meta: keepMeta, importer, cycle })

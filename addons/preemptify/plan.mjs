@@ -1,0 +1,283 @@
+/**
+ * addons/preemptify/plan.mjs: decides for each function of a module or script whether it gets a twin.
+
+ * A function without a loop that calls only such functions is short and gets no twin. Functions that cannot have a twin
+ * keep the reason, which `preemptify.report` lists.
+ */
+
+import { callSite, isMember, isPreempted, isPrivate, keyOf, kindOf, targetOf } from './calls.mjs'
+import { MAX_SKIPPED_PARAMETERS } from './helpers.mjs'
+import { append, find, firstOf, matches, max, pick, takeLast } from './primordials.mjs'
+import { isFunctionNode, isGlobal, valueOfName } from './scopes.mjs'
+/** @import { Facts, Node } from './scopes.mjs' */
+/** @import { Plan } from './calls.mjs' */
+
+/** Of calls, what a function may do that is not long: as many as one that calls, and so on, have in all. */
+const DEAREST = 300
+const GROWTH = 3.6
+/** By how many characters a call, a loop and a function grow in a twin. */
+const CALL = 36
+const LOOP = 40
+const TWIN = 60
+/** How many functions, each in another, may be dual. */
+const MOST_DUALS = 4
+
+/** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
+export function planModule(tree, text) {
+  /** @type {Plan[]} */
+  const plans = [planOf(tree.facts, null)]
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const { functions } = plan.facts
+    for (let k = 0; k < functions.length; k++) {
+      const child = planOf(functions[k], plan)
+      append(plan.children, child)
+      append(plans, child)
+    }
+  }
+  pick(tree.special, refuseNames)
+  pick(plans, plan => {
+    plan.isOnce = isOnce(plan)
+    if (plan.isOnce) plan.reason ||= 'code that is run once'
+  })
+  pick(plans, findCalls)
+  findShort(plans)
+  pick(plans, plan => {
+    const { node, facts, isLong } = plan
+    plan.calls = pick(plan.calls, isPreempted)
+    plan.isDirect = isLong && node.type === 'FunctionDeclaration' && node.id && !facts.isAsync && !facts.isGenerator
+  })
+  chooseForms(plans)
+  return plans
+}
+
+/** @param {Facts} facts @param {Plan | null} parent @returns {Plan} */
+function planOf(facts, parent) {
+  const plan = facts.node.plan = {
+    facts, node: facts.node, parent, children: [], reason: '', isOnce: false, calls: [], isLong: false, price: 1, callers: [], shortCalls: 0, duals: 0,
+    holdsDual: false, sizes: [], twin: '',
+    isDirect: false, frame: null, entry: '',
+    plain: [], inner: [], edits: [], text: '', draft: /** @type {any} */ (null)
+  }
+  plan.reason = refusalOf(plan)
+  return plan
+}
+
+/** @param {Plan} plan @returns {string} why it can have no twin */
+function refusalOf(plan) {
+  const { facts, node, parent: around } = plan
+  const { parent } = node
+  if (!isFunctionNode(node)) return 'code that is run once'
+  if (facts.isGenerator && (facts.isAsync || facts.usesArguments)) return `${facts.isAsync ? 'an async generator' : 'the arguments of a generator'}`
+  if (facts.isConstructor && !canBeSkipped(node)) return 'a constructor'
+  if (facts.isAccessor) return 'an accessor'
+  if (facts.usesEval) return 'a direct eval'
+  for (let outer = /** @type {Facts | null} */ (facts); outer; outer = outer.parent) if (outer.hasWith) return 'a with statement'
+  if (facts.usesNewTarget) return 'new.target'
+  if (facts.awaitsDisposal) return 'an await using declaration'
+  const isInClass = parent.type === 'MethodDefinition'
+  if (facts.usesSuper && !(isInClass && facts.isMethod)) return 'super'
+  if (facts.isArrow) {
+    if (facts.usesArguments) return 'the arguments of the function around it'
+    let owner = around
+    while (owner && owner.facts.isArrow) owner = owner.parent
+    if (facts.usesThis && owner?.facts.isDerived) return 'the this of a constructor'
+  }
+  if (parent.computed && parent.value === node && !steadyKey(parent)) return 'a computed name'
+  if (isPrivate(plan) && facts.isGenerator) return 'a private name'
+  const { id } = node
+  if (node.type === 'FunctionDeclaration') {
+    if (id && pick(id.variable.declarations, (/** @type {Node} */ { parent }) => parent.type === 'FunctionDeclaration').length > 1) {
+      return 'a name that is declared twice'
+    }
+    if (!isList(parent)) return 'a declaration that is part of a statement'
+  } else if (id) {
+    if (id.variable.isAssigned) return 'its own name is assigned to'
+  } else if (!parent.computed && inferredName(node) === null) {
+    return 'a computed name'
+  }
+  return ''
+}
+
+/**
+ * Whether a constructor is so long that the calls in its innermost loops are made plainly: what finds twins takes all that V8 inlines
+ * into a function, and the singular value decomposition of ml-matrix took 21 times as long in a job.
+ *
+ * @param {Node} node
+ */
+export const isHuge = ({ body }) => body.end - body.start > 5000
+
+/** @param {Node} call @param {Node[]} loops those of its function, in order @returns {boolean} whether it is in one that holds no other */
+export function isInnermost(call, loops) {
+  const next = firstOf(loops, ({ start }) => start > call.start)
+  const loop = loops[next - 1]
+  return loop !== undefined && loop.end >= call.end && !(loops[next]?.start < loop.end)
+}
+
+/**
+ * Whether the engine can make an object by a constructor whose body is skipped, and whose parameters do nothing then: for each of
+ * them it is given what is no `undefined`.
+ *
+ * @param {Node} node a constructor
+ */
+const canBeSkipped = ({ params, parent }) => !parent.parent.parent.superClass && params.length <= MAX_SKIPPED_PARAMETERS &&
+  !find(params, (/** @type {Node} */ { type, left, argument = left }) => matches(/Pattern$/, argument?.type ?? type))
+
+/**
+ * What a member is called, so that no two that are known are the same by different names.
+ *
+ * @param {Node} member of a class or an object @returns {string} empty: not known
+ */
+export function steadyKey({ computed, key }) {
+  const { type, name, value, object, variable } = key
+  if (type === 'Literal') return `.${value}`
+  if (!computed) return type === 'PrivateIdentifier' ? `#${name}` : `.${name}`
+  if (isMember(key)) return isGlobal(object, /^Symbol$/) && keyOf(key) ? `@${keyOf(key)}` : ''
+  const init = variable?.kind === 'const' && type === 'Identifier' && valueOfName(key)
+  return init && init.type === 'CallExpression' && isGlobal(init.callee, /^Symbol$/) ? `[${name}]` : ''
+}
+
+/** Whether statements stand in it as a list. @param {Node} node */
+const isList = ({ type }) => type === 'Program' || type === 'BlockStatement' || type === 'StaticBlock' ||
+  type === 'ExportNamedDeclaration' || type === 'ExportDefaultDeclaration'
+
+/** A generator function has no variable `yield`, and is not what `arguments.callee` is to be. @param {Node} id one of those */
+function refuseNames({ name, parent }) {
+  const isYield = name === 'yield'
+  if (!isYield && !(isMember(parent) && keyOf(parent) === 'callee')) return
+  for (let around = parent; around; around = around.parent) {
+    if (!around.facts) continue
+    around.plan.reason ||= `the name ${isYield ? 'yield' : 'arguments.callee'}`
+    if (!around.facts.isArrow) return
+  }
+}
+
+/**
+ * The name that a function without one gets from where it stands.
+ *
+ * @param {Node} node @returns {string | null} null if it is computed
+ */
+export function inferredName(node) {
+  const { parent } = node
+  const isNamed = (/** @type {Node} */ id, /** @type {Node} */ value) =>
+    value === node && id.type === 'Identifier' && id.start === parent.start
+  switch (parent.type) {
+    case 'VariableDeclarator': return isNamed(parent.id, parent.init) ? parent.id.name : ''
+    case 'AssignmentPattern': return isNamed(parent.left, parent.right) ? parent.left.name : ''
+    case 'AssignmentExpression':
+      return matches(/^(?:\|\||&&|\?\?)?=$/, parent.operator) && isNamed(parent.left, parent.right) ? parent.left.name : ''
+    case 'Property': case 'PropertyDefinition': {
+      if (parent.value !== node || parent.method) return ''
+      const { key, computed } = parent
+      if (computed) return null
+      if (key.type === 'PrivateIdentifier') return `#${key.name}`
+      if (key.type === 'Identifier') return key.name === '__proto__' && parent.type === 'Property' ? '' : key.name
+      if (typeof key.value === 'string') return key.value === '__proto__' && parent.type === 'Property' ? '' : key.value
+      return null
+    }
+    case 'ExportDefaultDeclaration': return 'default'
+    default: return ''
+  }
+}
+
+/** @param {Plan} plan @returns {boolean} */
+function isOnce({ node, facts, parent }) {
+  if (parent === null) return true
+  if (!parent.isOnce || !isFunctionNode(node) || facts.isGenerator || facts.isAsync || facts.usesArguments) return false
+  let called = node
+  if (isMember(node.parent) && node.parent.object === node && matches(/^(?:call|apply)$/, keyOf(node.parent))) called = node.parent
+  const call = called.parent
+  if (call.type !== 'CallExpression') return false
+  const isFactory = called === node && call.callee !== node && isFunctionNode(call.callee) && call.callee.plan.isOnce
+  if (call.callee !== called && !isFactory) return false
+  for (let around = call; around !== parent.node; around = around.parent) if (matches(/^(?:For|While|Do)/, around.type)) return false
+  return true
+}
+
+/** @param {Plan} plan */
+function findCalls(plan) {
+  const { facts, node } = plan
+  if (plan.reason) return
+  const { calls } = facts
+  for (let i = 0; i < calls.length; i++) {
+    const call = calls[i]
+    if (call.start < node.body.start) continue // parameters are no place for a yield
+    const kind = kindOf(call)
+    if (kind === '' || (facts.isConstructor && isHuge(node) && isInnermost(call, facts.loops))) continue
+    append(plan.calls, call.call = callSite(call, kind, targetOf(call), node))
+  }
+}
+
+/** Finds the functions that cannot run long: whose calls are all of such. @param {Plan[]} plans */
+function findShort(plans) {
+  /** @type {Plan[]} */
+  const short = []
+  pick(plans, plan => {
+    const { facts, calls } = plan
+    plan.isLong = plan.reason === ''
+    // Most constructors are short and called often, so what they call of others does not count, but for what they give themselves to: a
+    // Lisp took 1.6 times as long as a job.
+    const isThis = (/** @type {Node | undefined} */ node) => node?.type === 'ThisExpression'
+    const unknown = pick(calls, ({ target, node: { callee, arguments: given } }) =>
+      target === null && (!facts.isConstructor || isThis(callee?.object) || (given && find(given, isThis))))
+    const isOpen = plan.isLong && !facts.loops.length && !facts.awaits.length && !unknown.length && !find(facts.yields, ({ delegate }) => delegate)
+    const targets = pick(calls, ({ target }) => target !== null)
+    if (isOpen) pick(targets, ({ target }) => append(/** @type {Plan} */ (target).callers, plan))
+    plan.shortCalls = calls.length - targets.length
+    if (!plan.isLong || (isOpen && !targets.length)) append(short, plan)
+  })
+  while (short.length) {
+    const plan = takeLast(short)
+    plan.isLong = false
+    if (plan.facts.isConstructor && plan.calls.length) plan.reason ||= 'a constructor'
+    pick(plan.callers, caller => {
+      caller.price += plan.price
+      if (++caller.shortCalls === caller.calls.length && caller.price <= DEAREST) append(short, caller)
+    })
+  }
+}
+
+/** @param {Plan} plan @returns {boolean} whether a function around it may be long */
+export function isInside({ parent }) {
+  while (parent && parent.reason) parent = parent.parent
+  return parent !== null
+}
+
+/**
+ * Decides how many functions, each in another, are printed twice, by what that makes of the length of the text.
+ *
+ * @param {Plan[]} plans
+ */
+function chooseForms(plans) {
+  for (let i = plans.length; i-- > 0;) {
+    const plan = plans[i]
+    const { node, facts, children, calls, sizes } = plan
+    const { start, end } = node
+    let own = end - start
+    /** Of the children, by how many may be dual. */
+    const inner = [0, 0, 0, 0, 0]
+    for (let k = 0; k < children.length; k++) {
+      const child = children[k]
+      own -= child.node.end - child.node.start
+      for (let d = 0; d <= MOST_DUALS; d++) inner[d] += child.sizes[d]
+    }
+    const twin = own + CALL * calls.length + LOOP * facts.loops.length + TWIN + inner[0]
+    const isAlwaysDual = facts.isAsync || facts.isGenerator || facts.isMethod && node.parent.type === 'MethodDefinition'
+    // Each such around another would double it.
+    if (isAlwaysDual && isInside(plan) && find(children, ({ holdsDual }) => holdsDual)) {
+      plan.isLong = false
+      plan.reason ||= 'nested too deep'
+    }
+    plan.holdsDual = isAlwaysDual && plan.isLong || !!find(children, ({ holdsDual }) => holdsDual)
+    for (let d = 0; d <= MOST_DUALS; d++) {
+      sizes[d] = !plan.isLong ? own + inner[d] : d > 0 || isAlwaysDual ? own + inner[max(d - 1, 0)] + twin : twin + TWIN
+    }
+  }
+  const { node, sizes } = plans[0]
+  let most = MOST_DUALS
+  while (most > 0 && sizes[most] > GROWTH * (node.end - node.start)) most--
+  for (let i = 0; i < plans.length; i++) {
+    const { parent } = plans[i]
+    plans[i].duals = parent ? max(parent.duals - (parent.isLong ? 1 : 0), 0) : most
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * addons/preemptify/primordials.mjs: built-in functions and small list helpers of the compiler and its run-time support.
+
+ * A page may replace methods of built-in prototypes later. So the compiler keeps the methods that it found when this module
+ * was loaded, as functions whose first argument is `this`; it reads lists by index, and its maps and sets have own methods.
+ * Rewriting then works in pages that patch Array, Map, Promise or RegExp.
+ *
+ * A bundler can leave out all of it: no line looks up a value that may be missing (so no destructuring), and each call that
+ * runs at load time is marked as pure.
+ */
+
+/** The prototype of all generator objects of this realm. */
+export const generatorPrototype = Object.getPrototypeOf(function* () {}).prototype
+/** The built-in `next` of generators. */
+export const next = generatorPrototype.next
+/** @type {any[]} */
+export const NO_ARGUMENTS = []
+
+/** @template T @template {keyof T} K @param {T} object @param {K} name */
+const its = (object, name) => object[name]
+/** @param {any} Class @param {string} name */
+const methodOf = (Class, name) => Class.prototype[name]
+/** @param {any} Class @param {string} name @returns {any} the method as a function whose first argument is `this` */
+const kept = (Class, name) => Function.prototype.call.bind(methodOf(Class, name))
+export const patternExec = /* @__PURE__ */ methodOf(RegExp, 'exec')
+export const pop = /* @__PURE__ */ methodOf(Array, 'pop')
+export const sourceOf = /* @__PURE__ */ kept(Function, 'toString')
+const isBefore = /* @__PURE__ */ kept(Object, 'isPrototypeOf')
+export const resume = /* @__PURE__ */ Function.prototype.call.bind(next)
+export const throwInNext = /* @__PURE__ */ its(generatorPrototype, 'throw')
+export const returnFromNext = /* @__PURE__ */ its(generatorPrototype, 'return')
+export const exec = /* @__PURE__ */ kept(RegExp, 'exec')
+const testOf = /* @__PURE__ */ kept(RegExp, 'test')
+export const codeAt = /* @__PURE__ */ kept(String, 'charCodeAt')
+export const cut = /* @__PURE__ */ kept(String, 'slice')
+export const digitsOf = /* @__PURE__ */ kept(Number, 'toString')
+export const holds = /* @__PURE__ */ kept(String, 'includes')
+export const startsWith = /* @__PURE__ */ kept(String, 'startsWith')
+export const endsWith = /* @__PURE__ */ kept(String, 'endsWith')
+export const append = /* @__PURE__ */ kept(Array, 'push')
+export const takeLast = /* @__PURE__ */ kept(Array, 'pop')
+export const join = /* @__PURE__ */ kept(Array, 'join')
+export const sort = /* @__PURE__ */ kept(Array, 'sort')
+export const split = /* @__PURE__ */ kept(String, 'split')
+export const lastIndexOf = /* @__PURE__ */ kept(String, 'lastIndexOf')
+export const indexOf = /* @__PURE__ */ kept(String, 'indexOf')
+export const splice = /* @__PURE__ */ kept(Array, 'splice')
+export const apply = Reflect.apply
+export const reflectConstruct = Reflect.construct
+export const reflectDefine = Reflect.defineProperty
+export const ownKeys = Reflect.ownKeys
+export const getPrototypeOf = Reflect.getPrototypeOf
+export const getOwnPropertyDescriptor = Reflect.getOwnPropertyDescriptor
+export const create = Object.create
+export const assign = Object.assign
+export const keysOf = Object.keys
+export const defineProperty = Object.defineProperty
+export const defineProperties = Object.defineProperties
+export const freeze = Object.freeze
+export const getOwnPropertyDescriptors = Object.getOwnPropertyDescriptors
+const setPrototypeOf = Object.setPrototypeOf
+export const isArray = /* @__PURE__ */ its(Array, 'isArray')
+export const sign = Math.sign
+export const floor = Math.floor
+export const min = Math.min
+export const max = Math.max
+export const fromCodePoint = /* @__PURE__ */ its(String, 'fromCodePoint')
+export const stringify = JSON.stringify
+export const List = Array
+export const adopt = /* @__PURE__ */ Promise.resolve.bind(Promise)
+export const allOf = /* @__PURE__ */ Promise.all.bind(Promise)
+
+/** @param {any} Base @returns {() => any} makes a map or a set */
+function maker(Base) {
+  const methods = create(null, getOwnPropertyDescriptors(Base.prototype))
+  return () => setPrototypeOf(new Base(), methods)
+}
+export const emptyMap = /* @__PURE__ */ maker(Map)
+export const emptySet = /* @__PURE__ */ maker(Set)
+export const emptyWeakMap = /* @__PURE__ */ maker(WeakMap)
+
+/** Keys of a map or a set. @param {any} marks @returns {any[]} */
+export function listOf(marks) {
+  /** @type {any[]} */
+  const list = []
+  marks.forEach((/** @type {any} */ _, /** @type {any} */ key) => append(list, key))
+  return list
+}
+
+/** `test` is the quicker, and calls whatever is `exec` then. */
+const isQuick = () => getOwnPropertyDescriptor(RegExp.prototype, 'exec')?.value === patternExec
+let quick = true
+
+/** Looks again whether `test` calls the built-in `exec`. Each phase does so before it uses patterns. */
+export function checkPatterns() {
+  quick = isQuick()
+}
+
+/** @param {RegExp} pattern @param {string} text @returns {boolean} */
+export const matches = (pattern, text) => quick ? testOf(pattern, text) : exec(pattern, text) !== null
+
+/** @template T @param {T[]} list @param {(item: T) => any} isWanted */
+export function pick(list, isWanted) {
+  /** @type {T[]} */
+  const picked = []
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) append(picked, list[i])
+  return picked
+}
+
+/** @template T @param {T[]} list in order @param {(item: T) => boolean} isBeyond as all behind it are @returns {number} the index of the first that is */
+export function firstOf(list, isBeyond) {
+  let first = 0
+  for (let end = list.length; first < end;) {
+    const middle = (first + end) >> 1
+    if (isBeyond(list[middle])) end = middle
+    else first = middle + 1
+  }
+  return first
+}
+
+/** @param {any[]} list @param {any[]} more */
+export function joined(list, more) {
+  for (let i = 0; i < more.length; i++) append(list, more[i])
+  return list
+}
+
+/** Valid source ends like that in no other way: a comment has its own end after it. */
+export const NO_SOURCE = /\{\s*\[native code\]\s*\}\s*$/
+
+/** @param {any} value */
+export const isObject = value => typeof value === 'function' || (typeof value === 'object' && value !== null)
+
+const GeneratorFunctions = /* @__PURE__ */ Object.getPrototypeOf(function* () {})
+/** @param {any} value */
+export const isGeneratorFunction = value => isBefore(GeneratorFunctions, value)
+
+/** Descriptors here inherit nothing: a page may give Object.prototype a `get`. @param {any} from @param {any} to @returns {any} */
+export function withPropertiesOf(from, to) {
+  pick(ownKeys(from), key => {
+    defineProperty(to, key, /** @type {any} */ (assign(create(null), getOwnPropertyDescriptor(from, key))))
+  })
+  return to
+}
+
+/** @param {any} object @param {PropertyKey} key @param {any} value */
+export const define = (object, key, value) => defineProperty(object, key, /** @type {any} */ ({ __proto__: null, value, configurable: true }))
+
+// A function of the engine that calls back has a twin here, which does what the specification says in the same order
+// (ECMA-262, 22.1.3.19, 23.1.2.1, 23.1.3, 23.2.3, 24.1.3.5, 24.2.4.8). It is used where the callback has a twin, or the
+// list is long; else the engine's own is called. How often a sort compares what is left to implementations: this is a merge sort. Not kept: a
+// constructor that is the Array of another realm is taken for any other class.
+
+export const NATIVE = /^function \w+\(\) \{\s*\[native code\]\s*\}$/
+
+/** The engine's, whoever replaces them later. */
+function engineParts() {
+  const { prototype } = /** @type {any} */ (getPrototypeOf(Uint8Array))
+  const elements = /** @type {any} */ (getPrototypeOf([][Symbol.iterator]()))
+  /** @param {any} Collection */
+  const iterating = ({ prototype }) => ({
+    prototype,
+    entries: prototype.entries,
+    next: new prototype.constructor().entries().next,
+    size: /** @type {any} */ (getOwnPropertyDescriptor(prototype, 'size')).get
+  })
+  return {
+    Array,
+    Function,
+    Proxy,
+    String,
+    bind: Function.prototype.bind,
+    call: exec(NATIVE, sourceOf(Function.prototype.call)) ? Function.prototype.call : null,
+    values: Array.prototype[Symbol.iterator],
+    elements,
+    nextElement: elements.next,
+    typed: prototype,
+    keys: prototype.keys,
+    length: /** @type {any} */ (getOwnPropertyDescriptor(prototype, 'length')).get,
+    slice: prototype.slice,
+    filter: prototype.filter,
+    fill: prototype.set,
+    toReversed: prototype.toReversed,
+    collections: [iterating(Map), iterating(Set)],
+    pattern: RegExp.prototype,
+    replace: RegExp.prototype[Symbol.replace],
+    source: /** @type {any} */ (getOwnPropertyDescriptor(RegExp.prototype, 'source')).get
+  }
+}
+export const engine = /* @__PURE__ */ engineParts()
+
+/** @param {any} value @returns {boolean} found out without asking it for anything */
+export function isConstructor(value) {
+  try {
+    return isObject(reflectConstruct(new engine.Proxy(value, { construct: () => engine }), NO_ARGUMENTS))
+  } catch {
+    return false
+  }
+}
+
+/** @param {any} object @param {PropertyKey} key @returns {boolean} */
+export const hasOwn = Object.hasOwn
+
+/** @template T @param {readonly T[]} list @param {(item: T) => any} isWanted @returns {T | undefined} */
+export function find(list, isWanted) {
+  for (let i = 0; i < list.length; i++) if (isWanted(list[i])) return list[i]
+}
+
+/** @param {any} fn */
+export const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'

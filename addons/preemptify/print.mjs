@@ -1,0 +1,360 @@
+/**
+ * addons/preemptify/print.mjs: the text of a rewritten module or script.
+
+ * A function that can run long is printed twice: unchanged, and as its twin over the same variables. Where functions nest
+ * deeply there is only the twin, and a stub runs it to completion for plain calls.
+ */
+
+import { seam } from '../../rt.mjs'
+import { isCollected, isMember, isPreempted, isPrivate, keyOf } from './calls.mjs'
+import {
+  BODY_EDGE, EXPRESSION_EDGE, REPLACES, STATEMENT_EDGE, enclose, hashOf, inOrder, insert, optimisations,
+  pastDirectives, prefixFor, print, replace, seek, terse
+} from './edits.mjs'
+import { frame, planFrame, textOfFrame, unframe } from './frames.mjs'
+import { planTwin, textOfTwin } from './generators.mjs'
+import { HELPERS, STAND_IN } from './helpers.mjs'
+import { mapLine } from './maps.mjs'
+import { inferredName, isInside, planModule, steadyKey } from './plan.mjs'
+import {
+  append, checkPatterns, cut, emptyMap, emptySet, exec, find, join, joined, matches, max, pick, sort,
+  startsWith, stringify
+} from './primordials.mjs'
+import { read } from './read.mjs'
+import { isStrictBody, names } from './scopes.mjs'
+/** @import { Node } from './scopes.mjs' */
+/** @import { Plan } from './calls.mjs' */
+/** @import { Draftlike, Edit, Pieces } from './edits.mjs' */
+
+const { among, options: optionsOf, text, wrongType } = seam.check
+
+/** How much longer than its source a text may become, and as far as it is counted. */
+const MOST_GROWTH = 3.99
+/** Characters that are not counted of a short text: those it begins with. */
+const HEAD = 400
+const SHORT = 1000
+/** How often a text that is too long is printed until it is known which twins are to be generators. */
+const PRINTS = 5
+
+export const kind = /* @__PURE__ */ among('module', 'script')
+const SOURCE_OPTIONS = { type: kind, runtime: text, url: text }
+
+/**
+ * Rewrites a module or a script, so that its functions have preemptible twins.
+ *
+ * @param {string} text
+ * @param {{ type?: 'module' | 'script', runtime?: string, url?: string }} [options] `type`: default 'module'; `runtime`:
+ *   the URL by which a module imports the run-time support, default './addons/preemptify/runtime.mjs'; `url`: the URL of
+ *   the text, for a source map
+ * @returns {string} the same module or script; what is served needs no eval
+ * @throws {TypeError} naming the parameter
+ * @throws {SyntaxError} when it cannot be parsed, or holds what would have another meaning
+ */
+export function sourceOfModule(text, options = {}) {
+  const { type = 'module', runtime = './addons/preemptify/runtime.mjs', url } = optionsOf(options, SOURCE_OPTIONS)
+  if (typeof text !== 'string') throw wrongType('text', 'a string', text)
+  const tree = read(text, type)
+  names(tree)
+  return rewrittenText(text, tree, runtime, url)
+}
+
+/**
+ * @param {string} text @param {Node} tree whose names are resolved @param {string} runtime @param {string} [url]
+ * @param {string} [prologue] when its functions are there @param {string} [epilogue]
+ */
+export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue = '') {
+  checkPatterns()
+  /** @type {number[]} */
+  const kept = []
+  /** @type {Plan[]} */
+  let plans = []
+  const room = MOST_GROWTH * text.length + (text.length < SHORT ? HEAD : 0)
+  /** @type {Set<Node> | null} */
+  let inlined = emptySet()
+  /** @type {Map<string, string> | null} */
+  let keepers = emptyMap()
+  let fits = true
+  /** @param {number} generators how many twins are to be such instead of leaving frames @returns {string} */
+  const print = generators => {
+    kept.length = 0
+    keepers?.clear()
+    plans = planModule(tree, text)
+    const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
+    fits = printed.length <= room
+    return printed
+  }
+  let result = print(0)
+  // What is inlined goes first, what keeps entries last.
+  if (!fits) {
+    inlined = null
+    let least = 0
+    let most = pick(plans, isSpare).length
+    for (let i = 0; i < PRINTS && least < most; i++) {
+      const middle = (least + most) >> 1
+      print(middle)
+      if (fits) most = middle
+      else least = middle + 1
+    }
+    result = print(most)
+    if (!fits) keepers = null
+    if (!fits) result = print(most)
+  }
+  return url === undefined ? result : result + mapLine(text, result, kept, url)
+}
+
+/**
+ * Prints a module whose functions are planned.
+ *
+ * @param {string} source @param {Node} tree @param {Plan[]} plans @param {string} specifier of rt.mjs
+ * @param {number[]} kept gets what of the source stays, as mapOf takes it @param {string} begin when its functions are there
+ * @param {number} generators how many twins are to be such that could leave frames
+ * @param {Map<string, string> | null} keepers gets those that there are; null: there are to be none
+ * @param {Set<Node> | null} inlined likewise
+ * @returns {string}
+ */
+function printModule(source, tree, plans, specifier, kept, begin, generators, keepers, inlined) {
+  const isScript = tree.sourceType === 'script'
+  /** What our names begin with, and none in the source. */
+  const our = prefixFor(source)
+  /** Those of a script that are global, and the same in all scripts; and those of this one. */
+  const global = our + (isScript ? 'rt_' : '')
+  const unit = isScript ? `${global}${hashOf(source)}_` : our
+  /** Which helpers it refers to. */
+  const used = emptySet()
+  /** @param {string} key */
+  const helper = key => {
+    used.add(key)
+    return global + key
+  }
+  const budget = `${our}b`
+  /** What a constructor is given whose body is skipped. */
+  const nothing = isScript ? `${global}p.runtime.nothing` : `${global}N`
+  const written = { has: (/** @type {Node} */ node) => (node.call && isPreempted(node.call)) || isCollected(node) }
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    const isNamed = plan.node.type === 'FunctionDeclaration' || isPrivate(plan) // others are known where they stand
+    plan.twin = isNamed ? `${plan.parent?.parent ? our : unit}${i}` : `${our}T`
+    if (!plan.isLong) continue
+    plan.draft = {
+      source, our, unit, free: tree.free, edits: plan.edits, variables: emptySet(), written, helper, keepers, inlined, spell: terse,
+      budget, begin: isScript ? ` const ${budget} = ${global}p.budget;` : '',
+      steps: plan.facts.isGenerator ? `${our}s` : '', self: 'this', isOfModule: true, isCounted: true, framed: null
+    }
+    plan.frame = optimisations.frame ? frame(plan.draft, plan) : null
+  }
+  chooseGenerators(plans, generators)
+  for (let i = 0; i < plans.length; i++) {
+    const plan = plans[i]
+    if (plan.frame) plan.entry = isPrivate(plan) ? `#${plan.twin}` : plan.twin
+  }
+  for (let i = plans.length; i-- > 0;) {
+    const plan = plans[i]
+    plan.plain = inOrder(bound(plan, childEdits(plan, false)))
+    if (!plan.isLong && !isInside(plan)) continue // it is in no twin
+    const inner = childEdits(plan, true)
+    if (plan.isLong) joined(plan.edits, inner)
+    plan.inner = inOrder(bound(plan, inner))
+    if (!plan.isLong) continue
+    if (plan.frame) planFrame(plan.draft, plan.calls)
+    else planTwin(plan.draft, plan)
+    inOrder(plan.edits)
+    plan.text = plan.frame ? textOfFrame(plan.draft, plan) : textOfTwin(plan.draft, plan)
+  }
+  const head = prologue()
+  const { plain } = plans[0]
+  const at = placeOfHead()
+  insert({ edits: plain }, at, BODY_EDGE / 2, Infinity, head)
+  insert({ edits: plain }, at, STATEMENT_EDGE, Infinity, begin)
+  return print(source, [{ edits: inOrder(plain), from: 0, to: source.length }], kept)
+
+  function placeOfHead() {
+    const hashbang = startsWith(source, '#!') ? exec(/.*[^]?/, source)[0].length : 0
+    return isScript ? pastDirectives(tree.body, hashbang) : hashbang
+  }
+
+  function prologue() {
+    let result = isScript ? `;var ${global}p=${STAND_IN};`
+      : `import{support as ${global}p,budget as ${budget}}from${stringify(specifier)};`
+    if (!isScript && used.has('C')) result += `const ${nothing}=${global}p.runtime.nothing;`
+    for (const key in HELPERS) {
+      if (!used.has(key)) continue
+      const { name, arity } = HELPERS[key]
+      const list = cut('f,g,e,s', 0, max(0, 2 * arity - 1))
+      result += `function ${global}${key}(${list}){return ${global}p.runtime.${name}(${list})}`
+    }
+    // A stand-in, by which nothing has a twin, keeps nothing.
+    keepers?.forEach((name, key) => {
+      const isMethod = startsWith(key, '.')
+      const way = `${global}${isMethod ? 'E' : 'e'}`
+      const first = isScript ? `${global}p.runtime.isStandIn?${way}(f):` : ''
+      result += `var ${name}p${isMethod ? '={}' : ''},${name}q;function ${name}(f){return f===${name}p?${name}q:${first}${name}q=${way}(${name}p=f)}`
+    })
+    return used.size ? result : ''
+  }
+
+  /** Edits of the functions in one. @param {Plan} plan @param {boolean} isInner whether it is the text of a twin, or in one */
+  function childEdits(plan, isInner) {
+    const draft = { edits: joined([], plan.facts.edits) }
+    pick(plan.children, child => printChild(draft, child, isInner))
+    return draft.edits
+  }
+
+  /** What is bound in plain text. @param {Plan} plan @param {Edit[]} edits */
+  function bound(plan, edits) {
+    pick(plan.facts.calls, ({ callee, optional }) => {
+      if (!callee || !isMember(callee) || keyOf(callee) !== 'bind' || callee.object.type === 'Super' || optional || callee.optional) return
+      const { start, end } = callee.object
+      enclose({ edits }, start, end, EXPRESSION_EDGE, `${helper('j')}((`, '))')
+    })
+    return edits
+  }
+
+  /** @param {Draftlike} around @param {Plan} plan @param {boolean} isInner */
+  function printChild(around, plan, isInner) {
+    const { node, facts, isLong, frame, text } = plan
+    const { parent } = node
+    const edits = isInner ? plan.inner : plan.plain
+    const isInClass = parent.type === 'MethodDefinition' && facts.isMethod
+    const isObjectMethod = facts.isMethod && !isInClass
+    if (!isLong) {
+      const { start, end } = node.type === 'PropertyDefinition' ? node.value : node // the rest of it is of what is around
+      if (edits.length) replace(around, start, end, [{ edits, from: start, to: end }])
+      return
+    }
+    const { start, end } = isObjectMethod ? parent : node
+    const asItIs = { edits, from: start, to: end }
+    const isDual = facts.isAsync || facts.isGenerator || isInClass || (!isInner && (plan.duals > 0 || plan.children.length === 0))
+    const register = helper('t')
+    const twin = frame ? plan.entry : plan.twin
+    const how = facts.isGenerator ? ',!0' : facts.isAsync ? ',!1' : ''
+    const self = facts.isArrow && facts.usesThis && !frame ? `${how || ',null'},[this]` : how
+    /** @param {Pieces} fn @param {Pieces} twin */
+    const registered = (fn, twin) => [`${register}(`, fn, frame ? ',0,' : ',', twin, `${self})`]
+
+    if (node.type === 'FunctionDeclaration') printDeclaration()
+    else if (isInClass) printMember()
+    else if (isObjectMethod) replace(around, start, end, [key() === '__proto__' ? '["__proto__"]:' : `${key()}:`, expression()])
+    else replace(around, start, end, parent.callee === node ? ['(', expression(), ')'] : expression()) // `new function () {}`
+
+    function printDeclaration() {
+      const name = node.id ? node.id.name : `${plan.twin}f`
+      if (!node.id) { // export default function () {}
+        insert({ edits }, seek(source, '(', start), REPLACES, start, ` ${name}`)
+        inOrder(edits)
+        replace(around, parent.start, start, `export{${name} as default};`)
+      }
+      replace(around, start, end, [isDual ? asItIs : stub(plan, `function ${name}`), text])
+      const block = parent.type === 'BlockStatement' || parent.type === 'StaticBlock' ? parent : null
+      const at = block ? pastDirectives(block.body, seek(source, '{', block.start) + 1) : placeOfHead()
+      // A declaration is no result of a script.
+      const begin = `${node.id ? '' : `;${helper('m')}(${name},"default")`};${isScript && plan.parent?.parent === null ? `var ${global}0=` : ''}`
+      plan.registered = [begin, registered(name, twin), ';']
+      insert(around, at, block ? -BODY_EDGE / 2 : BODY_EDGE, Infinity, plan.registered) // in a block, of no range that begins there
+    }
+
+    function printMember() {
+      if (facts.isConstructor) {
+        const { body: { start, body } } = node
+        const at = pastDirectives(body, start + 1)
+        const { 0: first } = node.params
+        const id = first?.left ?? first
+        const isPlain = id?.type === 'Identifier' && id.variable.declarations.length === 1 // else it may be a function in the body
+        insert({ edits }, at, -BODY_EDGE, Infinity, `${at > start + 1 ? ';' : ''}if(${isPlain ? id.name : 'arguments[0]'}===${nothing})return;`)
+        inOrder(edits)
+      }
+      if (edits.length) replace(around, start, end, [asItIs])
+      if (isPrivate(plan)) return insert(around, parent.end, -BODY_EDGE, parent.start, [parent.static ? 'static ' : '', text])
+      const elements = parent.parent.body
+      for (let i = elements.length; elements[--i] !== parent;) if (!facts.isConstructor && isSameMember(elements[i], parent)) return
+      const holder = `this${parent.static ? '' : '.prototype'}`
+      const made = facts.usesSuper ? [`{__proto__:${helper('z')}(${holder}),`, text, '}.m'] : text
+      const member = facts.isConstructor ? [`${helper('C')}(this,`, frame ? made : ['[', made, ']'], ')'] : registered(holder + access(key()), made)
+      insert(around, parent.parent.start + 1, BODY_EDGE, Infinity, ['static{', member, '}'])
+    }
+
+    function expression() {
+      const { id } = node
+      if (!id && isDual) return registered(named(asItIs), text)
+      if (!id) {
+        const fn = named(stub(plan, isObjectMethod ? key() : facts.isArrow ? '' : 'function'))
+        return frame ? [`${helper('Q')}(`, text, `,${twin}=>(`, fn, '))'] : [`(${twin}=>`, registered(fn, twin), ')(', text, ')']
+      }
+      return isDual ? [`(${id.name}=>`, registered(id.name, text), ')(', asItIs, ')']
+        : ['(()=>{', stub(plan, `function ${id.name}`), text, 'return ', registered(id.name, twin), '})()']
+    }
+
+    /** What the member is called in the text. */
+    function key() {
+      const { key: { start, end }, computed } = parent
+      return computed ? `[${cut(source, start, end)}]` : cut(source, start, end)
+    }
+
+    /** @param {string} key */
+    function access(key) {
+      return key[0] === '[' ? key : matches(/^["'\d.]/, key) ? `[${key}]` : `.${key}`
+    }
+
+    /** The function, with the name that it would have where it stands. @param {Pieces} fn */
+    function named(fn) {
+      if (isObjectMethod) return ['{', fn, '}', access(key())]
+      const isKey = parent.value === node && parent.computed
+      const name = isKey ? key() : /** @type {string} */ (inferredName(node))
+      if (name === '') return fn
+      const label = isKey || matches(/^[a-z_$][\w$]*$/i, name) ? name : `[${stringify(name)}]`
+      return [`{${label}:`, fn, '}', access(label)]
+    }
+  }
+
+  /** A function that drives its twin. @param {Plan} plan @param {string} head */
+  function stub(plan, head) {
+    const { node, facts, twin } = plan
+    const { params, body } = node
+    const { isArrow, usesThis, usesArguments } = facts
+    /** @type {string[]} */
+    const names = []
+    const isSimple = !usesArguments && !find(params, ({ type }) => type !== 'Identifier')
+    for (let i = 0; i < params.length && !matches(/^(?:Assignment|Rest)/, params[i].type); i++) {
+      append(names, isSimple ? params[i].name : `${our}a${i}`)
+    }
+    const given = join(names, ',')
+    const rest = `${given && `${given},`}...${our}r`
+    const directive = body.type === 'BlockStatement' && isStrictBody(body.body) ? '"use strict";' : ''
+    const self = usesThis ? 'this' : 0
+    const all = isSimple ? `[${given}]` : isArrow ? `[${rest}]` : 'arguments'
+    const result = plan.frame ? `${helper('P')}(${plan.entry},${self},${all})`
+      : `${helper('d')}(${isSimple && !usesThis ? `${twin}(${given})` : `${helper('a')}(${twin},${self},${all})`})`
+    return isArrow && !directive ? `${head}(${isSimple ? given : rest})=>${result}`
+      : `${head}(${isArrow && !isSimple ? rest : given})${isArrow ? '=>' : ''}{${directive}return ${result}}`
+  }
+}
+
+/** Whether two elements of a class have one name, which is known. @param {Node} one @param {Node} other */
+const isSameMember = (one, other) => one.type === 'MethodDefinition' && one.static === other.static &&
+  (steadyKey(one) || steadyKey(other)) === steadyKey(other)
+
+/** Whether its twin may be a generator as well. @param {Plan} plan */
+const isSpare = ({ draft }) => draft?.framed && !draft.framed.isTail
+
+/**
+ * Has twins be generators: first those that make closures, as these are called more often, and those around them; then the longest.
+ *
+ * @param {Plan[]} plans @param {number} count
+ */
+function chooseGenerators(plans, count) {
+  if (count === 0) return
+  const spare = pick(plans, isSpare)
+  /** How many functions, each in another, each holds. @type {Map<Plan, number>} */
+  const heights = emptyMap()
+  const heightOf = (/** @type {Plan} */ plan) => heights.get(plan) ?? 0
+  for (let i = plans.length; i-- > 0;) {
+    const { parent } = plans[i]
+    if (parent) heights.set(parent, max(heightOf(parent), heightOf(plans[i]) + 1))
+  }
+  const lengthOf = (/** @type {Plan} */ { node: { start, end } }) => end - start
+  sort(spare, (/** @type {Plan} */ a, /** @type {Plan} */ b) =>
+    heightOf(b) - heightOf(a) || a.node.scope.depth - b.node.scope.depth || lengthOf(b) - lengthOf(a))
+  for (let i = 0; i < count; i++) {
+    spare[i].frame = null
+    unframe(spare[i].draft)
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * addons/preemptify/report.mjs: `preemptify.report`: the parts of a program that cannot be preempted, and why.
+ */
+
+import { seam } from '../../rt.mjs'
+import { kindOf, targetOf } from './calls.mjs'
+import { isHuge, isInnermost, planModule } from './plan.mjs'
+import { NO_SOURCE, append, find, matches, pick, sort, sourceOf } from './primordials.mjs'
+import { kind } from './print.mjs'
+import { lineAt, linesOf, read } from './read.mjs'
+import { names } from './scopes.mjs'
+/** @import { Plan } from './calls.mjs' */
+
+const { callable, options: optionsOf } = seam.check
+
+const REPORT_OPTIONS = { type: kind }
+
+/** @param {any} fn @returns {boolean} whether its text has it return a value, or nobody can read that */
+export function returnsOf(fn) {
+  const source = sourceOf(fn)
+  if (matches(NO_SOURCE, source)) return true
+  const tree = read(source, 'function')
+  names(tree)
+  const { facts, body } = tree.body[0].value ?? tree.body[0] // of a method, or a function
+  return body.type !== 'BlockStatement' || find(facts.returns, ({ argument }) => argument) !== undefined
+}
+
+/**
+ * What cannot be preempted in a function, a module or a script, and why: what a job, too, runs in one piece, if it has loops or calls of
+ * what is not known to be short. What else takes long are single calls of the engine, such as those of JSON or of a regular
+ * expression.
+ *
+ * @param {Function | string} source a function, or the text of a module or script
+ * @param {{ type?: 'module' | 'script' }} [options] type: of the text; default: module
+ * @returns {{ name: string, line: number, column: number, reason: string }[]} in the order of the source; name: empty where there is none
+ */
+export function report(source, options = {}) {
+  const { type = 'module' } = optionsOf(options, REPORT_OPTIONS)
+  const text = typeof source === 'string' ? source : sourceOf(callable('source', source))
+  if (typeof source !== 'string' && matches(NO_SOURCE, text)) {
+    return [{ name: source.name, line: 1, column: 1, reason: 'a native, bound or proxied function' }]
+  }
+  const tree = read(text, typeof source === 'string' ? type : 'function')
+  names(tree)
+  const starts = linesOf(text)
+  /** @type {{ name: string, line: number, column: number, reason: string }[]} */
+  const list = []
+  pick(planModule(tree, text), plan => {
+    const { node } = plan
+    const { start } = node.parent?.value === node ? node.parent : node
+    const reason = reasonOf(plan)
+    const line = lineAt(starts, start)
+    if (reason) append(list, { name: titleOf(node), line: line + 1, column: start - starts[line] + 1, reason })
+  })
+  return sort(list, (/** @type {any} */ a, /** @type {any} */ b) => a.line - b.line || a.column - b.column)
+}
+/** @param {Plan} plan @returns {string} why it runs in one piece, or part of it; empty: it does not, or it cannot run long */
+function reasonOf({ node, facts, reason }) {
+  const { type, params, body } = node
+  const isPart = type === 'PropertyDefinition' || type === 'StaticBlock'
+  if (reason === 'code that is run once' && !isPart) return ''
+  const isLong = (/** @type {any} */ call) => {
+    if (kindOf(call) === '') return false
+    const target = targetOf(call)
+    return target === null || target.isLong || target.reason !== ''
+  }
+  const calls = pick(facts.calls, isLong)
+  if (reason === '') {
+    return params && find(calls, ({ start }) => start < body.start) ? 'calls in its parameters'
+      : facts.isConstructor && isHuge(node) && find(calls, call => isInnermost(call, facts.loops)) ? 'calls in the innermost loops of a huge constructor' : ''
+  }
+  return calls.length + facts.loops.length === 0 ? ''
+    : type === 'PropertyDefinition' ? 'the value of a field'
+    : type === 'StaticBlock' ? 'a static block'
+    : facts.isAsync && facts.isGenerator ? 'an async generator'
+    : reason
+}
+
+/** @param {any} node a function @returns {string} */
+function titleOf({ type, id, key, parent }) {
+  const own = id ?? key ?? parent?.key ?? parent?.id ?? parent?.left
+  return type === 'StaticBlock' ? '' : own?.name ?? own?.value ?? ''
+}

@@ -1,0 +1,443 @@
+/**
+ * addons/preemptify/run.mjs: twins and calls at run time.
+
+ * A function of rewritten code stays what it was. Its twin over the same variables stands beside it, and jobs run the twin:
+ * a generator function, or a function that saves its state in a `Frame`. `enter(f)` is `f` itself, or a function that
+ * starts the twin of `f` on the call stack. A call that is suspended then waits in `pending`, and the scheduler resumes it.
+ *
+ * State of this file:
+ *   pending     suspended calls that their callers have not yielded yet
+ *   resumed     the frame of the twin that is being called again; `frameOf` takes it
+ *   pointsLeft  the budget that is left for that twin; `budget.left` is 0 until `frameOf` restores it
+ *   driving     how many plain calls run twins to completion; loops then never end their budget in place
+ */
+
+import { budget, seam } from '../../rt.mjs'
+import {
+  NO_ARGUMENTS, adopt, append, apply, defineProperties, defineProperty, engine, getPrototypeOf, isArray,
+  isConstructor, isObject, joined, next, pop, reflectConstruct, splice, takeLast, throwInNext
+} from './primordials.mjs'
+
+const { ROOM, Suspended, checkpoint, counts } = seam
+
+/** A delegated call that has not returned, until its caller yields it. @type {any[]} */
+export const pending = /* @__PURE__ */ defineProperty([], 'pop', { value: pop })
+
+/**
+ * A delegated call. Most return before the budget is used up, and then they have cost no more than the generator.
+ * Otherwise the caller yields what is pending, and from there on the scheduler resumes the callee itself: calls stand
+ * on the engine's stack only while they run, and a yield costs the same at any depth.
+ *
+ * An error leaves less room, until somebody resumes the job: a `finally` would take half of the time in Firefox.
+ *
+ * @param {any} generator
+ * @returns {any} the result; `budget` where something is pending
+ */
+export function run(generator) {
+  if (counts.room > 0 && budget.left > 1) {
+    const free = counts.room--
+    const step = apply(next, generator, NO_ARGUMENTS)
+    counts.room = free
+    if (step.done) return step.value
+    generator = new Suspended(generator, step)
+  }
+  append(pending, generator)
+  return budget
+}
+
+/** What gives the result of a call that has given `budget`; of one that has returned just that, too. */
+export function suspended() {
+  const last = pending.pop()
+  return last instanceof Frame ? begun(goOnFrom(last)) : last ?? returning(budget)
+}
+
+/** @template T @param {T} value @returns {Generator<never, T>} */
+function* returning(value) {
+  return value
+}
+
+/** The frame of the twin that is called next to go on. @type {any} */
+let resumed = null
+/** What is left of the budget meanwhile. */
+let pointsLeft = 0
+
+/** @returns {any} the frame from which a twin is to go on; null: its budget is used up */
+export function frameOf() {
+  const found = resumed
+  if (found !== null) {
+    resumed = null
+    budget.left = pointsLeft
+  } else {
+    counts.room = ROOM // all of it is left, and who asked a generator by hand counted calls that have returned
+  }
+  return found
+}
+
+/** What a twin leaves that is suspended. */
+class Frame {
+  /** @param {any} entry the twin @param {any} values its place and its variables by their names, what is pending as 0 @param {any} self */
+  constructor(entry, values, self) {
+    this.entry = entry
+    this.values = values
+    this.self = self
+  }
+}
+
+/** Suspends a twin that leaves frames. @param {any} entry @param {any} values @param {any} self as of Frame */
+export function suspend(entry, values, self) {
+  values[1] = counts.away
+  counts.away = false
+  append(pending, new Frame(entry, values, self))
+  return budget
+}
+
+/** What the twin returns may be the result of another: then that is gone on from. @param {Frame} frame @returns {Generator<any, any, any>} */
+function* goOnFrom(frame) {
+  for (let result; ; frame = pending.pop()) {
+    const { entry, values, self } = frame
+    try {
+      values[0] = values[0] === budget ? yield suspended() : yield
+    } catch (error) {
+      if (!values[1]) throw error
+      values[0] = new Failure(error)
+    }
+    resumed = values
+    pointsLeft = budget.left
+    budget.left = 0
+    result = apply(entry, self, NO_ARGUMENTS)
+    if (result !== budget) return result
+    if (!(pending[pending.length - 1] instanceof Frame)) return yield suspended()
+  }
+}
+
+/** What a twin waited for has thrown. */
+export class Failure {
+  /** @param {any} error */
+  constructor(error) {
+    this.error = error
+  }
+}
+
+/** Has what is around a place not end. @param {number} place */
+export function away(place) {
+  counts.away = true
+  return place
+}
+
+/** @param {any} result of what a twin waited for */
+export function rethrow(result) {
+  if (result instanceof Failure) throw result.error
+}
+
+/** One that waits for a call from its beginning: what cancels it is told to that. @param {any} generator */
+export const begun = generator => new Suspended(generator, apply(next, generator, NO_ARGUMENTS))
+
+/** How many generators are driven to their end on the engine's stack. */
+let driving = 0
+
+/** Whether a chunk of a loop has to be followed by a yield. */
+export const over = () => driving > 0 || checkpoint()
+
+/** After a chunk: the round whose point was the yield is not counted again, and there is one in any case. */
+export const again = () => { budget.left = budget.left > 0 ? budget.left + 1 : 2 }
+
+/** How a call of a generator function begins. @param {any} generatorFunction @returns {Function} */
+export const wayInto = generatorFunction => /** @this {any} @param {any[]} args */ function (...args) {
+  return run(apply(generatorFunction, this, args))
+}
+
+/** A variable as a property. @param {() => any} get @param {(value: any) => void} set */
+export const access = (get, set) => ({
+  get value() {
+    return get()
+  },
+  set value(value) {
+    set(value)
+  },
+  get typed() {
+    try {
+      return get()
+    } catch {}
+  }
+})
+
+/** What `await` waits for. @param {any} value */
+export const wait = value => adopt(value)
+
+/** A `for await` loop: it would await what it yields, so each value is in a box. @param {any} iterable */
+export const iterate = iterable => defineProperties(boxed(iterable), asyncSteps)
+
+/** @param {any} iterable */
+async function* boxed(iterable) {
+  for await (const value of iterable) yield { value }
+}
+
+/** The own ones of a generator, whoever replaces those that it inherits. @param {any} generatorFunction */
+function stepsOf(generatorFunction) {
+  const prototype = /** @type {any} */ (getPrototypeOf(generatorFunction.prototype))
+  return {
+    next: { __proto__: null, value: prototype.next },
+    throw: { __proto__: null, value: prototype.throw },
+    return: { __proto__: null, value: prototype.return },
+    [Symbol.iterator]: { __proto__: null, /** @this {any} */ value() { return this } }
+  }
+}
+export const steps = /* @__PURE__ */ stepsOf(function* () {})
+const asyncSteps = /* @__PURE__ */ stepsOf(boxed)
+
+// A function of rewritten code is what it was. Beside it stands its twin over the same variables, which jobs run: a generator
+// function, or one that leaves frames. A call in a twin begins the callee's twin, if it has one:
+//
+//   (result = enter(f)(a, b)) === budget ? yield suspended() : result
+//
+// enter(f) is f itself, or begins the twin on the engine's stack; what has not returned then is yielded, and resumed by
+// the scheduler. Scripts find all of it by a global symbol (`shared`).
+
+/**
+ * What is known of a function that has a twin.
+ *
+ * @typedef {object} Twin
+ * @property {any} generator the generator function; null for what only begins those of others, as Function.prototype.call
+ * @property {Function | true | null} entry what begins a call; the function itself where that is not to be preempted; true:
+ *   of a generator function, until it is called first
+ * @property {Function | null} awaited what begins a call that is awaited
+ * @property {any[] | null} self the `this` of the generator function, where it is that of an arrow function
+ * @property {{ fn: any, args: any[] } | null} target what a bound function calls, and `args` of bind
+ * @property {any} [body] of a class: what the body of its constructor does to an object; a generator function stands in an array
+ * @property {any} Blank makes objects of its prototype
+ */
+
+/**
+ * The twin is a private field on the function itself: no reflection shows it, a proxy has none, and functions may be frozen. To
+ * find it takes 2 ns, where there is none 10, where many kinds of functions meet 20 (Firefox: 2 and 48); by a symbol 1 to
+ * 27, by a WeakMap 4 to 11. To make a closure and stamp it takes 30 to 100 ns, with a WeakMap 170 to 650 (Node 20, Chromium 156,
+ * Firefox 153).
+ *
+ * @returns {{ get(fn: any): any, set(fn: any, what: any): void }}
+ */
+export function stamping() {
+  class Stamp extends /** @type {any} */ (function (/** @type {any} */ fn) { return fn }) {
+    /** @type {Twin} */
+    #twin
+    /** @param {Function} fn @param {Twin} twin */
+    constructor(fn, twin) {
+      super(fn)
+      this.#twin = twin
+    }
+    /** @param {any} fn @returns {Twin | undefined} */
+    static get(fn) {
+      return (typeof fn === 'function' || (typeof fn === 'object' && fn !== null)) && #twin in fn ? fn.#twin : undefined
+    }
+  }
+  return { get: Stamp.get, set: (fn, twin) => { new Stamp(fn, twin) } }
+}
+
+/** @type {{ get(fn: any): Twin | undefined, set(fn: Function, twin: Twin): void }} Where twins are kept; that of a script which came first is taken over. */
+let stamps = /* @__PURE__ */ stamping()
+
+/** What was called last of what has no twin, for callees that no keeper finds (8c): a loop mostly calls the same. @type {any} */
+let latestPlain
+
+/** Returns the twin record of a function, or undefined. @param {any} fn @returns {Twin | undefined} */
+export const recordOf = fn => stamps.get(fn)
+
+/** Takes over the twins of scripts that were evaluated before this module. @param {typeof stamps} store */
+export function adoptStamps(store) {
+  stamps = store
+  latestPlain = undefined
+}
+
+/** @param {any} fn @param {any} generator @param {any} entry @param {any[] | null} self @param {Twin['target']} target @param {any} [body] */
+export const stamp = (fn, generator, entry, self = null, target = null, body) => {
+  latestPlain = undefined
+  stamps.set(fn, { generator, entry, awaited: body ? fn : null, self, target, Blank: null, body })
+}
+
+/** @param {Twin} twin @param {any} fn that it is of @returns {any} its generator function, as anybody may call it */
+export function generatorOf(twin, fn) {
+  if (twin.generator === undefined) twin.generator = forwarding(twin.entry)
+  if (twin.entry === true) begin(twin, fn)
+  if (twin.self !== null) {
+    twin.generator = apply(engine.bind, twin.generator, twin.self)
+    twin.self = null
+  }
+  return twin.generator
+}
+
+/** The twin of a function that needs no generator, since what it calls is what it returns. @param {any} entry */
+const forwarding = entry => /** @this {any} @param {any[]} args @returns {any} */ function* (...args) {
+  return yield* forwarded(entry, this, args)
+}
+
+/**
+ * One call of it, which makes no generator function: the first call of each that is made takes V8 4 us.
+ *
+ * @param {any} entry @param {any} self @param {any[]} args @returns {Generator<any, any, any>}
+ */
+export function* forwarded(entry, self, args) {
+  const result = apply(entry, self, args)
+  return result === budget ? yield suspended() : result
+}
+
+/** @param {Twin} twin @param {any} fn that it is of */
+const begin = (twin, fn) => twin.entry === true ? generators.begin(twin, fn) : wayInto(generatorOf(twin, fn))
+
+/** Begins the twins of generator functions: `begin` comes from steps.mjs, which needs this file. @type {{ begin(twin: Twin, fn: any): any }} */
+export const generators = { begin: () => { throw new Error('steps.mjs has not been loaded') } }
+
+/** What jobs call for a function, or for whatever else is called. @param {any} fn @returns {any} */
+export function entryOf(fn) {
+  if (fn === latestPlain) return fn
+  const twin = stamps.get(fn)
+  if (twin === undefined) return latestPlain = fn
+  return typeof twin.entry === 'function' ? twin.entry : twin.entry = begin(twin, fn)
+}
+
+/** The same for a call that is awaited: an async function is part of its caller then. @param {any} fn @returns {any} */
+export function awaitedEntryOf(fn) {
+  const twin = stamps.get(fn)
+  return twin === undefined || twin.entry !== fn ? entryOf(fn) : twin.awaited ??= begin(twin, fn)
+}
+
+/**
+ * What a member call asks to `call` what it has found: that, or what calls it, where it has another `call`, or cannot be called, which
+ * is to fail when the arguments are there. Not kept: a proxy can see that its `call` is read, and a page that gives the engine another
+ * `call` after the first calls, or a function without a twin one of its own, is asked for it.
+ *
+ * @param {any} entry @returns {{ call(self: any, ...args: any[]): any }}
+ */
+export const asMethod = entry => typeof entry === 'function' && entry.call === engine.call ? entry
+  : { call: (/** @type {any} */ self, /** @type {any[]} */ ...args) => apply(entry, self, args) }
+
+/** Makes a new object, and does nothing to it. */
+const Blank = () => function () {}
+
+/**
+ * What `new` makes first, of the prototype that the function has now. To say by new.target whose that is takes 5 us (Node 20),
+ * so each function has another that makes such objects.
+ *
+ * @param {Twin} twin @param {any} F @param {any} target @returns {any}
+ * @throws {TypeError} when the target is no constructor
+ */
+function blank(twin, F, target) {
+  const { prototype } = F
+  if (target !== F || !isObject(prototype) || (twin.Blank === null && !isConstructor(F))) {
+    return reflectConstruct(Blank(), NO_ARGUMENTS, target)
+  }
+  const Own = twin.Blank ??= Blank()
+  if (Own.prototype !== prototype) Own.prototype = prototype
+  return new Own()
+}
+
+/** What nobody else has, and a constructor for each parameter where its body is to be skipped. */
+export const nothing = /* @__PURE__ */ Object.freeze({ __proto__: null })
+/** One value for each parameter of a constructor whose body is skipped: see MAX_SKIPPED_PARAMETERS. */
+const NOTHINGS = [nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing]
+
+/**
+ * `new F(...args)` in a twin. Of classes that extend none, the engine makes the object, with all its fields, and the twin is the body
+ * of the constructor.
+ *
+ * @param {any} F @param {any[]} args @param {any} [target] new.target
+ * @returns {any} the object; `budget` where something is pending
+ */
+export function construct(F, args, target = F) {
+  const begin = entryOf(F)
+  const twin = F === latestPlain ? undefined : stamps.get(F)
+  if (twin === undefined || ((begin === F || twin.generator === null) && !twin.body)) return reflectConstruct(F, args, target)
+  if (twin.target !== null) {
+    const { fn, args: given } = twin.target
+    const all = joined(joined([], given), args)
+    splice(all, 0, 1)
+    return construct(fn, all, target === F ? fn : target)
+  }
+  if (isArray(twin.body)) twin.body = wayInto(twin.body[0])
+  // Not spread: a page may have replaced what iterates.
+  const object = !twin.body ? blank(twin, F, target) : target !== F ? reflectConstruct(F, NOTHINGS, target)
+    : new F(nothing, nothing, nothing, nothing, nothing, nothing, nothing, nothing)
+  const result = apply(twin.body ?? begin, object, args)
+  if (result !== budget) return isObject(result) ? result : object
+  append(pending, begun(constructed(object, suspended())))
+  return budget
+}
+
+/** @param {any} object @param {any} call @returns {Generator<any, any, any>} */
+function* constructed(object, call) {
+  const result = yield call
+  return isObject(result) ? result : object
+}
+
+/** How many plain calls may nest, ten times as many as engines allow other code: recursion without end must end. */
+const DEEPEST = 2 ** 17
+
+/** More points than code passes in a second; as many as V8 counts without allocating. */
+const MANY_POINTS = 2 ** 30 - 1
+
+/**
+ * Runs a twin to its end: what a function does that has no other body, when it is called plainly. Its points are counted and
+ * hardly ever yield.
+ *
+ * @param {any} generator @returns {any}
+ */
+export function driveToEnd(generator) {
+  const free = counts.room
+  const { left } = budget
+  budget.left = MANY_POINTS
+  driving++
+  try {
+    const step = apply(next, generator, NO_ARGUMENTS)
+    return step.done ? step.value : driveOn(generator, step.value, free)
+  } finally {
+    driving--
+    counts.room = free
+    const rest = left - MANY_POINTS + budget.left
+    budget.left = rest > 0 ? rest : 0
+  }
+}
+
+/**
+ * The rest of it, once it has yielded: calls are kept on a stack of our own, so that recursion is bounded by memory.
+ *
+ * @param {any} leaf @param {any} value that it yielded @param {number} free room @returns {any}
+ */
+function driveOn(leaf, value, free) {
+  /** @type {any[]} */
+  const callers = []
+  let isThrowing = false
+  let isOut = false
+  for (let done = false; !done || callers.length > 0;) {
+    if (done) {
+      leaf = takeLast(callers)
+    } else {
+      if (budget.left <= 1) {
+        isOut = true // somebody has asked for the processor, or it was long
+        budget.left = MANY_POINTS
+      }
+      while (value instanceof Suspended) {
+        append(callers, leaf)
+        leaf = value.generator
+        value = value.take()
+      }
+      if (value !== undefined) append(callers, leaf)
+      leaf = value ?? leaf
+      value = undefined
+      if (callers.length > DEEPEST) {
+        value = new RangeError('Maximum call stack size exceeded')
+        isThrowing = true
+      }
+    }
+    counts.room = free
+    try {
+      const step = apply(isThrowing ? throwInNext : next, leaf, [value])
+      value = step.value
+      done = step.done
+      isThrowing = false
+    } catch (error) {
+      value = error
+      done = isThrowing = true
+    }
+  }
+  if (isOut) budget.left = 0
+  if (isThrowing) throw value
+  return value
+}

@@ -1,0 +1,130 @@
+/**
+ * addons/preemptify/runtime.mjs: the run-time support, which is all that rewritten text imports.
+
+ * A page whose code was rewritten elsewhere loads this module without the compiler. Rewritten modules import `support`; rewritten
+ * scripts find the same object by the symbol `Symbol.for('rt.mjs')`, or put a stand-in there (helpers.mjs) that runs all
+ * functions plainly until this module is loaded. When it is loaded, rt.mjs learns to find twins.
+ */
+
+import { budget, seam } from '../../rt.mjs'
+import { binding, isShort, stampEngine } from './builtins.mjs'
+import { apply, define, getPrototypeOf, reflectDefine } from './primordials.mjs'
+import {
+  adoptStamps, again, asMethod, awaitedEntryOf, away, construct, driveToEnd, entryOf, forwarded, frameOf,
+  generatorOf, iterate, nothing, over, recordOf, rethrow, run, stamp, suspend, suspended, wait
+} from './run.mjs'
+import { collect, each, walk } from './steps.mjs'
+/** @import { Twin } from './run.mjs' */
+
+/** @param {any} F a class @param {any} body as of Twin */
+function body(F, body) {
+  if (!isLinked) link()
+  stamp(F, null, F, null, null, body)
+}
+
+/**
+ * Registers the twin of a function.
+ *
+ * @template {Function} F
+ * @param {F} fn @param {any} generator the generator function, which for an async function yields promises
+ * @param {Function | boolean | null} [entry] what jobs call instead of the function: it returns what `run` does. None: it runs
+ *   the generator. False for async functions, which run beside their caller; true for generator functions, whose twins are
+ *   given their Steps first
+ * @param {any[]} [self] the `this` of an arrow function
+ * @returns {F}
+ */
+function twin(fn, generator, entry, self) {
+  if (!isLinked) link()
+  stamp(fn, generator || undefined, entry === false ? fn : entry ?? null, self)
+  return fn
+}
+
+/** The function that drives a twin which leaves frames. @param {any} entry @param {(entry: any) => any} make */
+const withStub = (entry, make) => twin(make(entry), 0, entry)
+
+/** By this symbol scripts find what they need, in an object `{ budget, runtime }`; the first that needs it makes it. */
+const shared = /* @__PURE__ */ Symbol.for('rt.mjs')
+
+let isLinked = false
+
+/** Of another copy of this module. @type {any} */
+let otherRuntime
+
+/** When rewritten code is used first. */
+function link() {
+  isLinked = true
+  const found = /** @type {any} */ (globalThis)[shared]
+  if (found === undefined) {
+    // Where the global object has been sealed, only scripts miss it.
+    reflectDefine(globalThis, shared, /** @type {any} */ ({
+      __proto__: null, value: support, writable: true, enumerable: true, configurable: true
+    }))
+  } else if (found.runtime.isStandIn) {
+    adoptStamps(found.runtime)
+    found.budget = budget
+    found.runtime = runtime
+  } else {
+    otherRuntime = found.runtime
+  }
+  stampEngine()
+}
+
+/** @param {any} fn @returns {Twin | undefined} of a function that is not the engine's */
+export function twinOf(fn) {
+  // Nothing has one until then. To ask nevertheless, by `in`, costs a job that does nothing 5 %.
+  if (!isLinked && /** @type {any} */ (globalThis)[shared] === undefined) return undefined
+  if (!isLinked) link()
+  const twin = recordOf(fn) ?? otherRuntime?.get(fn)
+  return twin === undefined || twin.generator === null ? undefined : twin
+}
+
+/** What rewritten text refers to. @type {Record<string, any>} */
+export const runtime = {
+  budget,
+  twin,
+  withStub,
+  enter: entryOf,
+  awaited: awaitedEntryOf,
+  asMethod,
+  enterMethod: (/** @type {any} */ fn) => asMethod(entryOf(fn)),
+  apply,
+  construct,
+  body,
+  nothing,
+  run,
+  suspended,
+  over,
+  again,
+  wait,
+  iterate,
+  each,
+  collect,
+  binding,
+  short: isShort,
+  drive: driveToEnd,
+  frame: frameOf,
+  suspend,
+  walk,
+  rethrow,
+  away,
+  plain: (/** @type {any} */ entry, /** @type {any} */ self, /** @type {any} */ args) => driveToEnd(forwarded(entry, self, args)),
+  /** @param {any} fn @param {string} name */
+  named: (fn, name) => define(fn, 'name', name),
+  get: recordOf,
+  /** @param {any} value */
+  prototypeOf: value => getPrototypeOf(value)
+}
+
+/** What rewritten modules import, and what scripts find by the global symbol. */
+export const support = { budget, runtime }
+export { budget }
+
+/** Lets rt.mjs find twins. Scripts that were evaluated before this module have left theirs in the stand-in. */
+function linkScheduler() {
+  seam.link({ twinOf: fn => {
+    const twin = twinOf(fn)
+    return twin === undefined ? fn : generatorOf(twin, fn)
+  } })
+  if (shared in globalThis) link()
+}
+linkScheduler()
