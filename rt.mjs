@@ -445,10 +445,10 @@ class Heap {
     if (key !== undefined) this.key = key
   }
 
-  /** @param {N} a @param {N} b @returns {number} */
-  order(a, b) { return 0 }
-  /** @param {N} node @returns {number} */
-  key(node) { return 0 }
+  /** @param {N} _a @param {N} _b @returns {number} */
+  order(_a, _b) { return 0 }
+  /** @param {N} _node @returns {number} */
+  key(_node) { return 0 }
 
   /** @param {N} node */
   push(node) {
@@ -894,6 +894,7 @@ export class Task {
    * @returns {Iterator<Yieldable, R, any> | PromiseLike<R> | R}
    */
   run(...args) {
+    void args
     throw new TypeError(`${this.name} has nothing to run`)
   }
 
@@ -1443,8 +1444,8 @@ class Waitable extends HeapNode {
     return this.queue === null ? [] : [this.queue.owner]
   }
 
-  /** @param {Job | null} job on whose behalf; null outside jobs */
-  begin(job) {}
+  /** @param {Job | null} _job on whose behalf; null outside jobs */
+  begin(_job) {}
   undo() {
     if (this.queue !== null) this.queue.remove(this)
   }
@@ -2769,8 +2770,8 @@ class Dispatcher extends Accounts {
   #lives = new Set()
   /** Whether the present deadlock has been reported. */
   #deadlocked = false
-  /** @type {object[]} */
-  #shapes = []
+  /** Objects that keep the hidden classes of jobs alive; they are never read. @type {object[]} */
+  shapes = []
   /** How many jobs there had been when they were made. */
   #shaped = 0
 
@@ -3470,7 +3471,7 @@ class Dispatcher extends Accounts {
   #keepShapes() {
     this.#shaped = this.stats.jobs
     const a = new Activation(this, PLAIN, undefined, null, NO_ARGUMENTS, 0)
-    this.#shapes = [
+    this.shapes = [
       a, new BudgetTuner(), new Entry(this, 0, MISS, null, false), new Extras(), new Queue(), new Join(a)
     ]
   }

@@ -1,65 +1,128 @@
-// Declares the modules' types. What tsc declares of JSDoc is everything: each typedef is exported, `stripInternal` is for
-// TypeScript only. This keeps of the three modules' declarations what users can reach, and leaves out what is marked
-// @internal; those of the examples, which are not checked strictly, stay as they are.
+// Generates the .d.mts files of the package: `npm pack` runs this script before it packs.
+//
+// tsc declares everything that JSDoc mentions, and exports each typedef. This script keeps the exports of the public modules
+// and all that these mention, in whatever file, and removes what is marked @internal. Files without a public declaration go.
+// The declarations of the examples, whose JSDoc is not checked strictly, stay unchanged.
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, realpathSync, readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, posix } from 'node:path'
 
 const tsc = process.env.PATH.split(delimiter).map(folder => join(folder, 'tsc')).find(existsSync)
-// What it says goes where errors go: `npm pack` prints the name of the archive, and who asks for that reads nothing else.
+// The output goes to stderr: `npm pack` prints the name of the archive, and callers read only that.
 const declare = (...options) => execFileSync(tsc, ['--declaration', '--emitDeclarationOnly', '--allowJs', '--target', 'es2022',
   '--module', 'nodenext', '--lib', 'es2023,dom,dom.iterable', '--typeRoots', 'none', ...options], { stdio: [0, 2, 2] })
-declare('--checkJs', '--strict', '--noEmitOnError', 'rt.mjs', 'alarms.mjs', 'sync.mjs')
+const addons = readdirSync('addons').filter(name => name.endsWith('.mjs')).map(name => `addons/${name}`)
+const modules = ['rt.mjs', 'alarms.mjs', 'sync.mjs', ...addons]
+declare('--checkJs', '--strict', '--noEmitOnError', ...modules)
 declare(...['devtools', 'gantt', 'region', 'trace-events'].map(name => `examples/${name}.mjs`))
 
 const ts = createRequire(realpathSync(tsc))('typescript')
+const declarationOf = module => module.replace(/\.mjs$/, '.d.mts')
 
-/** Types of rt.mjs that the declarations of the others import. @type {Set<string>} */
-const imported = new Set()
+/**
+ * A declaration file.
+ *
+ * @typedef {object} File
+ * @property {string} path
+ * @property {any} source the syntax tree
+ * @property {Map<string, any[]>} named the statements that declare each name; overloads share one
+ * @property {Set<any>} kept statements
+ * @property {Set<string>} exported types that another file mentions
+ */
+/** @type {Map<string, File>} */
+const files = new Map()
 
-for (const path of readdirSync('.').filter(name => name.endsWith('.d.mts')).sort(name => name === 'rt.d.mts' ? 1 : -1)) {
+const isInternal = node => ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
+const isExported = node => ts.isExportDeclaration(node) || ts.isExportAssignment(node) ||
+  node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
+
+/** @param {string} path @returns {File} */
+function fileAt(path) {
+  const known = files.get(path)
+  if (known) return known
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest, true)
-  writeFileSync(path, declarations(source))
+  const file = { path, source, named: new Map(), kept: new Set(), exported: new Set() }
+  for (const node of source.statements) {
+    for (const name of namesIn(node)) file.named.set(name, [...file.named.get(name) ?? [], node])
+  }
+  files.set(path, file)
+  return file
 }
 
-/** @param {any} source @returns {string} */
-function declarations(source) {
-  const text = node => source.text.slice(node.pos, node.end)
-  const isInternal = node => ts.getJSDocTags(node).some(({ tagName }) => tagName.text === 'internal')
-  const isExported = node => ts.isExportDeclaration(node) || ts.isExportAssignment(node) ||
-    node.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
-  /** Values that are exported are public, and all that they mention. */
-  const isPublic = node => isExported(node) && (!ts.isTypeAliasDeclaration(node) || imported.has(node.name.text))
-  const namesIn = ({ importClause, declarationList, name }) => importClause !== undefined
-    ? importClause.namedBindings.elements.map(({ name }) => name.text)
-    : [(name ?? declarationList?.declarations[0].name)?.text]
+/** The names that a statement declares or imports. */
+function namesIn({ importClause, declarationList, name }) {
+  if (importClause !== undefined) return importClause.namedBindings.elements.map(({ name }) => name.text)
+  return [(name ?? declarationList?.declarations[0].name)?.text]
+}
 
-  const kept = new Set()
-  /** Overloads share a name. @type {Map<string, any[]>} */
-  const named = new Map()
-  for (const node of source.statements) {
-    for (const name of namesIn(node)) named.set(name, [...named.get(name) ?? [], node])
+/** Keeps a name that another file mentions. @param {string} from @param {string} specifier @param {string} name */
+function keepOf(from, specifier, name) {
+  if (!specifier.startsWith('.')) return
+  const file = fileAt(declarationOf(posix.join(posix.dirname(from), specifier)))
+  file.exported.add(name)
+  for (const node of file.named.get(name) ?? []) keep(file, node)
+  for (const node of file.source.statements) {
+    if (ts.isExportDeclaration(node) && node.exportClause?.elements.some(element => element.name.text === name)) keep(file, node)
   }
-  const keep = node => {
-    if (kept.has(node) || isInternal(node)) return
-    kept.add(node)
-    const visit = part => {
-      if (isInternal(part)) return
-      if (ts.isIdentifier(part)) named.get(part.text)?.forEach(keep)
-      part.forEachChild(visit)
+}
+
+/** @param {File} file @param {any} node a statement */
+function keep(file, node) {
+  if (file.kept.has(node) || isInternal(node)) return
+  file.kept.add(node)
+  if (node.moduleSpecifier) {
+    const { elements } = node.exportClause ?? node.importClause.namedBindings
+    for (const { name, propertyName } of elements) {
+      if (node.importClause && !mentions(file, name.text)) continue
+      keepOf(file.path, node.moduleSpecifier.text, (propertyName ?? name).text)
     }
-    node.forEachChild(visit)
+    return
   }
-  source.statements.filter(isPublic).forEach(keep)
-  for (const node of kept) if (ts.isImportDeclaration(node)) namesIn(node).forEach(name => imported.add(name))
+  const visit = part => {
+    if (isInternal(part)) return
+    if (ts.isIdentifier(part)) file.named.get(part.text)?.forEach(other => keepNamed(file, other, part.text))
+    if (ts.isImportTypeNode(part) && part.qualifier) keepOf(file.path, part.argument.literal.text, part.qualifier.getText(file.source))
+    part.forEachChild(visit)
+  }
+  node.forEachChild(visit)
+}
 
-  const exported = [...kept].filter(node => ts.isClassDeclaration(node) && !isExported(node)).map(({ name }) => name.text)
+/** Imported names that kept statements mention, by file. @type {Map<File, Set<string>>} */
+const mentioned = new Map()
+const mentions = (file, name) => mentioned.get(file)?.has(name)
+
+/** @param {File} file @param {any} node @param {string} name */
+function keepNamed(file, node, name) {
+  if (!node.importClause) return keep(file, node)
+  const names = mentioned.get(file) ?? new Set()
+  mentioned.set(file, names.add(name))
+  file.kept.add(node)
+  const { elements } = node.importClause.namedBindings
+  const element = elements.find(element => element.name.text === name)
+  keepOf(file.path, node.moduleSpecifier.text, (element.propertyName ?? element.name).text)
+}
+
+for (const module of modules) {
+  const file = fileAt(declarationOf(module))
+  for (const node of file.source.statements) {
+    if (isExported(node) && !ts.isTypeAliasDeclaration(node)) keep(file, node)
+  }
+}
+for (const file of files.values()) writeFileSync(file.path, textOf(file))
+for (const path of readdirSync('addons', { recursive: true }).map(name => `addons/${name}`)) {
+  if (path.endsWith('.d.mts') && !(files.get(path)?.kept.size > 0)) rmSync(path)
+}
+
+/** @param {File} file @returns {string} */
+function textOf({ source, kept, exported }) {
+  const text = node => source.text.slice(node.pos, node.end)
+  const classes = [...kept].filter(node => ts.isClassDeclaration(node) && !isExported(node)).map(({ name }) => name.text)
   return source.statements.filter(node => kept.has(node)).map(node => {
     const members = [...node.members ?? []].filter(isInternal)
     return members.toReversed().reduce((left, member) => {
       const instead = ts.isConstructorDeclaration(member) ? '\n    private constructor();' : ''
       return left.slice(0, member.pos - node.pos) + instead + left.slice(member.end - node.pos)
     }, text(node))
-  }).join('').trimStart() + (exported.length > 0 ? `\nexport type { ${exported.join(', ')} };\n` : '\n')
+  }).join('').trimStart() + (classes.length > 0 ? `\nexport type { ${classes.join(', ')} };\n` : '\n')
 }

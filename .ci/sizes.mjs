@@ -1,12 +1,38 @@
-// What the modules measure: lines of code, without comments and blank lines, and bytes as a page gets them, minified
-// and gzipped. esbuild is expected on the path.
+// Prints the sizes of the modules and of bundles that pages make of them. esbuild must be on the path.
+//
+// Lines of code exclude comments and blank lines. `transferred` is what a page without tools loads: the raw file, gzipped.
+// The size of a bundle is minified and gzipped; bundles of other modules do not include rt.mjs, which every page has.
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 
 const CORE = '{ rt, Scheduler, Task, Job, edf, fp, rm, budget }'
-/** What pages take of the others, which is all that a bundler is to leave. */
-const PARTS = [['alarms.mjs', '{ after, every, sleep }'], ['sync.mjs', '{ Channel, choice, par, race }'], ['sync.mjs', '{ Mutex, Semaphore }']]
+/** What pages import. */
+const IMPORTS = [
+  ['rt.mjs', CORE],
+  ['alarms.mjs', '{ after, every, sleep }'], ['alarms.mjs', '{ on }'],
+  ['sync.mjs', '{ nonPreemptive }'], ['sync.mjs', '{ Mutex }'], ['sync.mjs', '{ Mutex, Semaphore }'],
+  ['sync.mjs', '{ Channel, choice, par, race }'],
+  ['addons/adopt.mjs', '{ adopt }'],
+  ['addons/connect.mjs', '{ connect }'],
+  ['addons/preemptify.mjs', '{ preemptify }'],
+  ['addons/preemptify/runtime.mjs', '{ support, budget }'],
+  ['addons/reservations.mjs', '{ Reservation }'],
+  ['addons/schedulable.mjs', '{ schedulable }'],
+  ['addons/shared.mjs', '{ SharedMutex }'],
+  ['addons/workers.mjs', '{ Workers }']
+]
+/** The page that loads a module and its own folder, without a build. */
+const filesOf = name => [name, ...listed(name.replace(/\.mjs$/, ''))]
+
+/** @param {string} folder @returns {string[]} */
+function listed(folder) {
+  try {
+    return readdirSync(folder).filter(name => name.endsWith('.mjs')).map(name => `${folder}/${name}`)
+  } catch {
+    return []
+  }
+}
 
 /** @param {string} source @returns {number} lines that are neither blank nor comment */
 function linesOf(source) {
@@ -20,22 +46,28 @@ function linesOf(source) {
   return count
 }
 
-/** @param {string} exported @param {string} from @returns {number} bytes of what a bundler leaves of it, gzipped */
-function sizeOf(exported, from) {
+const kB = bytes => (bytes / 1000).toFixed(1)
+const sum = numbers => numbers.reduce((total, number) => total + number, 0)
+const read = name => readFileSync(name, 'utf8')
+
+/** @param {string} from @param {string} exported @returns {number} bytes */
+function bundleSize(from, exported) {
   const options = ['--bundle', '--minify', '--format=esm', '--target=es2022']
-  if (from !== './rt.mjs') options.push('--external:./rt.mjs')
-  return gzipSync(execFileSync('esbuild', options, { input: `export ${exported} from '${from}'` }), { level: 9 }).length
+  if (from !== 'rt.mjs') options.push('--external:*/rt.mjs')
+  return gzipSync(execFileSync('esbuild', options, { input: `export ${exported} from './${from}'` }), { level: 9 }).length
 }
 
-const rt = readFileSync('rt.mjs', 'utf8')
-const core = rt.slice(0, rt.search(/^\/\/ -+ 8 preemptify$/m))
+const modules = ['rt.mjs', 'alarms.mjs', 'sync.mjs', ...listed('addons')]
+console.log('| module, with its folder | files | lines of code | transferred, kB | all of it, minified and gzipped, kB |')
+console.log('| --- | ---: | ---: | ---: | ---: |')
+for (const name of modules) {
+  const texts = filesOf(name).map(read)
+  const transferred = sum(texts.map(text => gzipSync(text, { level: 9 }).length))
+  console.log(`| ${name} | ${texts.length} | ${sum(texts.map(linesOf))} | ${kB(transferred)} | ${kB(bundleSize(name, '*'))} |`)
+}
+const longest = ['rt.mjs', 'alarms.mjs', 'sync.mjs', ...readdirSync('addons', { recursive: true })
+  .filter(name => name.endsWith('.mjs')).map(name => `addons/${name}`)].map(name => [name, linesOf(read(name))]).sort((a, b) => b[1] - a[1])
+console.log(`\nlongest files: ${longest.slice(0, 5).map(([name, lines]) => `${name} ${lines}`).join(', ')} lines of code`)
 
-const rows = [
-  ['rt.mjs', linesOf(rt), sizeOf('*', './rt.mjs')],
-  [`rt.mjs without preemptify: ${CORE}`, linesOf(core), sizeOf(CORE, './rt.mjs')],
-  ['alarms.mjs', linesOf(readFileSync('alarms.mjs', 'utf8')), sizeOf('*', './alarms.mjs')],
-  ['sync.mjs', linesOf(readFileSync('sync.mjs', 'utf8')), sizeOf('*', './sync.mjs')],
-  ...PARTS.map(([module, exported]) => [`${module}: ${exported}`, '', sizeOf(exported, `./${module}`)])
-]
-console.log('| module | lines of code | bytes, minified and gzipped |\n| --- | ---: | ---: |')
-for (const row of rows) console.log(`| ${row.join(' | ')} |`)
+console.log('\n| import | minified and gzipped, kB |\n| --- | ---: |')
+for (const [name, exported] of IMPORTS) console.log(`| ${name}: ${exported} | ${kB(bundleSize(name, exported))} |`)

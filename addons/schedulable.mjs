@@ -113,7 +113,13 @@ export function schedulable(tasks, options = {}) {
 /** @param {Demand[]} demands */
 const utilizationOf = demands => demands.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
 
-/** @param {string} name @param {any} task @param {Policy} policy @returns {Demand} */
+/**
+ * Checks the parameters of a task for a test.
+ *
+ * @internal
+ * @param {string} name @param {any} task @param {Policy} policy
+ * @returns {Demand}
+ */
 export function demandOf(name, task, policy) {
   const { period, wcet, deadline: given = Infinity, priority: own = 0, phase = 0 } = record(name, task)
   duration(`${name}.wcet`, wcet)
@@ -301,7 +307,7 @@ function releasedBy(time, demands, isInstant = false) {
  * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit` of alarms.mjs
  */
 
-/** @param {number} part of a processor */
+/** Formats a share of the processor. @internal @param {number} part */
 export const percent = part => `${Math.round(part * 1e4) / 100} %`
 
 /** The processor has not that much left. */
@@ -321,7 +327,7 @@ export class AdmissionError extends Error {
 const SECTION = /* @__PURE__ */ unchecked('resource', 'wcet')
 
 /** @param {string} name of the task @param {any} task @returns {Required<CriticalSection>[]} */
-export function sectionsOf(name, { sections = [], uses = [], wcet }) {
+function sectionsOf(name, { sections = [], uses = [], wcet }) {
   if (!Array.isArray(sections)) throw wrongType(`${name}.sections`, 'an array of sections', sections)
   if (!Array.isArray(uses)) throw wrongType(`${name}.uses`, 'an array of Resources', uses)
   const declared = sections.map((section, index) => {

@@ -145,7 +145,7 @@ const isAsItIs = ({ steps }, { kind, target, isAwaited }) => kind === 'member' &
  * @param {Draft} draft @param {CallSite} call
  * @returns {{ callee: Node, name: string, isGenerator: boolean } | null} what makes a generator has to be run
  */
-export function directOf({ our, steps }, { node, kind, target, name }) {
+export function directOf({ steps }, { node, kind, target, name }) {
   const callee = calledIn(node)
   if (name !== null) return { callee, name, isGenerator: false }
   if (!target || !target.isLong) return null

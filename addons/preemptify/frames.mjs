@@ -861,7 +861,7 @@ export function planFrame(draft, calls) {
 
 /** A twin that leaves frames. @param {Draft} draft @param {{ node: Node, facts: Facts, entry: string, frame: Pieces }} plan @returns {Pieces} */
 export function textOfFrame(draft, { node, facts, entry, frame }) {
-  const { our, variables, helper, source, edits } = draft
+  const { our, variables, helper, edits } = draft
   const { names, shared, numbers, isShared, isTail, nests, hasRestored, functions, mostTemps } = /** @type {Framed} */ (draft.framed)
   const { params, body } = node
   /** @type {string[]} */

@@ -13,7 +13,7 @@ import {
 import { cycle, explained, linkCycle } from './cycles.mjs'
 import { some } from './edits.mjs'
 import {
-  adopt, allOf, append, assign, cut, emptyMap, emptySet, find, holds, indexOf, keysOf, lastIndexOf, matches, min,
+  adopt, allOf, append, assign, cut, emptyMap, emptySet, find, holds, indexOf, keysOf, matches, min,
   ownKeys, pick, splice, startsWith, stringify
 } from './primordials.mjs'
 import { read } from './read.mjs'

@@ -22,8 +22,8 @@ const TWIN = 60
 /** How many functions, each in another, may be dual. */
 const MOST_DUALS = 4
 
-/** Decides what is made of each function. @param {Node} tree @param {string} text @returns {Plan[]} outer ones first */
-export function planModule(tree, text) {
+/** Decides what is made of each function. @param {Node} tree @returns {Plan[]} outer ones first */
+export function planModule(tree) {
   /** @type {Plan[]} */
   const plans = [planOf(tree.facts, null)]
   for (let i = 0; i < plans.length; i++) {

@@ -78,7 +78,7 @@ export function rewrittenText(text, tree, runtime, url, prologue = '', epilogue 
   const print = generators => {
     kept.length = 0
     keepers?.clear()
-    plans = planModule(tree, text)
+    plans = planModule(tree)
     const printed = printModule(text, tree, plans, runtime, kept, prologue, generators, keepers, inlined) + epilogue
     fits = printed.length <= room
     return printed

@@ -45,7 +45,7 @@ export function report(source, options = {}) {
   const starts = linesOf(text)
   /** @type {{ name: string, line: number, column: number, reason: string }[]} */
   const list = []
-  pick(planModule(tree, text), plan => {
+  pick(planModule(tree), plan => {
     const { node } = plan
     const { start } = node.parent?.value === node ? node.parent : node
     const reason = reasonOf(plan)

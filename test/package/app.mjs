@@ -1,7 +1,7 @@
 // What an application does with the package, in whatever runs it: a page says the result in its title.
 import { rt } from 'rt.mjs'
-import { preemptify } from 'addons/preemptify.mjs'
 import { sleep } from 'rt.mjs/alarms'
+import { preemptify } from 'rt.mjs/preemptify'
 import { Channel, par } from 'rt.mjs/sync'
 import { devtools } from 'rt.mjs/examples/devtools.mjs'
 import { Gantt } from 'rt.mjs/examples/gantt.mjs'

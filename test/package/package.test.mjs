@@ -19,10 +19,13 @@ test.before(context => {
 
 test.after(({ project }) => rmSync(project, { recursive: true }))
 
+const addons = readdirSync(new URL('../../addons', import.meta.url), { recursive: true })
+  .filter(name => name.endsWith('.mjs')).map(name => `addons/${name}`).sort()
+
 test('holds what its users import, and nothing else', ({ project }) => {
   const files = readdirSync(join(project, 'node_modules/rt.mjs'), { recursive: true }).filter(name => /\./.test(name.slice(1))).sort()
   assert.equal(files, [
-    'CHANGELOG.md', 'README.md', 'alarms.mjs', 'examples/devtools.mjs', 'examples/gantt.mjs',
+    'CHANGELOG.md', 'README.md', ...addons, 'alarms.mjs', 'examples/devtools.mjs', 'examples/gantt.mjs',
     ...['drawing', 'intervals', 'pens', 'picture', 'surroundings', 'words'].map(name => `examples/gantt/${name}.mjs`),
     'examples/node/register.mjs', 'examples/region.mjs', 'examples/service-worker/sw.mjs', 'examples/trace-events.mjs', 'package.json', 'rt.mjs', 'sync.mjs'])
 })

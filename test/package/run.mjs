@@ -109,7 +109,8 @@ const consumers = {
     const project = new Project('import-map', [])
     project.write('index.html', page(`<script type="importmap">{ "imports": {
       "rt.mjs": "/node_modules/rt.mjs/rt.mjs", "rt.mjs/alarms": "/node_modules/rt.mjs/alarms.mjs",
-      "rt.mjs/sync": "/node_modules/rt.mjs/sync.mjs", "rt.mjs/examples/": "/node_modules/rt.mjs/examples/" } }</script>
+      "rt.mjs/sync": "/node_modules/rt.mjs/sync.mjs", "rt.mjs/preemptify": "/node_modules/rt.mjs/addons/preemptify.mjs",
+      "rt.mjs/examples/": "/node_modules/rt.mjs/examples/" } }</script>
       <script type="module" src="app.mjs"></script>`))
     return project.open()
   },

@@ -1,10 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { getEventListeners } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import * as module from '../../rt.mjs'
+import { Job, Scheduler, Task, edf, fp, rm, seam } from '../../rt.mjs'
 import {
   BOOLEAN, DURATION, EXCESS, FINITE, FUNCTION, MISS, NOT_NEGATIVE, NULL, OBJECT, POINTS, POSITIVE, RESERVATION, SCHEDULER,
   SIGNAL, STRING, UNDEFINED, UNREADABLE, USES, VALUES, assertRefusal, errorOf, isFunction, isNumber, isObject, none,
@@ -12,8 +9,6 @@ import {
 } from '../support/refusals.mjs'
 import { virtualHost } from '../support/virtual-host.mjs'
 import { abortListeners, hookOf, world as plainWorld } from '../support/world.mjs'
-
-const { Job, Scheduler, Task, edf, fp, rm, seam } = module
 
 // What a parameter wants, which of the values above it takes, and whether other numbers are out of its range.
 const WORK = { wants: 'a Task, a generator or a function', takes: isFunction }
@@ -710,84 +705,3 @@ shim('job.yield: refused in a generator job, which writes yield', () => {
 })
 
 shim.run()
-
-// --- the module itself
-
-const imports = suite('the module')
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const modules = ['rt.mjs', 'alarms.mjs', 'sync.mjs'].filter(name => existsSync(`${root}/${name}`))
-
-imports('exports what the contract says and nothing else', () => {
-  // These two have contracts, and tests, of their own.
-  const others = ['preemptify', 'schedulable']
-  assert.equal(Object.keys(module).filter(name => !others.includes(name)).sort(), [
-    'DeadlineError', 'DeadlockError', 'Job', 'Scheduler', 'Task', 'TaskController', 'budget', 'defaultHost', 'edf', 'fp', 'rm',
-    'rt', 'seam'
-  ])
-  assert.instance(module.rt, Scheduler)
-  assert.is(module.defaultHost(), module.defaultHost())
-})
-
-imports('rt.mjs imports nothing, alarms.mjs and sync.mjs nothing but ./rt.mjs', () => {
-  // The engine tells what it would load; what is loaded later, by import(), it cannot.
-  const ask = `
-    import { SourceTextModule } from 'node:vm'
-    import { readFileSync } from 'node:fs'
-    const sources = ${JSON.stringify(modules)}.map(name => readFileSync(name, 'utf8'))
-    console.log(JSON.stringify(sources.map(source => new SourceTextModule(source).dependencySpecifiers)))`
-  const flags = ['--experimental-vm-modules', '--no-warnings', '--input-type=module', '--eval', ask]
-  const specifiers = JSON.parse(execFileSync(process.execPath, flags, { cwd: root, encoding: 'utf8' }))
-  assert.equal(specifiers, modules.map(name => name === 'rt.mjs' ? [] : ['./rt.mjs']))
-  for (const name of modules) {
-    const lines = readFileSync(`${root}/${name}`, 'utf8').split('\n')
-    const code = lines.filter(line => !/^\s*(\/?\*|\/\/)/.test(line))
-      .map(line => line.replace(/\/\*.*?\*\//g, ''))
-    // preemptify.import is asked for what it imports.
-    const asked = name === 'rt.mjs' ? ['    bring: address => import( address),'] : []
-    assert.equal(code.filter(line => /\b(import|require)\s*\(/.test(line)), asked, name)
-  }
-})
-
-const ACTS = [
-  'setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'queueMicrotask', 'requestAnimationFrame',
-  'requestIdleCallback', 'postMessage', 'addEventListener', 'fetch', 'structuredClone', 'reportError', 'eval',
-  'MessageChannel', 'BroadcastChannel', 'Worker', 'SharedArrayBuffer', 'WebSocket', 'Function',
-  'AbortController', 'EventTarget', 'Event', 'PerformanceObserver', 'FinalizationRegistry', 'TextEncoder', 'TextDecoder'
-]
-
-/** Runs in a process where nothing but the module is loaded. */
-async function importWatched(path, acts) {
-  const used = []
-  for (const act of acts) globalThis[act] // Node makes some of them at the first look, by others
-  const watch = (owner, key, label) => {
-    const target = owner[key] ?? (() => {})
-    const value = new Proxy(target, {
-      apply: (fn, self, args) => (used.push(label), Reflect.apply(fn, self, args)),
-      construct: (fn, args) => (used.push(`new ${label}`), Reflect.construct(fn, args))
-    })
-    Object.defineProperty(owner, key, { value, writable: true, configurable: true })
-  }
-  for (const act of acts) watch(globalThis, act, act)
-  watch(EventTarget.prototype, 'addEventListener', 'EventTarget.addEventListener')
-  watch(process, 'on', 'process.on')
-  const owners = [globalThis, Symbol, ...[Promise, Array, Object, Function].map(({ prototype }) => prototype)]
-  const shape = () => owners
-    .map(object => Reflect.ownKeys(object).map(String).sort().join())
-  const before = shape()
-  await import(path)
-  const after = shape()
-  console.log(JSON.stringify({ used, changed: after.filter((names, index) => names !== before[index]) }))
-}
-
-for (const name of modules) {
-  imports(`importing ${name} touches nothing but the clock`, () => {
-    const path = new URL(`../../${name}`, import.meta.url).href
-    const script = `${importWatched}\nawait importWatched(${JSON.stringify(path)}, ${JSON.stringify(ACTS)})`
-    const flags = ['--input-type=module', '--eval', script]
-    const found = JSON.parse(execFileSync(process.execPath, flags, { encoding: 'utf8' }))
-    assert.equal(found, { used: [], changed: [] })
-  })
-}
-
-imports.run()

@@ -1,4 +1,6 @@
-import { DeadlineError, Job, Scheduler, Task, budget, edf, fp, preemptify, rt, schedulable } from 'rt.mjs'
+import { DeadlineError, Job, Scheduler, Task, budget, edf, fp, rt } from 'rt.mjs'
+import { preemptify } from 'rt.mjs/preemptify'
+import { schedulable } from 'rt.mjs/schedulable'
 import type { Awaitable, Host, JobOptions, Policy, SchedulerOptions, TaskOptions, TraceRecord } from 'rt.mjs'
 import { is } from './equal.js'
 

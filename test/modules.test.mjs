@@ -1,0 +1,163 @@
+// Import rules, import side effects, and exports of all modules (design: rt.mjs imports nothing, and so on).
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { suite } from 'uvu'
+import * as assert from 'uvu/assert'
+
+const root = new URL('..', import.meta.url)
+const path = name => fileURLToPath(new URL(name, root))
+const CORE = ['rt.mjs', 'alarms.mjs', 'sync.mjs']
+const addons = readdirSync(path('addons'), { recursive: true })
+  .map(name => `addons/${name.replaceAll('\\', '/')}`).filter(name => name.endsWith('.mjs')).sort()
+const modules = [...CORE, ...addons]
+
+/** Runs a module text in a child process and returns the JSON that it prints. */
+const ask = (text, ...flags) => JSON.parse(execFileSync(process.execPath, [...flags, '--input-type=module', '--eval', text], {
+  cwd: path('.'), encoding: 'utf8'
+}))
+
+/** The static imports of each module, as paths from the root; the engine lists them. @type {Record<string, string[]>} */
+const imports = ask(`
+  import { SourceTextModule } from 'node:vm'
+  import { readFileSync } from 'node:fs'
+  import { posix } from 'node:path'
+  const found = ${JSON.stringify(modules)}.map(name => {
+    const { dependencySpecifiers } = new SourceTextModule(readFileSync(name, 'utf8'))
+    return [name, dependencySpecifiers.map(to => to.startsWith('.') ? posix.join(posix.dirname(name), to) : to)]
+  })
+  console.log(JSON.stringify(Object.fromEntries(found)))`, '--experimental-vm-modules', '--no-warnings')
+
+const rules = suite('import rules')
+
+rules('rt.mjs imports nothing; alarms.mjs and sync.mjs import rt.mjs only', () => {
+  assert.equal(imports['rt.mjs'], [])
+  assert.equal(imports['alarms.mjs'], ['rt.mjs'])
+  assert.equal(imports['sync.mjs'], ['rt.mjs'])
+})
+
+rules('an addon imports the three modules and files of addons only', () => {
+  for (const name of addons) {
+    for (const to of imports[name]) assert.ok(modules.includes(to), `${name} imports ${to}`)
+  }
+})
+
+rules('a file in the folder of an addon is imported by that addon and by its own folder only', () => {
+  for (const name of modules) {
+    for (const to of imports[name]) {
+      const [, owner] = /^addons\/(\w+)\//.exec(to) ?? []
+      if (!owner || owner === 'internal') continue
+      assert.ok(name === `addons/${owner}.mjs` || name.startsWith(`addons/${owner}/`), `${name} imports ${to}`)
+    }
+  }
+})
+
+rules('modules import each other without cycles', () => {
+  const done = new Set()
+  /** @param {string} name @param {string[]} path */
+  const visit = (name, path) => {
+    assert.not(path.includes(name), `${[...path, name].join(' -> ')}`)
+    if (done.has(name)) return
+    for (const to of imports[name]) visit(to, [...path, name])
+    done.add(name)
+  }
+  for (const name of modules) visit(name, [])
+})
+
+rules('import() loads works of workers, rewritten modules and nothing else', () => {
+  const found = modules.filter(name => {
+    const code = readFileSync(path(name), 'utf8').replace(/\/\*[^]*?\*\//g, '').split('\n')
+      .filter(line => !/^\s*\/\//.test(line)).map(line => line.replace(/(['"`]).*?\1/g, ''))
+    return code.some(line => /\b(?:import|require)\s*\(/.test(line))
+  })
+  assert.equal(found, ['addons/preemptify/blobs.mjs', 'addons/workers.mjs'])
+})
+
+rules('rewritten text imports no file of the compiler', () => {
+  const reached = new Set()
+  const visit = name => {
+    if (reached.has(name)) return
+    reached.add(name)
+    imports[name].forEach(visit)
+  }
+  visit('addons/preemptify/runtime.mjs')
+  assert.equal([...reached].sort(), ['builtins', 'primordials', 'run', 'runtime', 'steps']
+    .map(name => `addons/preemptify/${name}.mjs`).concat('rt.mjs'))
+})
+
+rules.run()
+
+const exported = suite('exports')
+
+/** Exports with contracts; names that start a module's internals are listed with it. */
+const EXPORTS = {
+  'rt.mjs': ['DeadlineError', 'DeadlockError', 'Job', 'Scheduler', 'Task', 'TaskController', 'budget', 'defaultHost',
+    'edf', 'fp', 'rm', 'rt', 'seam'],
+  'addons/preemptify.mjs': ['isModule', 'isOwnModule', 'preemptify'],
+  'addons/schedulable.mjs': ['AdmissionError', 'demandOf', 'percent', 'schedulable']
+}
+
+for (const [name, names] of Object.entries(EXPORTS)) {
+  exported(`${name} exports what the contract says and nothing else`, async () => {
+    assert.equal(Object.keys(await import(new URL(name, root))).sort(), names)
+  })
+}
+
+exported('rt.mjs exports one default scheduler and one default host per thread', async () => {
+  const { Scheduler, defaultHost, rt } = await import(new URL('rt.mjs', root))
+  assert.instance(rt, Scheduler)
+  assert.is(defaultHost(), defaultHost())
+})
+
+exported('the package exports each module and each addon by its name', () => {
+  const { exports } = JSON.parse(readFileSync(path('package.json'), 'utf8'))
+  for (const name of addons.filter(name => /^addons\/\w+\.mjs$/.test(name))) {
+    const short = `./${name.slice('addons/'.length, -'.mjs'.length)}`
+    assert.is(exports[short], `./${name}`)
+  }
+  for (const file of Object.values(exports)) if (file && !file.includes('*')) assert.ok(existsSync(path(file)), file)
+})
+
+exported.run()
+
+const effects = suite('an import')
+
+const ACTS = [
+  'setTimeout', 'setInterval', 'setImmediate', 'clearTimeout', 'queueMicrotask', 'requestAnimationFrame',
+  'requestIdleCallback', 'postMessage', 'addEventListener', 'fetch', 'structuredClone', 'reportError', 'eval',
+  'MessageChannel', 'BroadcastChannel', 'Worker', 'SharedArrayBuffer', 'WebSocket', 'Function',
+  'AbortController', 'EventTarget', 'Event', 'PerformanceObserver', 'FinalizationRegistry', 'TextEncoder', 'TextDecoder'
+]
+
+/** Runs in a process where nothing but the module is loaded. */
+async function importWatched(path, acts) {
+  const used = []
+  for (const act of acts) globalThis[act] // Node creates some of them at the first access, by others
+  const watch = (owner, key, label) => {
+    const target = owner[key] ?? (() => {})
+    const value = new Proxy(target, {
+      apply: (fn, self, args) => (used.push(label), Reflect.apply(fn, self, args)),
+      construct: (fn, args) => (used.push(`new ${label}`), Reflect.construct(fn, args))
+    })
+    Object.defineProperty(owner, key, { value, writable: true, configurable: true })
+  }
+  for (const act of acts) watch(globalThis, act, act)
+  watch(EventTarget.prototype, 'addEventListener', 'EventTarget.addEventListener')
+  watch(process, 'on', 'process.on')
+  const owners = [globalThis, Symbol, ...[Promise, Array, Object, Function].map(({ prototype }) => prototype)]
+  const shape = () => owners
+    .map(object => Reflect.ownKeys(object).map(String).sort().join())
+  const before = shape()
+  await import(path)
+  const after = shape()
+  console.log(JSON.stringify({ used, changed: after.filter((names, index) => names !== before[index]) }))
+}
+
+for (const name of [...CORE, ...addons.filter(name => /^addons\/\w+\.mjs$/.test(name))]) {
+  effects(`of ${name} touches nothing but the clock`, () => {
+    const found = ask(`${importWatched}\nawait importWatched(${JSON.stringify(new URL(name, root))}, ${JSON.stringify(ACTS)})`)
+    assert.equal(found, { used: [], changed: [] })
+  })
+}
+
+effects.run()
