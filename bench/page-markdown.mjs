@@ -18,7 +18,7 @@ async function start(report, way, size) {
   const { Frames, runPlain, runPreempted } = await import('/examples/preemptify/experiment.mjs')
   const { markdown } = await import('/examples/service-worker/markdown.mjs')
   const { quantile } = await import('/examples/macro/statistics.mjs')
-  const { preemptify } = await import('/rt.mjs')
+  const { preemptify } = await import('/addons/preemptify.mjs')
   const folder = new URL('/examples/service-worker/', location.href).href
   if (way === 'worker') await (await import('/examples/service-worker/register.mjs')).controlled(`${folder}sw.mjs?match=/packages/|/work[.]mjs`, { scope: '/' })
   const load = path => way === 'import' ? preemptify.import(folder + path) : import(`${folder}${path}${way === 'plain' ? '?plain' : ''}`)

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import { gzipSync } from 'node:zlib'
-import { preemptify, Scheduler } from '../rt.mjs'
+import { preemptify } from '../addons/preemptify.mjs'
+import { Scheduler } from '../rt.mjs'
 import { corpus } from '../test/corpus/index.mjs'
 import { preemptible } from '../test/support/drive.mjs'
 import { comparePrograms, compareStopify, programs } from './support-programs.mjs'
@@ -89,40 +90,39 @@ function rewriteSpeed() {
   console.log('')
 }
 
-/** What preemptify adds to rt.mjs as it is shipped when somebody minifies it. */
+/** The sizes of the compiler and of the run-time support, which pages load beside rt.mjs. */
 function size() {
   console.log('### size\n')
-  const whole = readFileSync(new URL('../rt.mjs', import.meta.url), 'utf8')
-  const headings = [...whole.matchAll(/^\/\/ -{20,}.*$/gm)]
-  const first = headings.findIndex(([text]) => / 8\w? /.test(text))
-  if (first < 0) throw new Error('rt.mjs has no heading of a section 8')
-  const next = headings.slice(first + 1).find(([text]) => !/ 8\w? /.test(text))
-  const section = whole.slice(headings[first].index, next?.index)
-  const rest = whole.replace(section, '')
-
-  const [name, small] = minifier()
-  const zipped = text => gzipSync(text, { level: 9 }).length
-  const [alone, all, without] = [section, whole, rest].map(text => [zipped(text), zipped(small(text))])
-  table(['', 'lines', 'gzip, kB', `${name} + gzip, kB`], [
-    ['section 8 of rt.mjs', section.split('\n').length, alone[0] / 1000, alone[1] / 1000],
-    ['rt.mjs', whole.split('\n').length, all[0] / 1000, all[1] / 1000],
-    ['rt.mjs without section 8', rest.split('\n').length, without[0] / 1000, without[1] / 1000],
-    ['difference', '', (all[0] - without[0]) / 1000, (all[1] - without[1]) / 1000]
-  ])
-  target('preemptify, minified and zipped', alone[1] / 1000, { most: 9, unit: ' kB' })
+  const bundles = ['addons/preemptify.mjs', 'addons/preemptify/runtime.mjs', 'rt.mjs'].map(bundleOf)
+  if (bundles.some(bundle => bundle === undefined)) {
+    console.log('Not measured: esbuild could not be run.\n')
+    return
+  }
+  table(
+    ['bundle, minified, without rt.mjs', 'files', 'lines', 'kB', 'gzip, kB'],
+    bundles.map(({ entry, files, lines, bytes, zipped }) => [entry, files, lines, bytes / 1000, zipped / 1000])
+  )
+  target('preemptify, minified and zipped', bundles[0].zipped / 1000, { most: 9, unit: ' kB' })
   console.log('')
 }
 
-/** terser through npx, or else a rough measure: lines that are comments, and indentation, are left out. */
-function minifier() {
-  const terser = text => execFileSync('npx', ['-y', 'terser@5.51.2', '--module', '--compress', '--mangle'],
-    { input: text, stdio: ['pipe', 'pipe', 'ignore'] })
+/** @param {string} entry a module of this repository */
+function bundleOf(entry) {
+  const root = fileURLToPath(new URL('..', import.meta.url))
+  const external = entry === 'rt.mjs' ? [] : ['--external:./rt.mjs']
+  const esbuild = (...options) => execFileSync(
+    'npx',
+    ['-y', 'esbuild@0.25.12', entry, '--bundle', '--minify', '--format=esm', '--target=es2022', ...external, ...options],
+    { cwd: root, maxBuffer: 2 ** 25, stdio: ['ignore', 'pipe', 'ignore'] }
+  )
   try {
-    terser('export {}')
-    return ['terser', terser]
+    const bundle = esbuild()
+    const map = esbuild('--sourcemap=inline').toString().split('sourceMappingURL=data:application/json;base64,').at(-1)
+    const { sources, sourcesContent } = JSON.parse(Buffer.from(map, 'base64').toString())
+    const lines = sourcesContent.reduce((sum, text) => sum + text.split('\n').length, 0)
+    return { entry, files: sources.length, lines, bytes: bundle.length, zipped: gzipSync(bundle, { level: 9 }).length }
   } catch {
-    const isCode = line => !/^(\/\/|\/?\*)/.test(line)
-    return ['no comments', text => text.split('\n').map(line => line.trim()).filter(isCode).join('\n')]
+    return undefined
   }
 }
 

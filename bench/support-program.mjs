@@ -5,8 +5,9 @@
 import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 import { isDeepStrictEqual } from 'node:util'
+import { isOwnModule, preemptify } from '../addons/preemptify.mjs'
 import { adopt } from '../alarms.mjs'
-import { Scheduler, defaultHost, preemptify } from '../rt.mjs'
+import { Scheduler, defaultHost } from '../rt.mjs'
 import { rewritten } from '../test/support/rewritten.mjs'
 import { processorClock } from './support-clock.mjs'
 import { cpuTime, median } from './support.mjs'
@@ -229,7 +230,7 @@ function namesOf({ nodes, samples, timeDeltas, startTime }, offset) {
     return `${functionName || '(anonymous)'}${url ? ` ${url.replace(/.*\/(?=[^/]*\/[^/]*$)/, '')}:${lineNumber + 1}` : ''}`
   }
   const isTwin = id => /^#?\$\w*$/.test(all.get(id).callFrame.functionName)
-  const isOurs = id => /\/rt\.mjs$/.test(all.get(id).callFrame.url)
+  const isOurs = id => isOwnModule(all.get(id).callFrame.url)
   const isEngine = id => !all.get(id).callFrame.url
 
   return ({ from, to }) => {

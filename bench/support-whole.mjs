@@ -1,5 +1,6 @@
 // Runs in pages: a whole program as it is, rewritten and called plainly, and rewritten as a job.
-import { preemptify, Scheduler } from '../rt.mjs'
+import { preemptify } from '../addons/preemptify.mjs'
+import { Scheduler } from '../rt.mjs'
 
 /**
  * How long each way takes, in turn: the first run of each is cold.

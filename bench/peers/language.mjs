@@ -5,9 +5,9 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import vm from 'node:vm'
-import * as rt from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
+import * as runtime from '../../addons/preemptify/runtime.mjs'
 
-const { preemptify } = rt
 const root = fileURLToPath(new URL('node_modules/', import.meta.url))
 const [what = 'parser-tests', ...patterns] = process.argv.slice(2)
 const matches = path => patterns.length === 0 || patterns.some(pattern => path.includes(pattern))
@@ -55,7 +55,7 @@ async function parserTests() {
 /** How a program ends in a realm of its own, and what it leaves there. */
 async function ending(text, type, present = true) {
   const context = vm.createContext({ console: undefined })
-  if (present) context[Symbol.for('rt.mjs')] = { budget: rt.budget, runtime: preemptify.runtime }
+  if (present) context[Symbol.for('rt.mjs')] = runtime.support
   const timeout = 500
   try {
     let value
@@ -64,11 +64,11 @@ async function ending(text, type, present = true) {
       const module = new vm.SourceTextModule(text, { context })
       await module.link(specifier => {
         if (specifier !== 'runtime') throw new Error('no such module')
-        const names = Object.keys(rt)
+        const names = Object.keys(runtime)
         return new vm.SyntheticModule(
           names,
           function () {
-            for (const name of names) this.setExport(name, rt[name])
+            for (const name of names) this.setExport(name, runtime[name])
           },
           { context }
         )

@@ -1,11 +1,13 @@
 // An example of each export, run in the page and in the tests: what they log is what the comment says.
-import {
-  DeadlineError, DeadlockError, Job, Scheduler, Task, TaskController, budget, defaultHost, edf, fp, preemptify, rm, rt, schedulable
-} from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
+import { schedulable } from '../../addons/schedulable.mjs'
 import {
   AdmissionError, Alarm, AsyncEvent, IoReservation, Reservation, TimeoutError, admit, adopt, after, at, every, frames, loop, nextPeriod, on,
   periodic, sleep, sporadic, timeout, until, worstCaseDelay
 } from '../../alarms.mjs'
+import {
+  DeadlineError, DeadlockError, Job, Scheduler, Task, TaskController, budget, defaultHost, edf, fp, rm, rt
+} from '../../rt.mjs'
 import {
   Barrier, Channel, ChannelError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, Workers, accept, choice, connect,
   nonPreemptive, par, race
@@ -116,8 +118,9 @@ export const examples = {
   },
 
   'preemptify.source'(log) {
-    const text = preemptify.source('export function count(n) { while (n > 0) n-- }', { runtime: '/rt.mjs' })
-    log(text.includes('budget'), text.includes('/rt.mjs'))
+    const runtime = '/addons/preemptify/runtime.mjs'
+    const text = preemptify.source('export function count(n) { while (n > 0) n-- }', { runtime })
+    log(text.includes('budget'), text.includes(runtime))
     // → true, true
   },
 

@@ -1,5 +1,6 @@
 // One side of the picture: a box that moves by animation frames, what is typed, and work without end, on this thread alone.
-import { preemptify, rt } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
+import { rt } from '../../rt.mjs'
 
 /** Half a second of work, or more, as anybody would write it. @param {number} limit @returns {number} */
 function countPrimes(limit) {

@@ -1,4 +1,5 @@
-import { budget, preemptify } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
+import { budget } from '../../rt.mjs'
 import { blocksOf, encrypt, encryptBlock, expandKey } from './aes.mjs'
 
 /**

@@ -1,4 +1,5 @@
-import { preemptify, rt } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
+import { rt } from '../../rt.mjs'
 import { Frames, runPlain, runPreempted } from './experiment.mjs'
 import { ready } from './functions.mjs'
 import { marks } from './marks.mjs'
@@ -328,8 +329,9 @@ async function showModule(shown) {
   try {
     const text = await textOf(shown)
     if (module !== shown) return
+    const runtime = new URL('../../addons/preemptify/runtime.mjs', import.meta.url).href
     const began = performance.now()
-    const after = preemptify.source(text, { runtime: new URL('../../rt.mjs', import.meta.url).href })
+    const after = preemptify.source(text, { runtime })
     const elapsed = performance.now() - began
     const size = `${(text.length / 1000).toFixed(1)}\u00a0kB in ${ms(elapsed)}, ${(after.length / text.length).toFixed(1)} times as long.`
     const pre = document.createElement('pre')

@@ -1,4 +1,4 @@
-import { preemptify } from '../../rt.mjs'
+import { preemptify } from '../../addons/preemptify.mjs'
 
 /**
  * What a text means that someone pasted.

@@ -1,3 +1,6 @@
+// Rewritten modules import the run-time support themselves. Rewritten classic scripts do not: they run plainly until the
+// page has imported it.
+import '../../addons/preemptify/runtime.mjs'
 import { rt } from '../../rt.mjs'
 import { Frames, runPlain, runPreempted } from '../preemptify/experiment.mjs'
 import { quantile } from '../macro/statistics.mjs'
