@@ -2,7 +2,8 @@ import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, Task, defaultHost, edf, fp, rm } from '../../rt.mjs'
-import { AsyncEvent, Reservation, admit, at, on, sleep } from '../../alarms.mjs'
+import { AsyncEvent, at, on, sleep } from '../../alarms.mjs'
+import { Reservation } from '../../addons/reservations.mjs'
 import { Channel } from '../../sync.mjs'
 import { seeded } from '../support/seeded.mjs'
 import { assertTrace } from '../support/trace.mjs'
@@ -184,12 +185,6 @@ handling('skip, abort and queue: what becomes of events that come while one is h
   assert.equal(ends('skip'), [3, 4])
   assert.equal(ends('abort'), [0, 7])
   assert.equal(ends('queue'), [0, 4, 8, 12, 16])
-})
-
-handling('excess goes with a reservation, which is given back when the last of its jobs has ended', () => {
-  const { scheduler, handling } = clicks({ excess: 'abort', capacity: 1, period: 10, once: true })
-  assert.equal([handling.cancel(), scheduler.stats().jobs], [false, 1])
-  assert.is(admit([], { scheduler }).utilization, 0)
 })
 
 handling('async handlers get their job first, tasks keep themselves', async () => {

@@ -1,6 +1,6 @@
 import { Scheduler } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
-import { adopt } from '../../alarms.mjs'
+import { adopt } from '../../addons/adopt.mjs'
 import * as plain from '../support/page-cases.mjs'
 import { elapse, equal, inWorker, ok, test } from './page.mjs'
 

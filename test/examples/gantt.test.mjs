@@ -1,7 +1,8 @@
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Reservation, after, nextPeriod, on, periodic, sleep } from '../../alarms.mjs'
+import { after, nextPeriod, on, periodic, sleep } from '../../alarms.mjs'
+import { Reservation } from '../../addons/reservations.mjs'
 import { Gantt, Schedule, accusation, scheduleOf, story, summary, toSVG } from '../../examples/gantt.mjs'
 import {
   activationAt, draw, endOfPanels, labelWidth, originOf, placeAt, sceneHeight, tickStep

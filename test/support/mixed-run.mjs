@@ -1,6 +1,7 @@
 /** Performs the programs of `mixed-program.mjs`, and keeps an account of everything that the scheduler owes them. */
 import { DeadlineError, DeadlockError, Scheduler, edf, fp, rm } from '../../rt.mjs'
-import { AdmissionError, IoReservation, Reservation, TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
+import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
+import { AdmissionError, IoReservation, Reservation } from '../../addons/reservations.mjs'
 import {
   Channel, ChannelError, Mutex, OwnershipError, Resource, Semaphore, choice, nonPreemptive, par, race
 } from '../../sync.mjs'

@@ -6,7 +6,8 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler } from '../../../rt.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
-import { IoReservation, Reservation, adopt } from '../../../alarms.mjs'
+import { IoReservation, Reservation } from '../../../addons/reservations.mjs'
+import { adopt } from '../../../addons/adopt.mjs'
 import * as plain from '../../support/page-cases.mjs'
 import { play, randomPage } from '../../support/page-program.mjs'
 import { rewritten } from '../../support/rewritten.mjs'
@@ -432,7 +433,9 @@ jobs('the report names scripts that made a frame long, but not ours, whose jobs 
     disconnect() {}
   }
   const adoption = adopt(window, { scheduler, warn: false })
-  const scripts = ['page.mjs', ...['rt', 'alarms'].map(name => new URL(`../../../${name}.mjs`, import.meta.url).href)]
+  const modules = ['rt', 'alarms', 'addons/adopt']
+  const ours = modules.map(name => new URL(`../../../${name}.mjs`, import.meta.url).href)
+  const scripts = ['page.mjs', ...ours]
     .map(sourceURL => ({ sourceURL, sourceFunctionName: 'slow', sourceCharPosition: 5, invoker: '', duration: 80 }))
   tell({ getEntries: () => [{ scripts }] })
   const row = { kind: 'script', name: 'slow', where: 'page.mjs:5', calls: 1, time: 80, longest: 80, stalls: 1, longestStall: 80, misses: 0 }

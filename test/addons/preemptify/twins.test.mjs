@@ -1,7 +1,8 @@
 // What rewritten code does at run time, by twins written by hand as a rewriter would write them.
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { AsyncEvent, IoReservation, after, every, loop, on, sleep } from '../../../alarms.mjs'
+import { AsyncEvent, after, every, sleep } from '../../../alarms.mjs'
+import { IoReservation, interrupt, loop } from '../../../addons/reservations.mjs'
 import { Scheduler, Task, budget, fp } from '../../../rt.mjs'
 import { preemptify } from '../../../addons/preemptify.mjs'
 import { STAND_IN } from '../../../addons/preemptify/helpers.mjs'
@@ -470,7 +471,8 @@ works('handlers of asynchronous events, bottom halves and loops, also where they
   event.fire()
   const target = new EventTarget()
   const io = new IoReservation({ utilization: 0.1, scheduler })
-  on(target, 'ping', ({ type }) => { log.push(type) }, { capacity: 1, period: 10, io, bottomHalf: noting('half'), scheduler })
+  const bottomHalf = noting('half')
+  interrupt(target, 'ping', ({ type }) => { log.push(type) }, { capacity: 1, period: 10, io, bottomHalf, scheduler })
   target.dispatchEvent(new Event('ping'))
   const { job } = loop(noting('loop'), { capacity: 1, period: 10, scheduler })
   await host.drain({ until: 11 })

@@ -3,7 +3,10 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, Task, edf, fp, rm, seam } from '../../../rt.mjs'
 import { schedulable } from '../../../addons/schedulable.mjs'
-import { AdmissionError, IoReservation, Reservation, admit, at, loop, on } from '../../../alarms.mjs'
+import { at } from '../../../alarms.mjs'
+import {
+  AdmissionError, IoReservation, Reservation, admit, interrupt, loop
+} from '../../../addons/reservations.mjs'
 import { Resource } from '../../../sync.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
 import { execute } from '../../support/virtual-host.mjs'
@@ -549,7 +552,7 @@ atomic('what fails after its reservation was made has given it back', () => {
   const options = /** @type {any} */ ({ capacity: 60, period: 100, scheduler })
   const isNo = error => error.message === 'no'
   for (let n = 0; n < 3; n++) {
-    assert.throws(() => on(/** @type {any} */ (target), 'ping', () => {}, options), isNo)
+    assert.throws(() => interrupt(/** @type {any} */ (target), 'ping', () => {}, options), isNo)
     assert.throws(() => loop(function* () {}, { ...options, uses }), isNo)
   }
   reserve(100)
@@ -605,7 +608,7 @@ ends('loops: not before the last finally is over', () => {
 ends('handlers, when they are cancelled', () => {
   const { scheduler, admit } = world(edf)
   const target = new EventTarget()
-  const handling = on(target, 'ping', function* () {}, most(scheduler))
+  const handling = interrupt(target, 'ping', function* () {}, most(scheduler))
   near(admit([]).utilization, 0.6)
   handling.cancel()
   near(admit([]).utilization, 0)
@@ -614,7 +617,7 @@ ends('handlers, when they are cancelled', () => {
 ends('handlers that are cancelled while they handle an event, when that is over', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
-  const handling = on(target, 'ping', () => execute(host, 5), most(scheduler))
+  const handling = interrupt(target, 'ping', () => execute(host, 5), most(scheduler))
   target.dispatchEvent(new Event('ping'))
   at(2, () => {
     handling.cancel()
@@ -627,7 +630,8 @@ ends('handlers that are cancelled while they handle an event, when that is over'
 ends('handlers that are cancelled by their own before, when that event has been handled', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
-  const handling = on(target, 'ping', () => execute(host, 5), { ...most(scheduler), before() { handling.cancel() } })
+  const before = () => { handling.cancel() }
+  const handling = interrupt(target, 'ping', () => execute(host, 5), { ...most(scheduler), before })
   target.dispatchEvent(new Event('ping'))
   near(admit([]).utilization, 0.6)
   host.run()
@@ -637,7 +641,7 @@ ends('handlers that are cancelled by their own before, when that event has been 
 ends('handlers of one event, when that has been handled', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
-  on(target, 'ping', () => execute(host, 5), { ...most(scheduler), once: true })
+  interrupt(target, 'ping', () => execute(host, 5), { ...most(scheduler), once: true })
   target.dispatchEvent(new Event('ping'))
   near(admit([]).utilization, 0.6)
   host.run()
@@ -647,7 +651,7 @@ ends('handlers of one event, when that has been handled', () => {
 ends('handlers of one event that is held back, not before that has been handled', () => {
   const { host, scheduler, admit } = world(edf)
   const target = new EventTarget()
-  const handling = on(target, 'ping', () => execute(host, 5), { ...most(scheduler), once: true })
+  const handling = interrupt(target, 'ping', () => execute(host, 5), { ...most(scheduler), once: true })
   handling.noInterrupts()
   target.dispatchEvent(new Event('ping'))
   near(admit([]).utilization, 0.6)
@@ -660,11 +664,11 @@ ends('handlers of one event that is held back, not before that has been handled'
 ends('handlers whose signal is aborted, or was before', () => {
   const { scheduler, admit } = world(edf)
   const controller = new AbortController()
-  on(new EventTarget(), 'ping', function* () {}, { ...most(scheduler), signal: controller.signal })
+  interrupt(new EventTarget(), 'ping', function* () {}, { ...most(scheduler), signal: controller.signal })
   near(admit([]).utilization, 0.6)
   controller.abort()
   near(admit([]).utilization, 0)
-  on(new EventTarget(), 'ping', function* () {}, { ...most(scheduler), signal: controller.signal })
+  interrupt(new EventTarget(), 'ping', function* () {}, { ...most(scheduler), signal: controller.signal })
   near(admit([]).utilization, 0)
 })
 

@@ -1,7 +1,7 @@
 /** Reservations against their oracle: whole schedules, ms by ms, and what must hold of any. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { AdmissionError, Reservation } from '../../../alarms.mjs'
+import { AdmissionError, Reservation } from '../../../addons/reservations.mjs'
 import { WORK_CONSERVING } from '../../support/platform-host.mjs'
 import {
   assertBounded, assertSupplied, isAdmitted, jitterOf, simulate, timetable

@@ -1,0 +1,850 @@
+/**
+ * addons/adopt.mjs: makes jobs of the callbacks of a page (RT.js V-B).
+ *
+ * `adopt` replaces the functions and properties by which a page registers callbacks, for example setTimeout,
+ * with proxies of themselves. A proxy hands the platform an entry in place of the callback. The platform
+ * still decides whether a listener exists, its order, `this`, `once` and duplicates. When the platform calls
+ * the entry, `Calls.enter` makes a job of the call:
+ *
+ *   the page registers a callback -> proxy -> entry -> the platform calls the entry -> Calls.enter
+ *     -> the job starts inside the call, and continues after its first budget if its function has a twin
+ *     -> or the job waits for its turn, if calls of at least its rank have not ended
+ *
+ * Words of this file:
+ * - realm: a global object whose functions are replaced, with the listeners of its page
+ * - entry: the function, or object with `handleEvent`, that the platform calls in place of a callback
+ * - call: one invocation of a callback, until its job has ended
+ * - owner and part: the key by which the page can take a call back, for example the id of a timer
+ * - row: the line of a callback in the report
+ * - twin: the preemptible version of a function that preemptify makes
+ *
+ * Invariants:
+ * 1. Calls of equal rank start in the platform's order, each when the call before it has ended.
+ * 2. A call that the page takes back before it has started (clearTimeout, removeEventListener) never starts.
+ * 3. After `release()` every property has its original value, unless the page has replaced it since.
+ * 4. The books are `hardened` collections: methods that a page later puts on Map or Set do not affect them.
+ *
+ * @module adopt
+ */
+
+import { RELEASED, apply, follow, releaseOf, scriptAddress } from '../alarms.mjs'
+import { Task, seam } from '../rt.mjs'
+/** @import { Job, Scheduler } from '../rt.mjs' */
+
+const { Waitable, check, here } = seam
+const { elsewhere, flag, options: checked, text, wrongType } = check
+
+/**
+ * @typedef {object} AdoptionRule
+ * @property {number} [deadline] ms, counted from the event's time stamp, or from the call
+ * @property {number} [priority]
+ * @property {object} [reservation]
+ * @property {boolean} [latest] of the calls of a callback that come while one waits for its turn, only the newest is made; so a
+ *   listener waits also where its event could be cancelled, which it cannot be any more then
+ */
+/** @typedef {AdoptionRule & { type?: string | string[], target?: string | EventTarget | ((target: any) => boolean) }} EventRule */
+/**
+ * A callback, or all that look like it.
+ *
+ * @typedef {object} AdoptionRow
+ * @property {string} kind 'timer', 'frame', 'idle', 'observer', 'message', the type of the event, or 'script': no callback, but
+ *   part of a long animation frame
+ * @property {string} name of the function
+ * @property {string} where it was registered first
+ * @property {number} calls that have ended
+ * @property {number} time ms
+ * @property {number} longest ms that a call took
+ * @property {number} stalls how often it kept the thread for longer than a slice
+ * @property {number} longestStall ms
+ * @property {number} misses
+ */
+
+/**
+ * Makes jobs of the callbacks of a page, a worker or of Node: of timers, animation frames, idle callbacks, event listeners and
+ * `on...` properties, observers and messages, whoever registers them, from now on; and of the `on...` properties that are there
+ * already, of the global object, the document and, for common events, its elements. (No platform lists its listeners.) Not taken are
+ * the `on...` properties of devices, payments, speech recognition, sound in scripts, and other rare things; their listeners are; nor
+ * attributes like `onclick="..."` that come later, reactions of custom elements and promises, `queueMicrotask`, and other realms: an
+ * iframe's window is adopted by a call of its own. (Firefox has no `event` in it then.)
+ *
+ * A callback with a twin (see `preemptify.source`) begins inside its event, and goes on as a job where its first budget ends, or a
+ * slice if that is automatic. One without runs to its end, is charged, and named when it stalls.
+ *
+ * Kept is the platform's order among calls of equal standing: one begins when the one before has ended, and its microtasks have
+ * run. A call that finds such unfinished waits, and begins outside of its event; unless the event can be cancelled, and its rule is
+ * not `latest`: then those before it go on right there, for a round at most, before it begins. Kept are `this`, arguments, `target`,
+ * `currentTarget`, `eventPhase`, exceptions, `once`, `signal`, `passive`, `capture`, and that clearTimeout, removeEventListener or
+ * disconnect prevent what has not begun.
+ *
+ * Not kept, once a call has left its event: preventDefault and stopPropagation have no effect (but the former has where a
+ * listener is passive that goes on in a later one of the same event, which is not), composedPath() is empty, `window.event` is
+ * gone, the event does not reach listeners that it adds, what it reads of its target may have changed, and microtasks run
+ * where it is suspended. So listeners of readystatechange begin in their event, and these run to their ends: what a script
+ * waits for (dispatchEvent, click, focus); listeners of submit, beforeunload and others that must answer, after which a page
+ * may be frozen, or that have something only then, as dragged data, `waitUntil` or a database; handlers in `on...` properties
+ * of events that can be cancelled, if they may return something; async functions, as far as their first await. Text given to
+ * setTimeout is the platform's.
+ *
+ * @param {any} [target] a global object, default globalThis
+ * @param {{ rules?: { timer?: AdoptionRule, frame?: AdoptionRule, idle?: AdoptionRule, observer?: AdoptionRule, message?: AdoptionRule,
+ *   event?: EventRule | EventRule[] }, scheduler?: Scheduler, warn?: boolean }} [options] `rules`: of those for events, the first
+ *   that matches counts, by `type` and by `target` (a selector, a target, or a function that is told the target). Deadlines are by
+ *   default 16 ms for input and frames, its delay for a timer but not less than that, and else none. `warn`: whether the console
+ *   is told of each callback that keeps the thread for longer than a slice, and again where that reaches 10, 100, ... ms; default true
+ * @returns {{ release(): void, report(): AdoptionRow[] }} `release` undoes it: all is as it was, and calls that wait are made; an
+ *   event whose listener calls it does not reach the next listeners of the same target. `report` tells of all callbacks, the
+ *   costliest first
+ * @throws {TypeError | RangeError} naming the parameter; TypeError where the target is adopted already
+ */
+export function adopt(target = globalThis, options = {}) {
+  if (typeof target?.setTimeout !== 'function') throw wrongType('target', 'a global object', target)
+  const { rules: given, warn = true } = checked(options, ADOPTION)
+  const scheduler = here(options)
+  const rules = rulesOf(scheduler, given)
+  if (realms.has(target)) throw new TypeError('target is adopted already; release() it first')
+  realms.add(target)
+
+  const calls = new Calls(scheduler, target, warn)
+  const realm = new Realm(target, calls, rules)
+  adoptTimers(realm)
+  adoptObservers(realm)
+  adoptListeners(realm)
+  adoptHandlers(realm)
+  return {
+    release() {
+      if (calls.isReleased) return
+      calls.release()
+      realm.release()
+    },
+    report: () => calls.report()
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------- calls
+
+/**
+ * A collection whose methods remain as they are now, whatever a page makes of the prototype later.
+ *
+ * @template {new (...args: any[]) => any} C @param {C} Class @returns {C}
+ */
+function hardened(Class) {
+  class Hardened extends Class {}
+  Object.defineProperties(Hardened.prototype, Object.getOwnPropertyDescriptors(Class.prototype))
+  return Hardened
+}
+
+const OwnMap = /* @__PURE__ */ hardened(Map)
+const OwnSet = /* @__PURE__ */ hardened(Set)
+const OwnWeakMap = /* @__PURE__ */ hardened(WeakMap)
+
+/**
+ * How a callback is called.
+ *
+ * @typedef {object} Invocation
+ * @property {AdoptionRow} row
+ * @property {Function} fn
+ * @property {any} self
+ * @property {any[]} args
+ * @property {any} owner by which the page can take it back: a timer's id, an observer, or all listeners of its kind
+ * @property {any} [part] which of the owner's: the kind of timer, the listener, or null for the handler in a property
+ * @property {any} [event]
+ * @property {any} [called] what the event calls
+ * @property {boolean} [isWhole] whether it runs to its end
+ */
+
+/** A call that has not ended; as a waitable, its turn. */
+class Call extends Waitable {
+  /** @type {Job | null} */
+  made = null
+  /** What the function returned. @type {any} */
+  value = undefined
+  isWaiting = false
+  /** Called when it has ended, for the queue where it was; unless that was at once. */
+  woken = () => {}
+
+  /** @param {Invocation} invocation @param {number} absoluteDeadline @param {number} priority */
+  constructor(invocation, absoluteDeadline, priority) {
+    super()
+    const { event } = invocation
+    this.invocation = invocation
+    /** Where its event was when its listener was called. @type {{ target: any, currentTarget: any, eventPhase: number } | undefined} */
+    this.place = event && { target: event.target, currentTarget: event.currentTarget, eventPhase: event.eventPhase }
+    this.absoluteDeadline = absoluteDeadline
+    this.priority = priority
+  }
+  // The queue that it is in is that of calls, which it leaves when it has ended.
+  get isRanked() { return false }
+  undo() {}
+  refresh() {}
+
+  /** Neither waits for its turn nor, in a scheduler that is paused, for its first dispatch. */
+  get hasBegun() { return !this.isWaiting && this.made?.started !== undefined }
+  /** It is not to be made, unless it has begun. */
+  drop() {
+    if (!this.hasBegun) this.made?.cancel()
+  }
+}
+
+/** The calls of a page's callbacks, as jobs. */
+class Calls {
+  isReleased = false
+  /** By their reservation; each in order of eligibility, equals as they came. @type {Map<any, any>} */
+  #queues = new OwnMap()
+  /** Those that have not ended where they began. @type {WeakMap<Job, Call>} */
+  #calls = new OwnWeakMap()
+  /** That which begins. @type {Call | null} */
+  #begun = null
+  /** @type {Map<string, AdoptionRow>} */
+  #rows = new OwnMap()
+  /** The event for which others had to end, and until when. */
+  #event = null
+  #until = 0
+  /** Those that have not ended, by what the page has to take them back. @type {Map<any, Set<Call>>} */
+  #pending = new OwnMap()
+  /** The call of a function that waits, where only the newest is made. @type {WeakMap<Function, Call>} */
+  #newest = new OwnWeakMap()
+  #source = Function.prototype.toString
+  #unwatch
+
+  /** @param {Scheduler} scheduler @param {any} target @param {boolean} warn */
+  constructor(scheduler, target, warn) {
+    const { console, reportError } = target
+    this.scheduler = scheduler
+    this.fail = reportError?.bind(target) ?? ((/** @type {unknown} */ error) => queueMicrotask(() => { throw error }))
+    this.#unwatch = seam.stalling(scheduler, (job, ms) => {
+      const row = this.#callOf(job)?.invocation.row
+      if (row === undefined) return
+      const isWorse = Math.floor(Math.log10(ms)) > Math.floor(Math.log10(row.longestStall))
+      addStall(row, ms)
+      if (!isWorse || !warn) return
+      const { kind, name, where } = row
+      console?.warn(`${kind} ${name}${where && `, registered at ${where},`} kept the thread for ${Math.round(ms * 10) / 10} ms`.trimStart())
+    })
+  }
+
+  /**
+   * Found by what the function looks like, so that one that is made anew for each timer is one callback; a stack is taken for the
+   * first only.
+   *
+   * @param {string} kind @param {any} fn @returns {AdoptionRow}
+   */
+  row(kind, fn) {
+    const isFunction = typeof fn === 'function'
+    const text = isFunction ? apply(this.#source, fn, []) : nameOf(Object.getPrototypeOf(fn)?.constructor)
+    const name = () => (isFunction ? nameOf(fn) : text) || 'anonymous'
+    return this.#rowOf(`${kind} ${text.length} ${text.slice(0, SHOWN)}`, kind, name, callingPlace)
+  }
+
+  /** @param {string} key @param {string} kind @param {() => string} name @param {() => string} where @returns {AdoptionRow} */
+  #rowOf(key, kind, name, where) {
+    let row = this.#rows.get(key)
+    if (row !== undefined) return row
+    if (this.#rows.size >= MOST_ROWS && key !== '') return this.#rowOf('', '', () => 'others', () => '')
+    row = { kind, name: name(), where: where(), calls: 0, time: 0, longest: 0, stalls: 0, longestStall: 0, misses: 0 }
+    this.#rows.set(key, row)
+    return row
+  }
+
+  /** A script that made a frame long, and was no callback of ours. @param {any} script PerformanceScriptTiming */
+  tell({ sourceURL, sourceFunctionName, sourceCharPosition, invoker, duration }) {
+    if ([import.meta.url, scriptAddress(), seam.url].includes(sourceURL)) return
+    const where = `${sourceURL}:${sourceCharPosition}`
+    const row = this.#rowOf(`script ${where}`, 'script', () => sourceFunctionName || invoker, () => where)
+    this.#add(row, duration)
+    addStall(row, duration)
+  }
+
+  /** Calls that wait are made; further ones are the platform's. */
+  release() {
+    this.isReleased = true
+    this.#unwatch()
+  }
+
+  report() {
+    return [...this.#rows.values()].map(row => ({ ...row })).sort((a, b) => b.time - a.time)
+  }
+
+  /**
+   * Begins a call, or has it wait for its turn; unless it is part of what runs right now, or no job any more.
+   *
+   * @param {Invocation} invocation @param {AdoptionRule} [rule]
+   * @returns {any} what it returned, if it has ended
+   */
+  enter(invocation, rule = {}) {
+    const { row, fn, self, args, event, called } = invocation
+    if (this.isReleased || seam.isBusy() || event?.isTrusted === false) return apply(fn, self, args)
+    const { scheduler } = this
+    const { deadline = Infinity, priority: given = 0, reservation, latest = false } = rule
+    const release = event === undefined ? scheduler.now() : releaseOf(scheduler, event)
+    const priority = scheduler.policy.priority?.({ deadline, priority: given, period: Infinity }) ?? given
+    const call = new Call(invocation, release + deadline, priority)
+    const queue = this.#queueOf(reservation)
+    let { isWhole = false } = invocation
+    const waits = call.isWaiting = queue.first !== null && scheduler.policy.compare(queue.first, /** @type {any} */ (call)) <= 0
+    if (waits && event !== undefined && scheduler.host.nested?.(called)) return apply(fn, self, args)
+    const { stalls } = row
+    /** @type {any} */
+    let end
+    const spawn = () => {
+      const work = () => call.isWaiting ? this.#startInTurn(call) : this.#start(call)
+      const job = call.made = scheduler.spawn(work, { name: `${row.kind} ${row.name}`, deadline, priority: given, reservation, release })
+      end = Waitable.of(job) // its errors are the platform's to report
+      return job
+    }
+    this.#begun = call
+    if (waits || scheduler.paused) spawn()
+    else seam.run(scheduler, spawn, isWhole ? Infinity : undefined)
+    const job = /** @type {Job} */ (call.made)
+    if (!waits && event !== undefined && job.finished === undefined && scheduler.host.nested?.(called)) {
+      isWhole = true
+      seam.run(scheduler, () => job, Infinity)
+    }
+    if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job) // by all of its steps
+    if (end.enlist(call)) {
+      this.#count(call)
+      if (end.isFulfilled) return call.value
+      throw end.outcome
+    }
+    call.woken = () => this.#leave(queue, call, end)
+    this.#calls.set(job, call)
+    queue.push(call)
+    if (event !== undefined) this.#keepPlace(event)
+    if (waits && latest) this.#replace(fn, call)
+    const { owner } = invocation
+    const others = this.#pending.get(owner) ?? new OwnSet()
+    this.#pending.set(owner, others.add(call))
+    if (!waits || event === undefined) return
+    if (event.cancelable && !latest || isWhole || event.type === 'readystatechange') { // whose listeners look at a state that goes on
+      this.#makeWay(queue, call)
+      if (job.finished !== undefined) return
+      call.isWaiting = false
+      seam.run(scheduler, () => job, isWhole ? Infinity : undefined)
+      if (isWhole && row.stalls === stalls && job.cost > scheduler.slice) seam.stall(job)
+      if (end.isFulfilled) return call.value
+    }
+  }
+
+  /** @param {any} owner @param {any} [part] @returns {Call[]} that have not ended */
+  pending(owner, part) {
+    const calls = this.#pending.get(owner)
+    return calls === undefined ? [] : [...calls].filter(({ invocation }) => invocation.part === part)
+  }
+
+  /** What has not begun is not to be called. @param {any} owner @param {any} [part] */
+  drop(owner, part) {
+    for (const call of this.pending(owner, part)) call.drop()
+  }
+
+  /** @param {Call} call @returns {any} the call of a twin */
+  #start(call) {
+    call.isWaiting = false
+    const { fn, self, args } = call.invocation
+    const isAsync = RELEASED.includes(/** @type {any} */ (fn)[Symbol.toStringTag]) // its rest is the platform's
+    const body = isAsync ? fn : seam.preemptible(fn)
+    const result = apply(body, self, args)
+    if (body !== fn) return this.#end(call, result)
+    call.value = result
+  }
+
+  /** A promise that it returns is not waited for. @param {Call} call @param {Generator<any, any, any>} twin */
+  *#end(call, twin) {
+    call.value = yield* twin
+  }
+
+  /** @param {Call} call @returns {Generator<any, any, any>} */
+  *#startInTurn(call) {
+    yield call
+    yield this.#start(call)
+  }
+
+  /** @param {Function} fn @param {Call} call that waits, in place of another of the same target */
+  #replace(fn, call) {
+    const before = this.#newest.get(fn)
+    if (before?.place?.currentTarget === call.place?.currentTarget) before?.drop()
+    this.#newest.set(fn, call)
+  }
+
+  /** @param {Job} job */
+  #callOf(job) {
+    return this.#begun?.made === job ? this.#begun : this.#calls.get(job)
+  }
+
+  /** @param {any} reservation */
+  #queueOf(reservation) {
+    const queue = this.#queues.get(reservation) ?? new seam.Heap((/** @type {any} */ a, /** @type {any} */ b) =>
+      this.scheduler.policy.compare(a, b) || a.made.id - b.made.id)
+    this.#queues.set(reservation, queue)
+    return queue
+  }
+
+  /**
+   * An event that can be cancelled cannot wait: those before it go on here, for a round at most.
+   *
+   * @param {any} queue @param {Call} call
+   */
+  #makeWay(queue, call) {
+    const { scheduler } = this
+    if (this.#event !== call.invocation.event) {
+      this.#event = call.invocation.event
+      this.#until = scheduler.now() + scheduler.round
+    }
+    while (call.queue !== null && queue.first !== call) { // its listener may be removed meanwhile
+      const { first } = queue
+      const left = this.#until - scheduler.now()
+      if (!(left > 0)) break
+      first.wake()
+      seam.run(scheduler, () => first.made, left)
+      if (queue.first === first) break // it waits for something else
+    }
+  }
+
+  /** @param {any} queue @param {Call} call @param {any} end */
+  #leave(queue, call, end) {
+    queue.remove(call)
+    const { owner } = call.invocation
+    const others = /** @type {Set<Call>} */ (this.#pending.get(owner))
+    others.delete(call)
+    if (others.size === 0) this.#pending.delete(owner)
+    if (call.hasBegun) this.#count(call)
+    if (!end.isFulfilled && /** @type {Job} */ (call.made).state === 'failed') this.fail(end.outcome)
+    // In a task of its own, so that the microtasks of this one come before.
+    if (queue.first?.isWaiting) this.scheduler.host.post(() => queue.first?.wake())
+  }
+
+  /** @param {Call} call */
+  #count({ invocation: { row }, made }) {
+    const { cost, missed } = /** @type {Job} */ (made)
+    this.#add(row, cost)
+    if (missed) row.misses++
+  }
+
+  /** @param {AdoptionRow} row @param {number} ms */
+  #add(row, ms) {
+    row.calls++
+    row.time += ms
+    row.longest = Math.max(row.longest, ms)
+  }
+
+  /** To a job, its event remains where its listener was called. @param {any} event */
+  #keepPlace(event) {
+    for (const name of /** @type {const} */ (['target', 'currentTarget', 'eventPhase'])) {
+      if (Object.hasOwn(event, name)) continue
+      const { get } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holderOf(event, name), name))
+      const own = () => {
+        const { current } = this.scheduler
+        const running = current === null ? undefined : this.#callOf(current)
+        return running?.place && running.invocation.event === event ? running.place[name] : apply(get, event, [])
+      }
+      Object.defineProperty(event, name, { configurable: true, get: own })
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------- realms
+
+/** What is done instead of a function. @typedef {(native: any, self: any, args: any[]) => any} Replacement */
+
+/** A global object that is adopted. */
+class Realm {
+  /** What has been replaced. @type {(() => void)[]} */
+  undo = []
+  /**
+   * What the platform has of ours, in its order: by target, by phase and type, and by listener, which is null for a property.
+   *
+   * @type {WeakMap<any, Map<string, Map<any, any>>>}
+   */
+  #registered = new OwnWeakMap()
+  /** Targets that still are. @type {Set<WeakRef<any>>} */
+  #targets = new OwnSet()
+  #gone = new FinalizationRegistry(ref => this.#targets.delete(ref))
+
+  /** @param {any} target @param {Calls} calls @param {any} rules */
+  constructor(target, calls, rules) {
+    this.target = target
+    this.calls = calls
+    this.rules = rules
+  }
+
+  /**
+   * What the platform calls has to be of the target's realm: by that it knows whose `event` it is, and where errors are reported.
+   *
+   * @template {object} T @param {T} callback @returns {T}
+   */
+  own(callback) {
+    const { Proxy: Other = Proxy } = this.target
+    return Other === Proxy ? callback : new Other(callback, {})
+  }
+
+  /** @param {any} holder @param {PropertyKey} name @param {Record<string, any>} replaced parts of the property; a page may have frozen it */
+  put(holder, name, replaced) {
+    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
+    if (!before?.configurable || Object.keys(replaced).some(key => !(key in before))) return
+    Object.defineProperty(holder, name, { ...before, ...replaced })
+    this.undo.push(() => {
+      const now = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name)) // a page may have replaced it since
+      if (now?.configurable && Object.keys(replaced).every(key => now[key] === replaced[key])) Object.defineProperty(holder, name, before)
+    })
+  }
+
+  /** @param {any} holder @param {PropertyKey} name @param {Record<string, Replacement>} own of its value, or its getter and setter */
+  redefine(holder, name, own) {
+    const before = holder && Object.getOwnPropertyDescriptor(holder, name)
+    /** @type {Record<string, any>} */
+    const replaced = {}
+    for (const key in own) {
+      const native = before?.[key]
+      if (typeof native !== 'function') return
+      const replacement = (/** @type {any} */ _, /** @type {any} */ self, /** @type {any[]} */ args) =>
+        this.calls.isReleased ? apply(native, self, args) : own[key](native, self, args)
+      replaced[key] = new Proxy(native, { apply: replacement })
+    }
+    this.put(holder, name, replaced)
+  }
+
+  /** @param {any} holder @param {PropertyKey} name @param {Replacement} value */
+  replace(holder, name, value) {
+    this.redefine(holder, name, { value })
+  }
+
+  /** @param {any} at @param {string} type @param {boolean} [capture] @returns {Map<any, any>} */
+  listenersOf(at, type, capture = false) {
+    let keys = this.#registered.get(at)
+    if (keys === undefined) {
+      const ref = new WeakRef(at)
+      this.#targets.add(ref)
+      this.#gone.register(at, ref)
+      this.#registered.set(at, keys = new OwnMap())
+    }
+    const key = `${capture} ${type}`
+    if (!keys.has(key)) keys.set(key, new OwnMap())
+    return /** @type {any} */ (keys.get(key))
+  }
+
+  /** The platform has it no more. @param {Map<any, any>} listeners @param {any} listener */
+  forget(listeners, listener) {
+    this.calls.drop(listeners, listener)
+    listeners.delete(listener)
+  }
+
+  /**
+   * @param {Map<any, any>} listeners @param {any} listener null in a property @param {any} given by the page
+   * @param {string} type @returns {any}
+   */
+  entryFor(listeners, listener, given, type) {
+    const { calls, rules } = this
+    const isMessage = type === 'message' || type === 'messageerror'
+    const row = calls.row(isMessage ? 'message' : type, given)
+    const isInput = INPUT.includes(type)
+    const mustEnd = WHOLE.includes(type)
+    /** @param {any} event @returns {AdoptionRule} */
+    const ruleOf = event => {
+      const deadline = isMessage || !isInput && event.view === undefined ? Infinity : SOON
+      return { deadline, ...isMessage ? rules.message : rules.event.find(fits(type, event.currentTarget)) }
+    }
+    /** Whether what it returns might prevent the default. @type {boolean | undefined} */
+    let answers
+    const begin = () => { if (entry.once && listeners.get(listener) === entry) listeners.delete(listener) }
+    /** @param {any} fn @param {any} [object] whose method it is */
+    const enteringOf = (fn, object) => {
+      /** @type {any} */
+      const entering = /** @this {any} @param {any[]} args */ function (...args) {
+        const [event] = args
+        begin()
+        if (event?.eventPhase === undefined) return apply(fn, this, args) // onerror of a window, `on` of a port of Node
+        const isWhole = mustEnd || event.waitUntil !== undefined || listener === null && event.cancelable && (answers ??= seam.answers(given))
+        const self = object ?? this
+        const answer = calls.enter({ row, fn, self, args, owner: listeners, part: listener, event, called: entering, isWhole }, ruleOf(event))
+        return answer // not in one: WebKit takes a function that calls last from the stack, where `nested` looks for it
+      }
+      return entering
+    }
+    /** @type {any} Where the method is none, the platform says so. */
+    const entry = this.own(typeof given === 'function' ? enteringOf(given) : {
+      get handleEvent() {
+        begin()
+        const { handleEvent } = given
+        return typeof handleEvent === 'function' ? enteringOf(handleEvent, given) : handleEvent
+      }
+    })
+    return entry
+  }
+
+  release() {
+    for (const ref of this.#targets) this.#registered.get(ref.deref())?.forEach(all => all.forEach(entry => entry.restore()))
+    for (const undone of this.undo.reverse()) undone()
+    realms.delete(this.target)
+  }
+}
+
+/** Timers, frames, idle callbacks. @param {Realm} realm */
+function adoptTimers(realm) {
+  const { target, calls, rules } = realm
+  for (const [set, clear, kind] of TIMERS) {
+    const isDelayed = set === 'setTimeout' || set === 'setInterval'
+    realm.replace(holderOf(target, set), set, (native, self, args) => {
+      const fn = args[0]
+      if (!isOthers(fn)) return apply(native, self, args)
+      const row = calls.row(kind, fn)
+      if (isDelayed) args[1] = +args[1] || 0
+      const deadline = kind === 'idle' ? Infinity : isDelayed ? Math.max(SOON, args[1] | 0) : SOON // a delay beyond 32 bits is cut by browsers
+      args[0] = realm.own(/** @this {any} @param {any[]} given */ function (...given) {
+        const owner = numberOf(id)
+        if (calls.pending(owner, kind).length > 0) return // an interval is late
+        calls.enter({ row, fn, self: this, args: given, owner, part: kind }, { deadline, ...rules[kind] })
+      })
+      const id = apply(native, self, args)
+      return id
+    })
+    realm.replace(holderOf(target, clear), clear, (native, self, args) => {
+      args[0] = numberOf(args[0]) // an object is asked once
+      calls.drop(args[0], kind)
+      return apply(native, self, args)
+    })
+  }
+}
+
+/** @param {Realm} realm */
+function adoptObservers(realm) {
+  const { target, calls, rules } = realm
+  const { PerformanceObserver } = target
+  if (PerformanceObserver?.supportedEntryTypes?.includes('long-animation-frame')) {
+    const observer = new PerformanceObserver((/** @type {any} */ list) => {
+      for (const { scripts } of list.getEntries()) for (const script of scripts) calls.tell(script)
+    })
+    observer.observe({ type: 'long-animation-frame' })
+    realm.undo.push(() => observer.disconnect())
+  }
+  for (const name of OBSERVERS) {
+    const native = target[name]
+    if (typeof native !== 'function') continue
+    const value = new Proxy(native, {
+      construct(_, args, made) {
+        const fn = args[0]
+        if (isOthers(fn)) {
+          const row = calls.row('observer', fn)
+          args[0] = realm.own(/** @this {any} @param {any[]} given */ function (...given) {
+            return calls.enter({ row, fn, self: this, args: given, owner: given[1] }, rules.observer)
+          })
+        }
+        return Reflect.construct(native, args, made)
+      }
+    })
+    realm.put(holderOf(target, name), name, { value })
+    realm.put(native.prototype, 'constructor', { value })
+    realm.replace(native.prototype, 'disconnect', (native, self, args) => {
+      calls.drop(self)
+      return apply(native, self, args)
+    })
+  }
+}
+
+const asObject = (/** @type {any} */ options) => Object(options) === options ? options : { capture: options }
+const isListener = (/** @type {any} */ listener) => isOthers(listener) || typeof listener === 'object' && listener !== null
+
+/** @param {Realm} realm */
+function adoptListeners(realm) {
+  const { target } = realm
+  for (const holder of new Set([target, target.EventTarget?.prototype ?? null].map(one => holderOf(one, 'addEventListener')))) {
+    const { addEventListener: add, removeEventListener: remove } = holder ?? {}
+    realm.replace(holder, 'addEventListener', (native, self, args) => {
+      const { 1: listener } = args
+      if (!isListener(listener)) return apply(native, self, args)
+      const at = self ?? target
+      const type = `${args[0]}`
+      const { capture, once, passive, signal } = asObject(args[2]) // read once, in the platform's order: what they say may change
+      /** @type {any} */
+      const options = { __proto__: args[2], capture: !!capture, once, passive, signal }
+      const listeners = realm.listenersOf(at, type, !!capture)
+      // Those that hear of an abort before us may add anew what the platform has removed.
+      if (listeners.get(listener)?.signal?.aborted) realm.forget(listeners, listener)
+      const known = listeners.get(listener)
+      const entry = known ?? realm.entryFor(listeners, listener, listener, type)
+      apply(native, self, [type, entry, options])
+      if (known !== undefined || signal?.aborted) return
+      apply(remove, self, [type, listener, options]) // it may have been there before: then it is not to be called twice
+      if (signal) follow(signal, aborting(new WeakRef(entry)))
+      const abort = () => (listeners.get(listener) ?? entry) === entry && realm.forget(listeners, listener) // else it was added anew since
+      const restore = () => {
+        apply(remove, at, [type, entry, options])
+        apply(add, at, [type, listener, options])
+      }
+      listeners.set(listener, Object.assign(entry, { once, signal, restore, abort }))
+    })
+    realm.replace(holder, 'removeEventListener', (native, self, args) => {
+      const { 1: listener } = args
+      if (!isListener(listener)) return apply(native, self, args)
+      const type = args[0] = `${args[0]}`
+      const capture = !!asObject(args[2]).capture
+      if (args.length > 2) args[2] = capture
+      const listeners = realm.listenersOf(self ?? target, type, capture)
+      const entry = listeners.get(listener)
+      if (entry !== undefined) apply(native, self, [type, entry, capture])
+      apply(native, self, args)
+      realm.forget(listeners, listener)
+    })
+  }
+}
+
+const isOn = (/** @type {string} */ name) => name.startsWith('on')
+
+/** Properties `on...`. @param {Realm} realm */
+function adoptHandlers(realm) {
+  const { target, calls } = realm
+  /** What the page has put there, by what the platform has: the body has properties of the window. @type {WeakMap<Function, any>} */
+  const handlers = new OwnWeakMap()
+  const holders = [target, ...HANDLED.map(name => target[name]?.prototype)].filter(Boolean)
+  for (const holder of holders) {
+    for (const name of Object.getOwnPropertyNames(holder).filter(isOn)) {
+      const { get, set } = /** @type {any} */ (Object.getOwnPropertyDescriptor(holder, name))
+      realm.redefine(holder, name, {
+        get(native, self, args) {
+          const value = apply(native, self, args)
+          return handlers.get(value) ?? value
+        },
+        set(native, self, args) {
+          const handler = args[0]
+          const at = self ?? target
+          const type = name.slice(2)
+          const listeners = realm.listenersOf(at, type)
+          if (!isOthers(handler)) {
+            realm.forget(listeners, null)
+            return apply(native, self, args)
+          }
+          const entry = realm.entryFor(listeners, null, handler, type)
+          handlers.set(entry, handler)
+          entry.restore = () => {
+            if (apply(get, at, []) !== entry) return
+            const [first] = listeners.keys()
+            if (first !== null) apply(set, at, [null]) // it comes after those listeners before it that have been added anew
+            apply(set, at, [handler])
+          }
+          apply(native, self, [entry])
+          for (const call of calls.pending(listeners, null)) call.invocation.fn = handler // it is called in the place of the one before
+          listeners.set(null, entry) // in its place, too
+        }
+      })
+    }
+  }
+  const { document } = target
+  for (const object of [target, document, ...document?.querySelectorAll('*') ?? []].filter(Boolean)) {
+    const names = object === target || object === document
+      ? Object.getOwnPropertyNames(holderOf(object, 'onclick') ?? object).filter(isOn) : COMMON
+    for (const name of names) {
+      try {
+        if (isOthers(object[name])) object[name] = object[name] // set anew, through ours
+      } catch {} // something else that the page has put there
+    }
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------- rules
+
+const ADOPTION = { rules: elsewhere, scheduler: check.scheduler, warn: flag }
+
+/** @param {Scheduler} scheduler @param {any} rules @returns {any} */
+function rulesOf(scheduler, rules = {}) {
+  const checks = { deadline: elsewhere, priority: elsewhere, reservation: elsewhere, latest: flag }
+  const eventChecks = {
+    ...checks,
+    type(/** @type {string} */ name, /** @type {any} */ types) {
+      for (const type of [types].flat()) if (type !== undefined) text(name, type)
+    },
+    target(/** @type {string} */ name, /** @type {any} */ target) {
+      if (['string', 'function'].includes(typeof target) || typeof target?.addEventListener === 'function') return
+      throw wrongType(name, 'a selector, a function or an EventTarget', target)
+    }
+  }
+  const checkRule = (/** @type {string} */ where, /** @type {any} */ rule, /** @type {any} */ known = checks) => {
+    check.knownOptions(rule, known, where)
+    const { deadline, priority, reservation } = checked(rule, known)
+    new Task(/** @type {any} */ (() => {}), { deadline, priority, reservation })
+    if (reservation?.[seam.protocol].needsMain || (reservation?.scheduler ?? scheduler) !== scheduler) {
+      throw new TypeError(`${where}.reservation must be a Reservation, or io.for(main), of the scheduler of the jobs`)
+    }
+    return rule
+  }
+  check.knownOptions(rules, check.unchecked('timer', 'frame', 'idle', 'observer', 'message', 'event'), 'rules')
+  const { event = [], ...others } = rules
+  for (const kind in others) checkRule(`rules.${kind}`, others[kind])
+  return { ...others, event: [event].flat().map((rule, index) => checkRule(`rules.event[${index}]`, rule, eventChecks)) }
+}
+
+// -------------------------------------------------------------------------------------- functions and tables
+
+/** @param {any} object @param {PropertyKey} name @returns {any} whose own property that is; null where there is none */
+function holderOf(object, name) {
+  while (object !== null && !Object.hasOwn(object, name)) object = Object.getPrototypeOf(object)
+  return object
+}
+
+/** @param {AdoptionRow} row @param {number} ms */
+function addStall(row, ms) {
+  row.stalls++
+  row.longestStall = Math.max(row.longestStall, ms)
+}
+
+/** Without calling what a page may have put there. @param {any} fn @returns {string} */
+function nameOf(fn) {
+  const name = fn && Object.getOwnPropertyDescriptor(fn, 'name')?.value
+  return typeof name === 'string' ? name : ''
+}
+
+/** Where the page has called what leads here, as far as the engine tells. @returns {string} file:line, or '' */
+function callingPlace() {
+  const line = `${new Error().stack}`.split('\n').find(line => /:\d+:\d+/.test(line) && !line.includes(import.meta.url))
+  return /([^\s()@]+:\d+):\d+/.exec(line ?? '')?.[1] ?? ''
+}
+
+/** What stands for a timer: a number, of anything that is one; Node's immediates are none. @param {any} id */
+function numberOf(id) {
+  const number = typeof id === 'symbol' || typeof id === 'bigint' ? NaN : Number(id)
+  return number === number ? number | 0 : id
+}
+
+/** Of a listener's target nothing else is in reach from here: its signal may outlive that. @param {WeakRef<any>} entry */
+const aborting = entry => () => { entry.deref()?.abort() }
+
+/** @type {WeakSet<object>} */
+const realms = new WeakSet()
+
+/** @param {any} fn */
+const isOthers = fn => typeof fn === 'function' && !seam.ours.has(fn)
+
+/** @param {string} type @param {any} at @returns {(rule: EventRule) => boolean} */
+const fits = (type, at) => ({ type: types, target: wanted }) => (types === undefined || [types].flat().includes(type)) &&
+  (typeof wanted === 'string' ? at.matches?.(wanted) : typeof wanted === 'function' ? wanted(at) : wanted === undefined || wanted === at)
+
+/** How a function that sets a timer is called, what takes that back, and what rule its callbacks go by. */
+const TIMERS = /** @type {const} */ ([
+  ['setTimeout', 'clearTimeout', 'timer'], ['setInterval', 'clearInterval', 'timer'], ['setImmediate', 'clearImmediate', 'timer'],
+  ['requestAnimationFrame', 'cancelAnimationFrame', 'frame'], ['requestIdleCallback', 'cancelIdleCallback', 'idle']
+])
+const OBSERVERS = ['MutationObserver', 'ResizeObserver', 'IntersectionObserver', 'PerformanceObserver', 'ReportingObserver']
+/** What has `on...` properties beside the global object; to look at all that there is would have a browser make all of it, in 17 to 40 ms. */
+const HANDLED = [
+  'HTMLElement', 'HTMLBodyElement', 'HTMLFrameSetElement', 'HTMLMediaElement', 'HTMLVideoElement', 'SVGElement', 'MathMLElement', 'Document',
+  'ShadowRoot', 'MessagePort', 'Worker', 'SharedWorker', 'ServiceWorker', 'ServiceWorkerContainer', 'ServiceWorkerRegistration',
+  'BroadcastChannel', 'WebSocket', 'EventSource', 'RTCDataChannel', 'RTCPeerConnection', 'XMLHttpRequest', 'XMLHttpRequestEventTarget',
+  'FileReader', 'IDBRequest', 'IDBOpenDBRequest', 'IDBTransaction', 'IDBDatabase', 'MediaQueryList', 'VisualViewport', 'Screen',
+  'ScreenOrientation', 'Animation', 'FontFaceSet', 'Notification', 'PermissionStatus', 'AbortSignal', 'MediaRecorder', 'MediaSource',
+  'SourceBuffer', 'MediaStream', 'MediaStreamTrack', 'TextTrack', 'AudioScheduledSourceNode', 'SpeechSynthesisUtterance'
+]
+/** Events whose listeners run to their ends: what they may do, they may do there only, or the page ends. */
+const WHOLE = [
+  'beforeunload', 'unload', 'pagehide', 'visibilitychange', 'freeze', 'beforeprint', 'submit', 'reset', 'formdata', 'copy', 'cut', 'paste',
+  'dragstart', 'drop', 'navigate', 'audioprocess', 'success', 'upgradeneeded', 'error'
+]
+/** Input, beside UIEvents. */
+const INPUT = ['input', 'change', 'submit', 'scroll', 'select', 'selectionchange', 'toggle']
+/** Of which the elements of a page are asked for handlers that they have. */
+const COMMON = [
+  'onclick', 'ondblclick', 'oninput', 'onchange', 'onsubmit', 'onkeydown', 'onkeypress', 'onkeyup', 'onmousedown', 'onmouseup',
+  'onmousemove', 'onmouseover', 'onmouseout', 'onmouseenter', 'onmouseleave', 'onpointerdown', 'onpointermove', 'onpointerup',
+  'ontouchstart', 'ontouchmove', 'ontouchend', 'onwheel', 'onscroll', 'onfocus', 'onblur', 'onload'
+]
+/** Callbacks that are told apart; what comes after these is counted together. */
+const MOST_ROWS = 1000
+/** How much of a function tells it from others. */
+const SHOWN = 200
+/** The deadline of input and of frames, ms. */
+const SOON = 16
