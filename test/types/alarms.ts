@@ -1,7 +1,6 @@
 import { Task, type Job } from 'rt.mjs'
 import {
-  Alarm, AsyncEvent, IoReservation, Reservation, admit, after, at, every, frames, loop, nextPeriod, on, periodic, sleep,
-  sporadic, timeout, until, worstCaseDelay
+  Alarm, AsyncEvent, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
 } from 'rt.mjs/alarms'
 import type { Handling, Periodic } from 'rt.mjs/alarms'
 import { is } from './equal.js'
@@ -57,6 +56,8 @@ periodic(draw, { period: 5 })
 periodic(tick, { period: 5, excess: 'drop' })
 // @ts-expect-error: made by periodic()
 import { Periodic as Made } from 'rt.mjs/alarms'; new Made()
+// @ts-expect-error: for addons
+import { EventHandler } from 'rt.mjs/alarms'; new EventHandler()
 
 const release = sporadic(draw, { interarrival: 5 })
 is<Job<string> | null>()(release(3))
@@ -75,7 +76,7 @@ frames(function* (title: string) { yield })
 
 is<Handling>()(on(window, 'keydown', event => { is<Event>()(event) }))
 on(window, 'keydown', function* (event: KeyboardEvent) { yield; event.key })
-on(window, 'keydown', tick, { deadline: 16, capacity: 1, period: 5 })
+on(window, 'keydown', tick, { deadline: 16, size: 5 })
 on(window, 'keydown', text => { is<string>()(text) }, { before: (event: KeyboardEvent) => event.key })
 on(window, 'keydown', async (job: Job, event: KeyboardEvent) => event.key)
 // @ts-expect-error
@@ -84,6 +85,8 @@ on(window, 'keydown', (text: number) => text, { before: (event: KeyboardEvent) =
 on(window, 'keydown', (text: string) => text)
 // @ts-expect-error
 on(window, 'keydown', tick, { befor: () => 5 })
+// @ts-expect-error: interrupt() takes a capacity
+on(window, 'keydown', tick, { capacity: 1, period: 5 })
 
 const event = new AsyncEvent<[number]>()
 event.handle(draw)
@@ -94,22 +97,3 @@ event.fire(5)
 event.handle((text: string) => text)
 // @ts-expect-error
 event.fire('x')
-
-// --- reservations
-
-const reservation = new Reservation({ capacity: 5, period: 16, kind: 'sporadic' })
-is<number>()(reservation.capacity)
-is<number>()(reservation.remaining)
-is<Reservation>()(reservation.resize({ capacity: 3 }))
-is<number>()(new IoReservation({ utilization: 0.5 }).utilization)
-is<Job>()(loop(function* () { yield sleep(5) }, { capacity: 5, period: 10 }).job)
-is<number>()(admit([reservation, { wcet: 1, period: 5 }], { share: 0.8 }).bound)
-is<number>()(worstCaseDelay({ handler: reservation, bottomHalf: 3 }))
-// @ts-expect-error
-new Reservation({ capacity: 5 })
-// @ts-expect-error
-reservation.resize({ capasity: 3 })
-// @ts-expect-error
-loop(function* () { yield 5 }, { capacity: 5, period: 10 })
-// @ts-expect-error
-admit([5])
