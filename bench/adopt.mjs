@@ -5,7 +5,7 @@ const values = optionsOf({ browsers: kinds.join() })
 
 /** Runs in the page. @param {string} from @returns what adopt() itself takes, ms; and what is called often, us, plain and adopted */
 async function costs(from) {
-  const { adopt } = await import(`${from}/alarms.mjs`)
+  const { adopt } = await import(`${from}/addons/adopt.mjs`)
   const times = 21
   const median = list => list.sort((a, b) => a - b)[times >> 1]
   const each = (count, work) => {

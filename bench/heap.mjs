@@ -1,5 +1,6 @@
 import { getEventListeners, setMaxListeners } from 'node:events'
-import { IoReservation, Reservation, after } from '../alarms.mjs'
+import { IoReservation, Reservation } from '../addons/reservations.mjs'
+import { after } from '../alarms.mjs'
 import { Scheduler, Task } from '../rt.mjs'
 import { Channel, Mutex } from '../sync.mjs'
 import { barChart, picture } from './support-chart.mjs'

@@ -1,4 +1,4 @@
-import { IoReservation, on, Reservation } from '../alarms.mjs'
+import { IoReservation, Reservation, interrupt } from '../addons/reservations.mjs'
 import { budget, edf, fp, Scheduler } from '../rt.mjs'
 import {
   cpuTime, figure, heading, measure, median, printRows, ratio, synchronousHost, table, target
@@ -148,7 +148,7 @@ function storm(count, options) {
   const source = new EventTarget()
   const event = new Event('change')
   let handled = 0
-  on(source, 'change', () => { handled++ }, { scheduler, ...options(scheduler) })
+  interrupt(source, 'change', () => { handled++ }, { scheduler, ...options(scheduler) })
   const began = cpuTime()
   for (let i = 0; i < count; i++) source.dispatchEvent(event)
   const raised = cpuTime()

@@ -1,2 +1,2 @@
-import { adopt } from '../../alarms.mjs'
+import { adopt } from '../../addons/adopt.mjs'
 globalThis.report = adopt(globalThis, { warn: false }).report

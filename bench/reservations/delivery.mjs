@@ -1,4 +1,5 @@
-import { admit, after, IoReservation, on, worstCaseDelay } from '../../alarms.mjs'
+import { IoReservation, admit, interrupt, worstCaseDelay } from '../../addons/reservations.mjs'
+import { after, on } from '../../alarms.mjs'
 import { spinning } from '../../examples/task-sets/experiment.mjs'
 import { barChart, picture } from '../support-chart.mjs'
 import { quantile, seededRandom, table, target } from '../support.mjs'
@@ -66,8 +67,8 @@ async function deliveriesOf({ policy, reserved, isQueue = false, hogs: number, e
   const attach = ({ io: share, handler }) => {
     const io = new IoReservation({ ...share, scheduler })
     const size = isQueue ? 1 : Infinity
-    const handling =
-      on(pin, 'change', upper, { ...handler, depleted: 'wait', io, bottomHalf: lower, size, scheduler })
+    const options = { ...handler, depleted: 'wait', io, bottomHalf: lower, size, scheduler }
+    const handling = interrupt(pin, 'change', upper, options)
     admit([io, handling.reservation], { scheduler })
     return handling
   }

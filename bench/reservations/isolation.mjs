@@ -1,4 +1,4 @@
-import { loop } from '../../alarms.mjs'
+import { loop } from '../../addons/reservations.mjs'
 import { barChart, picture } from '../support-chart.mjs'
 import { mean, table, target } from '../support.mjs'
 import { disturbanceOf, end, findPrime, laboratory, undisturbed } from './workloads.mjs'

@@ -1,4 +1,5 @@
-import { every, loop, sleep } from '../../alarms.mjs'
+import { loop } from '../../addons/reservations.mjs'
+import { every, sleep } from '../../alarms.mjs'
 import { lineChart, picture } from '../support-chart.mjs'
 import { mean, seededRandom, table, target } from '../support.mjs'
 import {

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers'
 import { Worker } from 'node:worker_threads'
-import { after, IoReservation, on, Reservation } from '../../alarms.mjs'
+import { IoReservation, Reservation, interrupt } from '../../addons/reservations.mjs'
+import { after, on } from '../../alarms.mjs'
 import { spinning } from '../../examples/task-sets/experiment.mjs'
 import { barChart, picture } from '../support-chart.mjs'
 import { figure, table, target } from '../support.mjs'
@@ -90,7 +91,7 @@ async function executionOf({ policy, way, rate, round = 5, clock }) {
   const io = typeof way === 'number' ? new IoReservation({ capacity: way, period, scheduler }) : undefined
   let handling
   if (io !== undefined) {
-    handling = on(storm.source, storm.type, handler, {
+    handling = interrupt(storm.source, storm.type, handler, {
       io, bottomHalf: () => spin.preemptible(bottomHalf), size,
       capacity: handlerCapacity, period, depleted: 'wait', scheduler
     })

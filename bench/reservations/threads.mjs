@@ -1,4 +1,5 @@
-import { IoReservation, Reservation, sleep } from '../../alarms.mjs'
+import { IoReservation, Reservation } from '../../addons/reservations.mjs'
+import { sleep } from '../../alarms.mjs'
 import { barChart, picture } from '../support-chart.mjs'
 import { median, table, target } from '../support.mjs'
 import { findPrime, laboratory } from './workloads.mjs'
