@@ -4117,8 +4117,8 @@ class Fifo {
  * TaskOptions; `Waitable`, the base class of what jobs may wait for, and its protocol; `asCall`, the property of those that are
  * calls; `Sleep`, which waits for a time; `Queue`, those who wait, in order of standing: its owner inherits; `Heap`, a stable
  * priority queue, and `Fifo`, a plain one; `Elsewhere`, work that runs elsewhere; `frameInterval()`, which tells by the gaps between frames how long to the next; `preemptible(fn)`, what a job runs of
- * a function: its twin, if it has one; `answers(fn)`, whether it may return a value, or it is not known; `bring(address)`, the
- * module that is there; `ours`, callbacks of these modules, which a page calls as they are; `url`, by which browsers name rounds.
+ * a function: its twin, if it has one; `answers(fn)`, whether it may return a value, or it is not known;
+ * `ours`, callbacks of these modules, which a page calls as they are; `url`, by which browsers name rounds.
  *
  * Of code that preemptify has rewritten:
  * - `link({ twinOf, answers })` registers how the twin of a function is found, and whether a function returns a value
@@ -4181,8 +4181,6 @@ export const seam = /* @__PURE__ */ Object.freeze({
   preemptible: fn => preemptible(fn),
   /** @param {any} fn @returns {boolean} */
   answers: fn => answers(fn),
-  /** @param {string} address @returns {Promise<any>} */
-  bring: address => import(/* webpackIgnore: true */ address),
 
   /**
    * @param {Scheduler} scheduler @param {number} time Infinity: never

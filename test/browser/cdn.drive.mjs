@@ -2,7 +2,9 @@ import { deepEqual } from 'node:assert/strict'
 
 /** What a page does with modules of another origin. @param {string} cdn @param {string} works */
 async function uses(cdn, works) {
-  const [{ preemptify, rt }, { sleep }, { Workers }] = await Promise.all(['rt', 'alarms', 'sync'].map(name => import(`${cdn}/${name}.mjs`)))
+  const names = ['rt', 'alarms', 'addons/preemptify', 'addons/workers']
+  const modules = await Promise.all(names.map(name => import(`${cdn}/${name}.mjs`)))
+  const { rt, sleep, preemptify, Workers } = Object.assign({}, ...modules)
   const slept = rt.spawn(function* () {
     yield* sleep(1)
     return 'slept'

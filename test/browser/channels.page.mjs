@@ -1,5 +1,7 @@
 import { rt, Scheduler } from '../../rt.mjs'
-import { ChannelError, Latest, Ring, choice, connect } from '../../sync.mjs'
+import { ChannelError, choice } from '../../sync.mjs'
+import { connect } from '../../addons/connect.mjs'
+import { Latest, Ring } from '../../addons/shared.mjs'
 import { serve } from '../fixtures/channels/serve.mjs'
 import { elapse, equal, inWebKit, inWorker, ok, rejection, test } from './page.mjs'
 

@@ -1,5 +1,8 @@
 // What ends at any message or moment: lines, workers, threads inside locks. SEEDS=1-250 and so on runs more, in some 5 minutes each.
-import { ChannelError, Mutex, Semaphore, Workers, accept, connect } from '../../sync.mjs'
+import { ChannelError } from '../../sync.mjs'
+import { accept, connect } from '../../addons/connect.mjs'
+import { SharedMutex, SharedSemaphore } from '../../addons/shared.mjs'
+import { Workers } from '../../addons/workers.mjs'
 import { forSeeds } from '../support/seeded.mjs'
 import { elapse, equal, inWorker, ok, test } from './page.mjs'
 
@@ -134,7 +137,7 @@ test('threads ended inside a shared lock, or at any moment, hold up nobody', () 
   if (random.chance(0.5)) Atomics.waitAsync = undefined
   try {
     const isMutex = random.chance(0.5)
-    const lock = isMutex ? new Mutex({ shared: true }) : new Semaphore(1, { shared: true })
+    const lock = isMutex ? new SharedMutex() : new SharedSemaphore(1)
     const notes = new Int32Array(new SharedArrayBuffer(16))
     // Each stays inside when it has gone through, until it is ended.
     const staysInside = random.chance(0.5)

@@ -1,5 +1,7 @@
 import { rt } from '../../rt.mjs'
-import { AdmissionError, ChannelError, Workers, connect } from '../../sync.mjs'
+import { ChannelError } from '../../sync.mjs'
+import { connect } from '../../addons/connect.mjs'
+import { AdmissionError, Workers } from '../../addons/workers.mjs'
 import { equal, ok, rejection, test } from './page.mjs'
 
 const works = new URL('../fixtures/workers/works.mjs', import.meta.url)

@@ -1,5 +1,5 @@
 import { Scheduler } from '../../rt.mjs'
-import { Workers } from '../../sync.mjs'
+import { Workers } from '../../addons/workers.mjs'
 import { endpoints } from '../fixtures/channels/fakes.mjs'
 
 /**

@@ -111,3 +111,55 @@ export function assertKind(name, kind, act, { values = VALUES, create }) {
     assertRefusal(here, () => act(here, value), type, `${name} must be ${kind.wants}, got ${shown}`)
   }
 }
+
+/**
+ * Adds two tests for each parameter: wrong values are refused, and so are objects that cannot be read.
+ *
+ * @param {(name: string, test: () => void) => void} tests the suite
+ * @param {[call: string, name: string, kind: any, act: (here: any, value: any) => void][]} parameters `kind`: the values
+ *   that the parameter takes; `isRequired`: not undefined; `isOption`: also undefined; `isLookedAt`: properties of the
+ *   value are read, so that errors of getters pass
+ * @param {() => any} create makes the world of a call, see `assertRefusal`
+ */
+export function parameterTests(tests, parameters, create) {
+  for (const [call, name, kind, act] of parameters) {
+    tests(`${call}: ${name} must be ${kind.wants}`, () => {
+      const values = [...VALUES, NULL, ...kind.isRequired ? [UNDEFINED] : []]
+      assertKind(name, kind, act, { create, values })
+      if (kind.isOption) act(create(), undefined)
+    })
+
+    tests(`${call}: ${name} that cannot be looked at is refused like any other`, () => {
+      for (const [, value] of UNREADABLE) {
+        if (kind.takes(value)) continue
+        const here = create()
+        const before = here.traces()
+        const error = errorOf(() => act(here, value))
+        assert.equal(here.traces(), before)
+        if (kind.isLookedAt && error?.message === 'user code was run') continue
+        assert.is(error?.constructor, TypeError, `${error}`)
+        assert.ok(error.message.startsWith(`${name} must be ${kind.wants}, got `), error.message)
+      }
+    })
+  }
+}
+
+/**
+ * Adds two tests of the exports of a module.
+ *
+ * @param {(name: string, test: () => void) => void} tests the suite @param {object} module its namespace
+ * @param {any[]} parameters as of `parameterTests` @param {string[]} others exports without parameters to check
+ */
+export function exportTests(tests, module, parameters, others) {
+  tests('everything that is exported is in the table, or an error', () => {
+    const covered = new Set(parameters.map(([call]) => call))
+    assert.equal(Object.keys(module).filter(name => !covered.has(name)).sort(), [...others].sort())
+  })
+
+  tests('classes are not called without new', () => {
+    for (const exported of Object.values(module)) {
+      if (!/^class\b/.test(String(exported))) continue
+      assert.instance(errorOf(() => exported(1)), TypeError)
+    }
+  })
+}

@@ -11,6 +11,9 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { virtualHost } from './virtual-host.mjs'
 
+/** The modules that each thread has a copy of, with addons/internal, which they import. */
+const MODULES = ['rt.mjs', 'sync.mjs', 'addons/shared.mjs']
+
 /** What is thrown where a thread ends: nothing that it does after that counts. */
 const END = Symbol('end of a thread')
 
@@ -24,9 +27,10 @@ class VirtualThread {
   /** The Web Lock that it holds. */
   name = ''
 
-  constructor(rt, sync) {
+  constructor(rt, sync, shared) {
     this.rt = rt
     this.sync = sync
+    this.shared = shared
   }
   /** A new life of the same number. */
   begin() {
@@ -157,14 +161,16 @@ export async function virtualThreads(count) {
 
   for (let i = 0; i < count; i++) {
     const copy = join(folder, String(i))
-    for (const file of ['rt.mjs', 'sync.mjs']) cpSync(new URL(`../../${file}`, import.meta.url), join(copy, file))
-    const [rt, sync] = await Promise.all(['rt.mjs', 'sync.mjs'].map(file => import(String(pathToFileURL(join(copy, file))))))
-    all.push(new VirtualThread(rt, sync))
+    for (const name of [...MODULES, 'addons/internal']) {
+      cpSync(new URL(`../../${name}`, import.meta.url), join(copy, name), { recursive: true })
+    }
+    const modules = await Promise.all(MODULES.map(file => import(String(pathToFileURL(join(copy, file))))))
+    all.push(new VirtualThread(...modules))
   }
   pretend()
   for (const thread of all) {
     current = thread
-    new thread.sync.Mutex({ shared: true })
+    new thread.shared.SharedMutex()
     current = null
     await new Promise(setImmediate) // its number is known
   }

@@ -6,14 +6,13 @@ import * as assert from 'uvu/assert'
 import { Scheduler, edf, fp } from '../../rt.mjs'
 import { after, sleep, timeout } from '../../alarms.mjs'
 import * as module from '../../sync.mjs'
-import { NULL, UNDEFINED, UNREADABLE, VALUES, assertKind, errorOf, isNumber, isObject, none, throws } from '../support/refusals.mjs'
+import { errorOf, exportTests, isNumber, isObject, none, parameterTests, throws } from '../support/refusals.mjs'
 import { forSeeds } from '../support/seeded.mjs'
 import { virtualHost } from '../support/virtual-host.mjs'
 import { exactWorld } from '../support/world.mjs'
 
 const {
-  Barrier, Channel, ChannelError, DeadlockError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, Workers,
-  accept, choice, connect, nonPreemptive, par, race
+  Barrier, Channel, ChannelError, DeadlockError, Mutex, OwnershipError, Resource, Semaphore, choice, nonPreemptive, par, race
 } = module
 
 const isCount = least => value => Number.isSafeInteger(value) && value >= least
@@ -134,17 +133,11 @@ const PARAMETERS = [
   ['par', 'works[1]', WORK, (_, value) => par(() => {}, value)],
   ['par', 'scheduler', SCHEDULER, (_, scheduler) => par(() => {}, { scheduler })],
   ['race', 'works[1]', WORK, (_, value) => race(() => {}, value)],
-  ['race', 'scheduler', SCHEDULER, (_, scheduler) => race(() => {}, { scheduler })],
-  ['Latest', 'options', OBJECT, (_, value) => new Latest(0, value)],
-  ['Latest', 'shared', BOOLEAN, (_, shared) => new Latest(0, { shared })],
-  ['Ring', 'options', OBJECT, (_, value) => new Ring(1, value)],
-  ['Ring', 'shared', BOOLEAN, (_, shared) => new Ring(1, { shared })],
-  ['accept', 'work', FUNCTION, (_, work) => accept(endpoint(), work)],
-  ['Workers', 'size', { ...PARTIES, isRequired: false }, (_, size) => new Workers('none', { size })],
-  ['connect', 'name', { ...NAME, isOption: false, isRequired: true }, (_, name) => connect(endpoint(), name)]
+  ['race', 'scheduler', SCHEDULER, (_, scheduler) => race(() => {}, { scheduler })]
 ]
 
-const endpoint = () => ({ postMessage: throws, addEventListener: throws })
+/** Exports for the addons. */
+const INTERNAL = ['End', 'Exchange', 'NOTHING', 'Supply', 'Turn', 'decide', 'sideOf', 'take']
 
 /** @param {() => void} act @param {Function} type */
 const assertThrows = (act, type) => assert.instance(errorOf(act), type)
@@ -153,40 +146,18 @@ const assertThrows = (act, type) => assert.instance(errorOf(act), type)
 
 const refusals = suite('wrong arguments')
 
-for (const [call, name, kind, act] of PARAMETERS) {
-  refusals(`${call}: ${name} must be ${kind.wants}`, () => {
-    const values = [...VALUES, NULL, ...kind.isRequired ? [UNDEFINED] : []]
-    assertKind(name, kind, act, { create: world, values })
-    if (kind.isOption) act(world(), undefined)
-  })
-
-  refusals(`${call}: ${name} that cannot be looked at is refused like any other`, () => {
-    for (const [, value] of UNREADABLE) {
-      if (kind.takes(value)) continue
-      const here = world()
-      const before = here.traces()
-      const error = errorOf(() => act(here, value))
-      assert.equal(here.traces(), before)
-      // To tell what may be waited for one has to look: what that throws comes out.
-      if (kind.isLookedAt && error?.message === 'user code was run') continue
-      assert.is(error?.constructor, TypeError, `${error}`)
-      assert.ok(error.message.startsWith(`${name} must be ${kind.wants}, got `), error.message)
-    }
-  })
-}
+parameterTests(refusals, PARAMETERS, world)
 
 for (const [call, act, message] of /** @type {[string, (here: any) => void, string][]} */ ([
   ['Resource', () => new Resource({ cieling: 1 }), "'cieling'; did you mean 'ceiling'?"],
   ['Mutex.use', ({ mutex }) => mutex.use(() => {}, { schedular: 1 }), "'schedular'; did you mean 'scheduler'?"],
-  ['Mutex', () => new Mutex({ title: 'm' }), "'title'; known are name, shared, buffer"],
+  ['Mutex', () => new Mutex({ title: 'm' }), "'title'; known are name"],
   ['Semaphore', () => new Semaphore(1, { nmae: 's' }), "'nmae'; did you mean 'name'?"],
   ['Barrier', () => new Barrier(1, { size: 2 }), "'size'; known are name"],
   ['Channel', () => new Channel(1, { overFlow: 'drop' }), "'overFlow'; did you mean 'overflow'?"],
   ['choice', ({ full }) => choice([{ receive: full }], { fiar: true }), "'fiar'; did you mean 'fair'?"],
   ['a guard', ({ full }) => choice([{ skip: true }, { receive: full, actoin() {} }]),
-    "'guards[1].actoin'; did you mean 'action'?"],
-  ['Latest', () => new Latest(0, { share: true }), "'share'; did you mean 'shared'?"],
-  ['Ring', () => new Ring(1, { byte: 8 }), "'byte'; did you mean 'bytes'?"]
+    "'guards[1].actoin'; did you mean 'action'?"]
 ])) {
   refusals(`${call}: an option of an unknown name is refused`, () => {
     const here = world()
@@ -198,17 +169,7 @@ for (const [call, act, message] of /** @type {[string, (here: any) => void, stri
   })
 }
 
-refusals('everything that is exported is in the table, or an error', () => {
-  const covered = new Set(PARAMETERS.map(([call]) => call))
-  const others = Object.keys(module).filter(name => !covered.has(name))
-  assert.equal(others.sort(), ['AdmissionError', 'ChannelError', 'DeadlockError', 'OwnershipError'])
-})
-
-refusals('classes are not called without new', () => {
-  for (const [name, exported] of Object.entries(module)) {
-    if (/^[A-Z]/.test(name)) assertThrows(() => exported(1), TypeError)
-  }
-})
+exportTests(refusals, module, PARAMETERS, [...INTERNAL, 'ChannelError', 'DeadlockError', 'OwnershipError'])
 
 refusals('a resource is no reservation', () => {
   const scheduler = new Scheduler({ host: virtualHost() })

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Latest } from '../../../sync.mjs'
+import { Latest } from '../../../addons/shared.mjs'
 
 const latest = suite('Latest')
 

@@ -2,7 +2,8 @@ import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { rt } from '../../../rt.mjs'
-import { Ring, choice } from '../../../sync.mjs'
+import { choice } from '../../../sync.mjs'
+import { Ring } from '../../../addons/shared.mjs'
 import { forSeeds } from '../../support/seeded.mjs'
 
 const ring = suite('Ring')

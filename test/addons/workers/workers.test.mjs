@@ -1,11 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { runInThisContext } from 'node:vm'
 import { Worker } from 'node:worker_threads'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, edf, fp, rm } from '../../../rt.mjs'
-import { AdmissionError, ChannelError, Workers, connect } from '../../../sync.mjs'
+import { ChannelError } from '../../../sync.mjs'
+import { connect } from '../../../addons/connect.mjs'
+import { AdmissionError, Workers } from '../../../addons/workers.mjs'
 import { endpoints } from '../../fixtures/channels/fakes.mjs'
+import { bundled } from '../../support/bundle.mjs'
 import { crewOf } from '../../support/crew.mjs'
 import { forSeeds, seeded, utilizations } from '../../support/seeded.mjs'
 import { execute } from '../../support/virtual-host.mjs'
@@ -325,10 +328,9 @@ jobs('is refused at the call where something is wrong with it, and leaves nothin
   assert.is(workers.unfinished, 0)
 })
 
-jobs('in a bundle that is no module, an address is refused by what to give instead', async () => {
-  const [rt, sync] = ['rt', 'sync'].map(name => readFileSync(new URL(`../../../${name}.mjs`, import.meta.url), 'utf8'))
-  const moduleOf = text => `data:text/javascript,${encodeURIComponent(text.replaceAll('import.meta.url', 'undefined'))}`
-  const { Workers } = await import(moduleOf(sync.replaceAll("'./rt.mjs'", () => JSON.stringify(moduleOf(rt)))))
+jobs('in a bundle that is no module, an address is refused by what to give instead', () => {
+  const script = bundled(['addons/workers.mjs'], ['Workers']).replaceAll(/\(\{ url: '[^']*' \}\)/g, '({})')
+  const { Workers } = runInThisContext(script)
   assert.throws(() => new Workers('./works.mjs'), /^in a bundle, url must be a function that makes a worker/)
 })
 
@@ -886,7 +888,7 @@ threads('what cannot be loaded fails its jobs', async () => {
 })
 
 threads('they keep the process alive while a job lives, and no longer', () => {
-  const script = `import { Workers } from '${new URL('../../../sync.mjs', import.meta.url)}'
+  const script = `import { Workers } from '${new URL('../../../addons/workers.mjs', import.meta.url)}'
     const workers = new Workers('${works}')
     workers.spawn('add', {}, 1, 2).then(console.log)`
   const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { timeout: 60_000 })

@@ -60,9 +60,9 @@ function run(random) {
       let buffer
       for (const thread of threads.all) {
         threads.within(thread, () => {
-          const { Mutex, Semaphore } = thread.sync
-          thread.lock = buffer ? (permits ? Semaphore : Mutex).from(buffer)
-            : permits ? new Semaphore(permits, { shared: true }) : new Mutex({ shared: true })
+          const { SharedMutex, SharedSemaphore } = thread.shared
+          thread.lock = buffer ? (permits ? SharedSemaphore : SharedMutex).from(buffer)
+            : permits ? new SharedSemaphore(permits) : new SharedMutex()
           buffer = thread.lock.buffer
         })
       }

@@ -1,0 +1,219 @@
+/**
+ * addons/internal/bytes.mjs: values as bytes, for shared memory and for endpoints that carry only bytes or
+ * text.
+ *
+ * The result is that of structured clone for plain values: class instances become plain objects; functions,
+ * symbols, cycles and other values without bytes are rejected with a DataCloneError.
+ *
+ * Words:
+ * - packed: a value that JSON can express. `{ "$": [kind, ...content] }` is an escape: it stands for a value
+ *   that JSON cannot express, for example a Map or undefined. The bytes of buffers are beside the JSON, and
+ *   escapes hold their indices
+ * - encoded: several values as bytes. First the length of the text in 4 bytes (little-endian); then the text,
+ *   the JSON of an array of the packed values and, last, of the lengths of all buffers; then the buffers
+ *
+ * Invariants:
+ * 1. `unpacked` is the inverse of `packed`, for each value that structured clone and this file both accept.
+ * 2. `decoding` accepts bytes from a stranger: it throws an Error for all bytes that `encoded` cannot have
+ *    made, runs no code of the sender, and changes no prototype.
+ */
+
+import { seam } from '../../rt.mjs'
+
+/** @param {unknown} value @returns {value is number} whether it is a length or a number of things */
+export const isCount = value => Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0
+
+/**
+ * @param {any[]} values
+ * @returns {Uint8Array[]} parts of the bytes: the length, the text, and the buffers, which are not copied
+ * @throws {DOMException} DataCloneError
+ */
+export function encoded(values) {
+  /** @type {Uint8Array[]} */
+  const buffers = []
+  const list = values.map(value => {
+    try {
+      return packed(value, buffers)
+    } catch (error) {
+      throw error instanceof RangeError ? cannotClone(value) : error // a cycle, or too deep for the stack
+    }
+  })
+  const text = (encoder ??= new TextEncoder()).encode(JSON.stringify([...list, buffers.map(({ length }) => length)]))
+  const { length } = text
+  return [Uint8Array.of(length, length >>> 8, length >>> 16, length >>> 24), text, ...buffers]
+}
+
+/**
+ * Reads what `encoded` has made, beginning with its first message; then it asks for the next ones.
+ *
+ * @param {Uint8Array} bytes @param {number} [most] bytes of a message
+ * @returns {Generator<void, { values: any[], buffers: Uint8Array[] }, Uint8Array>} values that are still packed
+ * @throws {Error} when it is not what `encoded` makes
+ */
+export function* decoding(bytes, most = Infinity) {
+  const begin = checkLength(4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true))
+  const head = bytes.length < begin ? joined([bytes, yield* part(begin - bytes.length, most)]) : bytes
+  const values = list(JSON.parse((decoder ??= new TextDecoder()).decode(head.subarray(4, begin))))
+  const lengths = list(values.pop())
+  let end = begin
+  const buffers = lengths.map(length => head.subarray(end, end = checkLength(end + checkLength(length))))
+  if (head.length === begin) for (let i = 0; i < lengths.length; i++) buffers[i] = yield* part(lengths[i], most)
+  else if (head.length !== end) throw new SyntaxError('not as many bytes as announced')
+  return { values, buffers }
+}
+
+/** @param {number} length @param {number} most @returns {Generator<void, Uint8Array, Uint8Array>} */
+function* part(length, most) {
+  const chunks = []
+  for (let left = length; left > 0; left -= most) {
+    const chunk = yield
+    if (chunk.length !== Math.min(left, most)) throw new SyntaxError('not what was to follow')
+    chunks.push(chunk)
+  }
+  return joined(chunks)
+}
+
+/** @param {unknown} length which somebody announces */
+function checkLength(length) {
+  if (isCount(length) && length <= 2 ** 31) return length
+  throw new SyntaxError('not the length of what follows')
+}
+
+// -------------------------------------------------------------------------------------------- packed values
+
+/**
+ * Values are kept as structured clone keeps them, also where there are only bytes: as JSON in which
+ * `{ "$": [kind, ...] }` stands for what JSON has no word for, with the bytes of buffers beside it. Class instances
+ * become plain objects; functions, symbols, cycles and what else has no bytes are refused with a DataCloneError.
+ *
+ * Several values make one sequence of bytes: the length of a text in 4 bytes (the low one first); that text, the JSON of an
+ * array of the values and, last, of the lengths of all buffers; the buffers.
+ */
+const ESCAPE = '$'
+
+/** @param {any} value @param {Uint8Array[]} buffers @returns {any} what JSON can say */
+function packed(value, buffers) {
+  const all = (/** @type {any[]} */ values) => Array.from(values, part => packed(part, buffers))
+  const kind = packedKindOf(value)
+  if (kind === 'JSON') return value
+  if (kind === 'Array') return all(value)
+  if (kind === 'Object') return Object.fromEntries(all(Object.entries(value)))
+  if (['Number', 'String', 'Boolean'].includes(kind)) return packed(value.valueOf(), buffers)
+  if (Object.hasOwn(PACKED, kind)) return { [ESCAPE]: [kind, ...all(PACKED[kind].pack(value))] }
+  if (isBytes(value)) return { [ESCAPE]: [kind, buffers.push(bytesOf(value)) - 1] }
+  throw cannotClone(value)
+}
+
+/** @param {any} value @returns {string} 'JSON' where it is its own word for it */
+function packedKindOf(value) {
+  const type = typeof value
+  if (type === 'string' || type === 'boolean' || value === null) return 'JSON'
+  if (type === 'number') return Number.isFinite(value) && !Object.is(value, -0) ? 'JSON' : type
+  if (type !== 'object') return type
+  if (Array.isArray(value)) {
+    return value.findIndex((part, place) => part === undefined && !Object.hasOwn(value, place)) < 0 ? 'Array' : 'array'
+  }
+  const kind = kindOf(value)
+  return kind === 'Object' && Object.hasOwn(value, ESCAPE) ? 'object' : kind
+}
+
+/**
+ * The inverse of `packed`; what was packed is used up.
+ *
+ * @param {any} value @param {Uint8Array[]} buffers of which the value takes hold
+ * @returns {any}
+ * @throws {Error} when it is not what `packed` makes
+ */
+export function unpacked(value, buffers) {
+  if (typeof value !== 'object' || value === null) return value
+  if (!Object.hasOwn(value, ESCAPE)) {
+    // An own __proto__, as JSON.parse makes it, is assigned to like any other own property.
+    for (const key of Object.keys(value)) value[key] = unpacked(value[key], buffers)
+    return value
+  }
+  const [kind, ...content] = list(value[ESCAPE])
+  if (kind === 'ArrayBuffer') return bufferOf(buffers[content[0]])
+  if (VIEW.test(kind)) return new /** @type {any} */ (globalThis)[kind](bufferOf(buffers[content[0]]))
+  if (!Object.hasOwn(PACKED, kind)) throw new SyntaxError('an escape of an unknown kind')
+  return PACKED[kind].make(...content.map(part => unpacked(part, buffers)))
+}
+
+/** @param {unknown} value @returns {any[]} */
+function list(value) {
+  if (!Array.isArray(value)) throw new SyntaxError('not an array')
+  return value
+}
+
+/** Of an array that has holes. @param {number} length @param {[string, any][]} entries @returns {any[]} */
+const arrayOf = (length, entries) =>
+  Object.assign([], { length }, Object.fromEntries(entries.filter(([key]) => isPlace(key, length))))
+
+/**
+ * Kinds of values, by what is packed of them, and what makes them of that again.
+ *
+ * @type {Record<string, { pack(value: any): any[], make(...content: any[]): any }>}
+ */
+const PACKED = {
+  undefined: { pack: () => [], make: () => undefined },
+  number: { pack: value => [Object.is(value, -0) ? '-0' : String(value)], make: Number },
+  bigint: { pack: value => [String(value)], make: BigInt },
+  Date: { pack: date => [date.getTime()], make: time => new Date(time) },
+  RegExp: { pack: ({ source, flags }) => [source, flags], make: (source, flags) => new RegExp(source, flags) },
+  Error: {
+    pack: ({ name, message }) => [name in ERRORS ? name : 'Error', String(message)],
+    make: (name, message) => new (Object.hasOwn(ERRORS, name) ? ERRORS[name] : Error)(message)
+  },
+  Map: { pack: map => [[...map]], make: entries => new Map(entries) },
+  Set: { pack: set => [[...set]], make: values => new Set(values) },
+  // Of an array with holes, and of an object that looks like an escape.
+  array: { pack: array => [array.length, Object.entries(array).filter(([key]) => isPlace(key, array.length))], make: arrayOf },
+  object: { pack: object => [Object.entries(object)], make: Object.fromEntries }
+}
+
+export const ERRORS = /** @type {Record<string, ErrorConstructor>} */ (
+  { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError })
+
+/** The classes of what shows bytes. */
+const VIEW = /^(?:(?:Big)?(?:Ui|I)nt\d+(?:Clamped)?Array|Float\d+Array|DataView)$/
+
+/** @param {string} key @param {number} length */
+const isPlace = (key, length) => isCount(Number(key)) && Number(key) < length
+
+// ------------------------------------------------------------------------------------------ bytes and kinds
+
+/** @type {any[]} */
+export const NONE = []
+/** Made when first asked for, since not all surroundings have them. @type {TextEncoder} */
+let encoder
+/** @type {TextDecoder} */
+let decoder
+
+/** The name of what a value is built of, also of those from another realm. @param {unknown} value */
+export const kindOf = value => Object.prototype.toString.call(value).slice(8, -1)
+/** @param {any} value */
+export const isBytes = value => ArrayBuffer.isView(value) || kindOf(value) === 'ArrayBuffer'
+
+/** @param {ArrayBufferView | ArrayBuffer} source @returns {Uint8Array} the same memory */
+export const bytesOf = source => ArrayBuffer.isView(source)
+  ? new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+  : new Uint8Array(source)
+
+/** A buffer of nothing but these bytes. @param {Uint8Array} bytes */
+const bufferOf = bytes => bytes.length === bytes.buffer.byteLength && kindOf(bytes.buffer) === 'ArrayBuffer'
+  ? bytes.buffer : Uint8Array.from(bytes).buffer
+
+/** @param {Uint8Array[]} chunks @returns {Uint8Array} not copied if it is one */
+export function joined(chunks) {
+  if (chunks.length === 1) return chunks[0]
+  const whole = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0))
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.length
+  }
+  return whole
+}
+
+/** @param {unknown} value */
+export const cannotClone = value =>
+  new DOMException(`${seam.check.describe(value)} could not be cloned`, 'DataCloneError')

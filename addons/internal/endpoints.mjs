@@ -1,0 +1,164 @@
+/**
+ * addons/internal/endpoints.mjs: one interface for all endpoints, and the objects that messages transfer.
+ *
+ * Words:
+ * - endpoint: an object of the platform or of a library that carries messages to a peer: it has
+ *   `postMessage`, `send` or `emit`, and `addEventListener` or `on`. For example a Worker, a MessagePort, a
+ *   WebSocket, a child process
+ * - transport: the wrapper of an endpoint; listens, posts, and knows how the endpoint reports its end
+ * - silent endpoint: one that reports nothing when the thread of its peer ends, so that a lock must
+ *   (threads.mjs)
+ *
+ * Invariants:
+ * 1. A transport closes no endpoint, and `unlisten` removes every listener that `listen` has added.
+ * 2. A value is transferred only if the caller lists it, or if copying it is expensive or impossible.
+ */
+
+import { seam } from '../../rt.mjs'
+import { NONE, kindOf } from './bytes.mjs'
+
+/**
+ * An endpoint, whatever its shape: anything that has `postMessage`, `send` or `emit`, and `addEventListener` or `on`.
+ */
+export class Transport {
+  /** @type {(() => void)[]} */
+  #endings = []
+  /** @type {(error: Error | null) => void} */
+  #sent = () => {}
+
+  /** @param {any} endpoint @throws {TypeError} when it is none */
+  constructor(endpoint) {
+    const has = (/** @type {string} */ method) => typeof endpoint?.[method] === 'function'
+    const way = ['postMessage', 'send', 'emit'].find(has)
+    const refuse = (/** @type {string} */ wanted) => {
+      throw seam.check.wrongType('endpoint', wanted, endpoint)
+    }
+    if (way === undefined || !has('addEventListener') && !has('on')) {
+      refuse('an object with postMessage, send or emit, and with addEventListener or on')
+    }
+    if (endpoint.window === endpoint) refuse('no window (send it a MessagePort, and take the other one)')
+    this.endpoint = endpoint
+    this.way = way
+    this.kind = platformKindOf(endpoint)
+    this.isEventTarget = has('addEventListener')
+    /** Whether it is one of Node's, which throws an error at nobody unless it gets a callback. */
+    this.isProcess = way === 'send' && typeof (endpoint.process ?? endpoint).pid === 'number'
+    /** Whether nobody tells when the other side has died, so that a lock must. Locks of another process are out of sight. */
+    this.isSilent = SILENT.has(this.kind) && !has('unref') && !this.isProcess && !!globalThis.navigator?.locks
+  }
+
+  /**
+   * @param {{ receive(message: any): unknown, gone(why: string, reason?: unknown): unknown,
+   *   closeUnreadable(): unknown }} link
+   */
+  listen(link) {
+    const { endpoint, isEventTarget } = this
+    const gone = (/** @type {string} */ why) => link.gone(why)
+    this.#sent = error => { if (error) link.gone('nothing can be sent', error) }
+    this.add('message', event => link.receive(isEventTarget ? event?.data : event))
+    this.add('messageerror', () => link.closeUnreadable())
+    this.add('close', () => gone('closed'))
+    if (isEventTarget) {
+      // An error without a message: its script could not be loaded. Other errors do not end a worker.
+      if (this.kind === 'Worker') {
+        this.add('error', event => event.message === undefined && gone('did not load'))
+      }
+      endpoint.start?.()
+      return
+    }
+    this.add('disconnect', () => gone('disconnected'))
+    this.add('exit', code => gone(typeof code === 'number' ? `ended with exit code ${code}` : 'ended'))
+  }
+
+  /** @param {string} type @param {(event: any) => unknown} listener */
+  add(type, listener) {
+    const { endpoint } = this
+    const [add, ...removals] = this.isEventTarget ? ['addEventListener', 'removeEventListener'] : ['on', 'off', 'removeListener']
+    const remove = removals.find(name => endpoint[name])
+    seam.ours.add(listener)
+    endpoint[add](type, listener)
+    this.#endings.push(() => remove && endpoint[remove](type, listener))
+  }
+
+  unlisten() {
+    for (const end of this.#endings.splice(0)) end()
+  }
+
+  /** @param {any} message @param {any[]} transfer */
+  post(message, transfer = NONE) {
+    const { endpoint } = this
+    if (transfer.length > 0) endpoint.postMessage(message, transfer)
+    else if (this.way === 'emit') endpoint.emit('message', message)
+    else if (this.isProcess) endpoint.send(message, this.#sent)
+    else endpoint[/** @type {string} */ (this.way)](message)
+  }
+}
+
+/** Endpoints whose other side can die without an event here, in browsers. */
+const SILENT = /* @__PURE__ */ new Set([
+  'Worker', 'MessagePort', 'BroadcastChannel', 'DedicatedWorkerGlobalScope'
+])
+
+/** Objects of Node say more by their constructors. @param {any} object @returns {string} */
+export function platformKindOf(object) {
+  const kind = kindOf(object)
+  return kind === 'EventTarget' || kind === 'Object' ? String(object.constructor?.name) : kind
+}
+
+// ------------------------------------------------------------------------------------------------- transfer
+
+/**
+ * Has `act` transfer what it is told to, or what pays. Some buffers cannot be, as that of a WebAssembly.Memory.
+ *
+ * @param {any[]} values @param {any[] | undefined} given @param {(transfer: any[]) => any} act @returns {any} what that returns
+ */
+export function transferring(values, given, act) {
+  const chosen = given ?? transferablesIn(values)
+  try {
+    return act(chosen)
+  } catch (error) {
+    if (given !== undefined || chosen.length === 0) throw error
+    return act(NONE)
+  }
+}
+
+/** @param {any[]} values @param {any[]} [found] @returns {any[]} what to transfer: them, or what they have as elements or properties */
+export function transferablesIn(values, found) {
+  const all = found ?? []
+  for (const value of values) {
+    const own = transferableIn(value)
+    if (own !== null && !all.includes(own)) all.push(own)
+    else if (found === undefined && HAVE_PARTS.has(kindOf(value))) transferablesIn(Object.values(value), all)
+  }
+  return all
+}
+
+/** @param {any} value @returns {any} */
+function transferableIn(value) {
+  if (typeof value !== 'object' || value === null) return null
+  // A sender of a part of a buffer keeps the rest.
+  const whole = ArrayBuffer.isView(value) && value.byteLength === value.buffer.byteLength ? value.buffer : value
+  const kind = platformKindOf(whole)
+  if (kind === 'ArrayBuffer') return whole.byteLength >= LARGE ? whole : null
+  return ALWAYS_TRANSFERRED.has(kind) ? whole : null
+}
+
+/** Buffers of this size and more are transferred rather than copied, bytes. */
+const LARGE = 2 ** 16
+
+/** What is worth nothing, or nothing as yet, where it is left behind. */
+const ALWAYS_TRANSFERRED = /* @__PURE__ */ new Set([
+  'MessagePort', 'OffscreenCanvas', 'ImageBitmap', 'ReadableStream', 'WritableStream', 'TransformStream',
+  'RTCDataChannel', 'MediaStreamTrack'
+])
+
+/** Whose elements or properties are looked at, too. */
+const HAVE_PARTS = /* @__PURE__ */ new Set(['Array', 'Object'])
+
+/** What may be transferred, and cloned as well. */
+export const CLONED = ['ArrayBuffer', 'ImageBitmap', 'VideoFrame', 'AudioData']
+
+/** @param {string} name @param {unknown} value @throws {TypeError} if it is no array */
+export function anArray(name, value) {
+  if (!Array.isArray(value)) throw seam.check.wrongType(name, 'an array', value)
+}

@@ -1,0 +1,130 @@
+/**
+ * addons/internal/threads.mjs: the identity of this thread, and the end of other threads.
+ *
+ * A browser fires no event when a worker is terminated, but it releases the Web Locks of that worker. So each
+ * thread holds one lock as long as it lives. Node keeps the locks of a terminated thread; there, a port that
+ * was transferred to the thread closes when the thread ends.
+ *
+ * Words:
+ * - number of a thread: an integer from 2, because words of shared memory use 0 and 1 for states without a
+ *   thread. In Node the number is `threadId + 2`, in other places it is random
+ * - life: the name of the lock of a thread, `rt.mjs NUMBER`; '' if the thread could not get the lock
+ *
+ * Invariants:
+ * 1. A lock that `hold` has got is held until the thread ends.
+ * 2. A watch polls nothing and does not keep Node alive.
+ * 3. A name that arrived from a peer passes `isLife` before a lock of that name is requested. A peer could
+ *    otherwise make this thread hold a lock of the page.
+ */
+
+/**
+ * Calls `ended` once when a thread has ended. Never calls it where the end of a thread cannot be seen.
+ *
+ * @param {number} thread its number @param {() => void} ended
+ */
+export function whenEnded(thread, ended) {
+  const { MessageChannel, postMessageToThread } = threads() ?? {}
+  if (postMessageToThread === undefined) return whenReleased(`${PROTOCOL} ${thread}`, ended)
+  const { port1, port2 } = new MessageChannel()
+  port1.on('close', ended).unref()
+  postMessageToThread(thread - 2, { [PROTOCOL]: port2 }, [port2]).catch(() => port1.close())
+}
+
+/**
+ * Calls `ended` once when no thread holds a lock any more: the thread that held the lock has ended.
+ *
+ * @param {string} life the name of the lock @param {() => void} ended
+ * @param {{ signal?: AbortSignal, mayBeForeign?: boolean }} [options] `signal`: ends the watch;
+ *   `mayBeForeign`: the thread may be of another origin, whose locks are out of sight
+ */
+export async function whenReleased(life, ended, { signal, mayBeForeign = false } = {}) {
+  const locks = globalThis.navigator?.locks
+  if (locks === undefined) return
+  try {
+    if (mayBeForeign && !(await locks.query()).held?.some(({ name }) => name === life)) return
+    await locks.request(life, { mode: 'shared', signal }, ended)
+  } catch {
+    // The watch was ended, or this document has no locks.
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- this thread
+
+/** Begins the names of locks, and everything that the modules say to other threads. */
+export const PROTOCOL = 'rt.mjs'
+
+/** The number of this thread, from 2; 0 until it is known. */
+let thread = 0
+/** The number of this thread, from 2; 0 until `identified` is fulfilled. */
+export const thisThread = () => thread
+
+/** Ends of ports that close with this thread. @type {any[]} */
+const vitals = []
+
+/**
+ * Finds out the number of this thread.
+ *
+ * @returns {Promise<void>} fulfilled when others can see the end of this thread
+ */
+export async function identified() {
+  const { threadId = 0, postMessageToThread } = threads() ?? {}
+  if (postMessageToThread !== undefined) { // asked first: a thread of Node that is terminated keeps its locks
+    if (thread === 0) /** @type {any} */ (globalThis).process.on('workerMessage', (/** @type {any} */ message) => {
+      if (message?.[PROTOCOL] !== undefined) vitals.push(message[PROTOCOL])
+    })
+    thread = threadId + 2
+  } else if (globalThis.navigator?.locks !== undefined) {
+    const life = await lifeOfThread()
+    thread ||= life === '' ? randomThread() : Number(life.slice(PROTOCOL.length))
+  } else thread ||= randomThread()
+}
+
+/**
+ * The lock that this thread holds while it lives, so that others see its end: a worker that is terminated
+ * says nothing.
+ *
+ * @type {Promise<string> | undefined} its name; '' where there are no locks, or somebody else has that one
+ */
+let life
+
+/** @returns {Promise<string>} */
+export const lifeOfThread = () => life ??= new Promise(resolve => {
+  const name = `${PROTOCOL} ${randomThread()}`
+  hold(name, () => resolve(name), () => resolve(''))
+})
+
+/**
+ * Holds a lock until this thread ends.
+ *
+ * @param {string} name @param {() => void} held called when this thread holds it
+ * @param {() => void} [failed] called when another thread holds the lock, or this document has no locks
+ */
+export function hold(name, held, failed = () => {}) {
+  globalThis.navigator?.locks?.request(name, { ifAvailable: true }, lock => {
+    if (lock === null) return failed()
+    held()
+    return new Promise(() => {})
+  }).catch(failed)
+}
+
+/**
+ * Whether a value is the name of such a lock: no other lock is to be touched, whatever the other side says.
+ *
+ * @param {unknown} value
+ */
+export const isLife = value => typeof value === 'string' && /^rt[.]mjs \d{1,16}$/.test(value)
+
+// ------------------------------------------------------------------------------- numbers, and Node's module
+
+/** The number of a thread where the platform gives none. */
+const randomThread = () => crypto.getRandomValues(new Uint32Array(1))[0] % 0x3FFFFFFE + 2
+
+/** A number for an end that nobody else has. @returns {number} */
+export function randomId() {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2))
+  return (high & 0xFFFFF) * 2 ** 32 + low || randomId()
+}
+
+/** Node's module of threads. @returns {any} */
+export const threads = () =>
+  /** @type {any} */ (globalThis).process?.getBuiltinModule?.('node:worker_threads')

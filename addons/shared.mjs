@@ -1,0 +1,654 @@
+/**
+ * addons/shared.mjs: values and locks between threads, in SharedArrayBuffers.
+ *
+ *   SharedMutex, SharedSemaphore   locks of sync.mjs whose permits lie in shared memory
+ *   Latest                         the freshest value, one writer and one reader
+ *   Ring                           the last values in order, one writer and one reader
+ *
+ * One thread makes such an object and posts its `buffer`. Another thread joins it, for example by
+ * `SharedMutex.from(buffer)`.
+ *
+ * Words:
+ * - words: the buffer as an Int32Array. The first ten are the header: layout, bytes per value, number of
+ *   values, and seven control words whose meaning depends on the layout. Then each value has its kind, a
+ *   number, and its bytes
+ * - layout: the first word of a buffer: which class made it, and the version of that class
+ * - permit: the right to pass a lock. Its word holds twice the number of the owning thread (1: free, 0: not
+ *   yet added), plus 1 if the permit is abandoned
+ * - abandoned: a thread or job ended with the permit, so the protected state may be half changed
+ *
+ * Invariants:
+ * 1. Each change of a permit is one compareExchange, so a thread can end at any step without leaving an
+ *    invalid state.
+ * 2. A permit belongs to at most one thread, and returns when that thread has ended.
+ * 3. A writer and a reader of a Latest never use the same slot at the same time (Simpson 1990).
+ * 4. `Atomics.notify` runs only after a thread has set WAITING: without waiters it costs 20 to 100 ns.
+ *
+ * @module shared
+ */
+
+import { seam } from '../rt.mjs'
+import { Mutex, Semaphore, Supply, Turn } from '../sync.mjs'
+import { decoding, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
+import { outside } from './internal/outside.mjs'
+import { identified, thisThread, whenEnded } from './internal/threads.mjs'
+/** @import { Awaitable, Job } from '../rt.mjs' */
+/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
+/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+
+const { check } = seam
+
+// ---------------------------------------------------------------------------------------------------- locks
+
+/**
+ * A Mutex that excludes jobs of all threads that have its buffer. It is used like a Mutex, with these
+ * differences.
+ *
+ * Waiters of other threads are woken by Atomics.waitAsync, or by a worker that waits where that is missing. A
+ * thread that unlocks it has no better claim to it than other threads that wait. Ranks are inherited, and
+ * cycles found, within a thread. The mutex becomes free, and `abandoned`, when the thread of its owner ends.
+ * The end of a thread is known where there are Web Locks, and in Node from 20.19 on.
+ *
+ * ```js
+ * const mutex = new SharedMutex()
+ * worker.postMessage(mutex.buffer) // there: const mutex = SharedMutex.from(buffer)
+ * yield mutex.use(function* () { ... })
+ * ```
+ */
+export class SharedMutex extends Mutex {
+  #permits
+
+  /**
+   * @param {SharedLockOptions} [options]
+   * @throws {TypeError} naming the option, or if there is no SharedArrayBuffer: in a page that is not
+   *   cross-origin isolated, and in some builds of WebKit
+   */
+  constructor(options = {}) {
+    const { name, buffer } = check.options(options, SHARED_LOCK)
+    /** @type {any} */
+    let permits
+    super({ name }, (count, give, queue) => permits = new Permits(MUTEX, count, buffer, give, queue))
+    this.#permits = permits
+  }
+
+  /**
+   * Joins the mutex of another thread.
+   *
+   * @param {SharedArrayBuffer} buffer
+   * @param {{ name?: string }} [options]
+   */
+  static from(buffer, options) {
+    return new SharedMutex({ ...options, buffer })
+  }
+
+  /** The memory by which other threads join. @returns {SharedArrayBuffer} */
+  get buffer() { return this.#permits.buffer }
+  get [Symbol.toStringTag]() { return 'SharedMutex' }
+}
+
+/**
+ * A Semaphore whose permits are those of all threads that have its buffer: at most 1024, or as many as there
+ * were at first. `release` gives back a permit that its own thread has acquired, else a permit of another
+ * thread; else it adds a new one. When a thread ends, its permits come back, and `abandoned` is set. Waiters
+ * and the end of a thread are noticed as with SharedMutex.
+ */
+export class SharedSemaphore extends Semaphore {
+  #permits
+
+  /**
+   * @param {number} permits how many there are at first, an integer >= 0; the buffer of another thread knows
+   *   it already
+   * @param {SharedLockOptions} [options]
+   * @throws {TypeError | RangeError} naming the parameter, or if there is no SharedArrayBuffer
+   */
+  constructor(permits, options = {}) {
+    const { name, buffer } = check.options(options, SHARED_LOCK)
+    /** @type {any} */
+    let own
+    super(permits, { name }, (count, give) => own = new Permits(SEMAPHORE, count, buffer, give))
+    this.#permits = own
+  }
+
+  /**
+   * Joins the semaphore of another thread.
+   *
+   * @param {SharedArrayBuffer} buffer
+   * @param {{ name?: string }} [options]
+   */
+  static from(buffer, options) {
+    return new SharedSemaphore(0, { ...options, buffer })
+  }
+
+  /** The memory by which other threads join. @returns {SharedArrayBuffer} */
+  get buffer() { return this.#permits.buffer }
+  /**
+   * Whether a thread ended with a permit that nobody has acquired and released since: the protected state may
+   * be half done.
+   */
+  get abandoned() { return this.#permits.isAbandoned }
+  get [Symbol.toStringTag]() { return 'SharedSemaphore' }
+}
+
+// -------------------------------------------------------------------------- supplies: what threads wait for
+
+const OutsideTurn = /* @__PURE__ */ outside(Turn, true)
+
+/** Those that will be told. @type {Set<Watch>} */
+const listening = /* @__PURE__ */ new Set()
+
+/** What there is of something in shared memory, of which a word changes when there is more. */
+class Watch extends Supply {
+  /**
+   * @param {Memory} memory @param {number} word @param {(turn: Waitable, job: Job | null) => void} give
+   * @param {Queue} [queue]
+   */
+  constructor(memory, word, give, queue) {
+    super(give, queue)
+    this.words = memory.words
+    this.word = word
+    this.buffer = memory.buffer
+  }
+
+  /**
+   * @param {{ name: string }} place @param {string} action @param {boolean} [isForSection]
+   * @param {(turn: Turn, job: Job | null) => void} [ask]
+   * @returns {any} what waits for one
+   */
+  turn(place, action, isForSection, ask = this.request) {
+    return new OutsideTurn(place, action, ask, isForSection)
+  }
+
+  listen() {
+    while (!listening.has(this) && this.queue.size > 0) {
+      const seen = Atomics.load(this.words, this.word)
+      if (this.serve()) continue
+      const { async, value } = changeOf(this.words, this.word, seen)
+      if (!async) continue
+      listening.add(this)
+      Atomics.store(this.words, WAITING, 1)
+      // Who changed it before that has told nobody.
+      if (Atomics.load(this.words, this.word) !== seen) Atomics.notify(this.words, this.word)
+      value.then(() => {
+        listening.delete(this)
+        seam.event(() => this.listen())
+      })
+    }
+  }
+  /** A thread has ended. @param {number} _owner */
+  takeBack(_owner) {}
+
+  /** Tells all threads, if any has waited since: to tell nobody takes a lock of the engine, and 20 to 100 ns. */
+  changed() {
+    if (Atomics.load(this.words, WAITING) === 0) return
+    Atomics.store(this.words, WAITING, 0)
+    this.tell()
+  }
+
+  /** Tells all threads. @returns {boolean} whether any other one waited */
+  tell() {
+    return Atomics.notify(this.words, this.word) > Number(listening.has(this))
+  }
+}
+
+/** @param {...any} wait words, which of them, and what it is @returns {{ async: boolean, value: any }} over when it has changed */
+function changeOf(...wait) {
+  const { waitAsync } = /** @type {any} */ (Atomics)
+  if (waitAsync !== undefined) return waitAsync(...wait)
+  const source = 'onmessage = ({ data }) => postMessage(Atomics.wait(...data))'
+  const url = URL.createObjectURL(new Blob([source]))
+  const worker = new Worker(url)
+  const value = new Promise(resolve => { worker.onmessage = resolve }).then(() => {
+    worker.terminate()
+    URL.revokeObjectURL(url)
+  })
+  worker.postMessage(wait)
+  return { async: true, value }
+}
+
+// -------------------------------------------------------------------------------------------------- permits
+
+// What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a thread.
+const FREE = 1
+/** Changes when a permit has become free. */
+const RELEASES = 3
+const MOST_PERMITS = 1024
+
+/**
+ * Permits that threads take from each other, a word for each. No step changes more than one, so a thread may end after any.
+ */
+class Permits extends Watch {
+  isShared = true
+
+  /**
+   * @param {number} layout @param {number} count how many there are at first @param {SharedArrayBuffer | undefined} buffer
+   * @param {(turn: Waitable, job: Job | null) => void} give @param {Queue} [queue]
+   */
+  constructor(layout, count, buffer, give, queue) {
+    const memory = new Memory(layout, layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS), 0, buffer)
+    super(memory, RELEASES, give, queue)
+    this.most = memory.count
+    for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1
+    identified().then(() => { if (listening.has(this)) this.tell() })
+  }
+
+  /** What each permit is that there is. @returns {number[]} */
+  get #all() {
+    const all = []
+    for (let at = HEADER; at < this.words.length; at += KIND) {
+      const permit = Atomics.load(this.words, at)
+      if (permit === 0) break
+      all.push(permit)
+    }
+    return all
+  }
+  get available() { return this.#all.filter(permit => permit >> 1 === FREE).length }
+  get isAbandoned() { return this.#all.some(permit => (permit & 1) === 1) }
+
+  /**
+   * Changes the first that it can.
+   *
+   * @param {(owner: number) => boolean} mayChange @param {number} owner @param {number} [isAbandoned] default: as it was
+   */
+  #change(mayChange, owner, isAbandoned) {
+    for (let at = HEADER; at < this.words.length; at += KIND) {
+      const permit = Atomics.load(this.words, at)
+      const next = owner << 1 | (isAbandoned ?? permit & 1)
+      if (mayChange(permit >> 1) && Atomics.compareExchange(this.words, at, permit, next) === permit) return true
+      if (permit === 0 && mayChange !== isNone) return false // else another thread has added that one
+    }
+    return false
+  }
+
+  /** @returns {boolean} whether this thread has got one */
+  take() {
+    return thisThread() !== 0 && this.#change(owner => owner === FREE, thisThread())
+  }
+
+  /** @param {boolean} isAbandoned @throws {RangeError} */
+  release(isAbandoned) {
+    const isFree = [isOurs, isTaken, isNone].some(mayChange => this.#change(mayChange, FREE, Number(isAbandoned)))
+    if (!isFree) throw new RangeError(`permits must be at most ${this.most}`)
+    // What this thread's have waited for they get at once, unless others wait.
+    if (!this.tell()) while (this.serve());
+  }
+
+  /** A thread has ended; even if it has nothing now, it may not have told so. @param {number} ended */
+  takeBack(ended) {
+    while (this.#change(owner => owner === ended, FREE, 1));
+    this.tell()
+  }
+
+  tell() {
+    Atomics.add(this.words, RELEASES, 1)
+    return super.tell()
+  }
+  listen() {
+    super.listen()
+    if (listening.has(this)) for (const permit of this.#all) watchFor(permit >> 1)
+  }
+}
+
+const isOurs = (/** @type {number} */ owner) => owner === thisThread()
+const isTaken = (/** @type {number} */ owner) => owner > FREE
+const isNone = (/** @type {number} */ owner) => owner === 0
+
+/** Threads whose end is watched for. @type {Set<number>} */
+const watched = /* @__PURE__ */ new Set()
+
+/** @param {number} owner a thread, whose permits are taken back from now on when it ends */
+function watchFor(owner) {
+  if (owner <= FREE || owner === thisThread() || watched.has(owner)) return
+  watched.add(owner)
+  whenEnded(owner, () => {
+    watched.delete(owner)
+    for (const watch of listening) watch.takeBack(owner)
+  })
+}
+
+// --------------------------------------------------------------------------------------------------- Latest
+
+// The words of control of the four slots.
+const NEWEST = 3
+const READING = 4
+const SLOT = 5
+const WRITES = 7
+
+/**
+ * The freshest value, for one writer and one reader, neither of which ever waits for the other: Simpson's
+ * four-slot fully asynchronous communication mechanism (IEE Proceedings E 137, 1990; Qduino II-C). What is
+ * overwritten before it is read is lost; what is read is never older than what was read before, nor half one
+ * value and half another.
+ *
+ * ```js
+ * const distance = new Latest(0, { shared: true })
+ * worker.postMessage(distance.buffer) // there: Latest.from(buffer).write(17)
+ * distance.read()
+ * ```
+ *
+ * Within a thread nothing comes between the parts of a write, and values are kept as they are. Shared, they
+ * are copied, as by structured clone.
+ *
+ * @template [T=unknown]
+ */
+export class Latest {
+  #store
+  /** The number of the write that was read last. */
+  #seen = 0
+  #supply
+
+  /**
+   * @param {T} [initial] what is read before anything is written; shared: by the one that makes the buffer
+   * @param {SharedOptions} [options]
+   * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
+   *   isolated, and in some builds of WebKit
+   * @throws {RangeError} when `initial` takes more than `bytes`
+   */
+  constructor(initial, options = {}) {
+    const store = this.#store = storeOf(LATEST, 4, options, initial)
+    this.#supply = supplyOf(store, WRITES, () => (Atomics.load(store.words, WRITES) - this.#seen | 0) > 0, () => this.read())
+    if (store.isMade) this.#put(/** @type {T} */ (initial), 0)
+  }
+
+  /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Latest<T>} */
+  static from(buffer) {
+    return new Latest(/** @type {any} */ (undefined), { shared: true, buffer })
+  }
+
+  /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  get buffer() { return this.#store.buffer }
+
+  /**
+   * Replaces the value.
+   *
+   * @param {T} value
+   * @throws {RangeError | DOMException} when shared and it takes more than `bytes`, or cannot be cloned; what
+   *   was written before stays
+   */
+  write(value) {
+    this.#put(value, this.#store.words[WRITES] + 1 | 0)
+    this.#supply.changed()
+  }
+  /** @param {T} value @param {number} number */
+  #put(value, number) {
+    const { words } = this.#store
+    // Not the pair that is being read, and in it not the slot that was read last.
+    const pair = 1 - Atomics.load(words, READING)
+    const slot = 1 - Atomics.load(words, SLOT + pair)
+    this.#store.put(pair * 2 + slot, value, number)
+    Atomics.store(words, SLOT + pair, slot)
+    Atomics.store(words, NEWEST, pair)
+    Atomics.store(words, WRITES, number)
+  }
+
+  /** @returns {T} */
+  read() {
+    const { words } = this.#store
+    const pair = Atomics.load(words, NEWEST)
+    Atomics.store(words, READING, pair)
+    const place = pair * 2 + Atomics.load(words, SLOT + pair)
+    this.#seen = this.#store.numberOf(place)
+    return this.#store.get(place)
+  }
+
+  /** @returns {Awaitable<T>} what has been written and not read here; else what will be written next */
+  receive() {
+    return this.#supply.turn({ name: 'latest' }, '.receive()')
+  }
+}
+
+// ----------------------------------------------------------------------------------------------------- Ring
+
+// The words of control of a ring: how often was written and read, modulo twice its size.
+const WRITTEN = 3
+const READ = 4
+
+/**
+ * The last values in order, for one writer and one reader that never wait: a ring buffer (Lamport 1977;
+ * Qduino II-C).
+ *
+ * @template [T=unknown]
+ */
+export class Ring {
+  #store
+  #words
+  #supply
+
+  /**
+   * @param {number | SharedArrayBuffer} n how many values it holds, an integer >= 1
+   * @param {SharedOptions} [options]
+   * @throws {TypeError} when shared where there is no SharedArrayBuffer: in a page that is not cross-origin
+   *   isolated, and in some builds of WebKit
+   * @throws {RangeError} when `n` is out of range
+   */
+  constructor(n, options = {}) {
+    const store = this.#store = storeOf(RING, n, options, n)
+    this.#words = store.words
+    this.#supply = supplyOf(store, WRITTEN, () => this.length > 0, () => this.read())
+  }
+
+  /** The other side. @template [T=unknown] @param {SharedArrayBuffer} buffer @returns {Ring<T>} */
+  static from(buffer) {
+    return new Ring(buffer, { shared: true })
+  }
+
+  /** What the other thread joins by; undefined unless shared. @returns {SharedArrayBuffer | undefined} */
+  get buffer() { return this.#store.buffer }
+  /** How many values it holds. */
+  get size() { return this.#store.count }
+  /** How many are to be read. */
+  get length() {
+    const ahead = Atomics.load(this.#words, WRITTEN) - Atomics.load(this.#words, READ)
+    return ahead < 0 ? ahead + 2 * this.size : ahead
+  }
+
+  /** @param {number} word */
+  #advance(word) {
+    Atomics.store(this.#words, word, (this.#words[word] + 1) % (2 * this.size))
+  }
+
+  /**
+   * @param {T} value anything but undefined
+   * @returns {boolean} false when it is full, and nothing is written
+   * @throws {TypeError} when `value` is undefined
+   * @throws {RangeError | DOMException} when shared and it takes more than `bytes`, or cannot be cloned
+   */
+  write(value) {
+    if (value === undefined) throw new TypeError('value must not be undefined, which says that it is empty')
+    if (this.length === this.size) return false
+    this.#store.put(this.#words[WRITTEN] % this.size, value)
+    this.#advance(WRITTEN)
+    this.#supply.changed()
+    return true
+  }
+
+  /** @returns {T | undefined} the oldest value; undefined when there is none */
+  read() {
+    if (this.length === 0) return undefined
+    const place = this.#words[READ] % this.size
+    const value = this.#store.get(place)
+    this.#store.put(place, undefined)
+    this.#advance(READ)
+    return value
+  }
+
+  /** @returns {Awaitable<T>} the oldest value, once there is one */
+  receive() {
+    return this.#supply.turn({ name: 'ring' }, '.receive()')
+  }
+}
+
+// --------------------------------------------------------------------------------------------------- memory
+
+const LATEST = 0x34534c32 // with the version of the layout
+const RING = 0x52494e32
+const MUTEX = 0x4d545832
+const SEMAPHORE = 0x53454d32
+const NAMES = /** @type {Record<number, string>} */ ({
+  [LATEST]: 'shared Latest', [RING]: 'shared Ring', [MUTEX]: 'SharedMutex', [SEMAPHORE]: 'SharedSemaphore'
+})
+
+/**
+ * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value, count of values,
+ * words of control; then per value its kind, and from an even word on its bytes.
+ */
+const HEADER = 10
+const KIND = 2
+/** Where a number stands beside a kind. */
+const NUMBERED = 1
+/** The word of control that is 1 when somebody may wait. */
+const WAITING = 8
+
+// Kinds of values; others than these are encoded, in so many bytes.
+const UNDEFINED = 0
+const NUMBER = 1
+
+class Memory {
+  /**
+   * @param {number} layout what it is @param {number} count of values @param {number} bytes per value
+   * @param {SharedArrayBuffer | undefined} buffer made by another one, which knows the rest
+   */
+  constructor(layout, count, bytes, buffer) {
+    /** Words that a value takes. @param {number} size */
+    const strideOf = size => Math.ceil(size / 8) * 2 + KIND
+    this.buffer = buffer ?? sharedMemory(layout, (HEADER + count * strideOf(bytes)) * 4)
+    this.words = new Int32Array(this.buffer, 0, this.buffer.byteLength >>> 2)
+    /** Here, and not joined. */
+    this.isMade = buffer === undefined
+    if (this.isMade) this.words.set([layout, bytes, count])
+    const [kind, size, number] = this.words
+    this.bytes = size
+    this.count = number
+    this.stride = strideOf(size)
+    if (kind !== layout || (HEADER + number * this.stride) * 4 !== this.buffer.byteLength) {
+      const { byteLength } = this.buffer
+      throw new TypeError(`buffer must be that of a ${NAMES[layout]}, got one of ${byteLength} bytes`)
+    }
+  }
+}
+
+/** With the values in it. */
+class Store extends Memory {
+  octets = new Uint8Array(this.buffer)
+  doubles = new Float64Array(this.buffer)
+
+  /**
+   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value @param {number} [number] beside it
+   * @throws {RangeError | DOMException} when it takes too many bytes, or has none
+   */
+  put(index, value, number = 0) {
+    const at = HEADER + index * this.stride
+    this.words[at + NUMBERED] = number
+    if (typeof value === 'number') {
+      this.doubles[(at + KIND) / 2] = value
+      this.words[at] = NUMBER
+    } else if (value === undefined) {
+      this.words[at] = UNDEFINED
+    } else {
+      const bytes = joined(encoded([value]))
+      if (bytes.length > this.bytes) {
+        throw new RangeError(`value must take at most ${this.bytes} bytes (see options.bytes), got ${bytes.length}`)
+      }
+      this.octets.set(bytes, (at + KIND) * 4)
+      this.words[at] = bytes.length
+    }
+  }
+
+  /** @param {number} index */
+  numberOf(index) {
+    return this.words[HEADER + index * this.stride + NUMBERED]
+  }
+
+  /** @param {number} index @returns {any} */
+  get(index) {
+    const at = HEADER + index * this.stride
+    const kind = this.words[at]
+    if (kind === NUMBER) return this.doubles[(at + KIND) / 2]
+    if (kind === UNDEFINED) return undefined
+    const begin = (at + KIND) * 4
+    const { values, buffers } = /** @type {any} */ (decoding(this.octets.slice(begin, begin + kind)).next().value)
+    return unpacked(values[0], buffers)
+  }
+}
+
+/** The same within a thread: values as they are. */
+class Local {
+  buffer = undefined
+  isMade = true
+  words = new Int32Array(HEADER)
+  /** @type {any[]} */
+  #values = []
+
+  /** @param {number} count of values that are kept */
+  constructor(count) {
+    this.count = count
+  }
+  /** @param {number} index @param {any} value */
+  put(index, value) {
+    this.#values[index % this.count] = value
+  }
+  numberOf() { return this.words[WRITES] }
+  /** @param {number} index */
+  get(index) { return this.#values[index % this.count] }
+}
+
+/** @param {number} layout @param {number} bytes @returns {SharedArrayBuffer} */
+function sharedMemory(layout, bytes) {
+  const isLock = layout === MUTEX || layout === SEMAPHORE
+  const remedy = isLock ? `no ${NAMES[layout]} here` : 'shared must be false here'
+  if (globalThis.crossOriginIsolated === false) {
+    throw new TypeError(`${remedy}: SharedArrayBuffer needs a cross-origin isolated page; ` +
+      'serve it with Cross-Origin-Opener-Policy: same-origin and Cross-Origin-Embedder-Policy: require-corp')
+  }
+  if (typeof SharedArrayBuffer === 'undefined') {
+    throw new TypeError(`${remedy}: this engine has no SharedArrayBuffer`)
+  }
+  return new SharedArrayBuffer(bytes)
+}
+
+/**
+ * @typedef {object} SharedLockOptions
+ * @property {string} [name] for traces and errors
+ * @property {SharedArrayBuffer} [buffer] `.buffer` of the same lock in another thread, which is joined
+ */
+
+/**
+ * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
+ *   the buffer
+ * @returns {Store | Local}
+ */
+function storeOf(layout, count, options, first) {
+  const { shared = false, bytes = 1024, buffer = shared && kindOf(first) === 'SharedArrayBuffer' ? first : undefined } =
+    check.options(options, SHARED)
+  if (buffer === undefined) valueCount('n', count)
+  return shared || buffer !== undefined ? new Store(layout, count, bytes, buffer) : new Local(layout === LATEST ? 1 : count)
+}
+
+/**
+ * @param {Store | Local} store @param {number} word that changes with each value @param {() => boolean} hasNext
+ * @param {() => any} read
+ */
+function supplyOf(store, word, hasNext, read) {
+  const give = (/** @type {Waitable} */ turn) => turn.wake(read())
+  const supply = store instanceof Store ? new Watch(store, word, give) : new Supply(give)
+  supply.take = hasNext
+  return supply
+}
+
+/**
+ * @typedef {object} SharedOptions
+ * @property {boolean} [shared] over SharedArrayBuffer, so that reader and writer may be in different threads;
+ *   default false
+ * @property {SharedArrayBuffer} [buffer] `.buffer` of the other side: joins it
+ * @property {number} [bytes] the most bytes a value may take, an integer >= 8; default 1024. A number takes
+ *   8, anything else its JSON in UTF-8, the bytes of its buffers, the digits of their lengths, and 10 more
+ */
+
+/** @param {number} least */
+const sizeFrom = least => check.number(`an integer from ${least} to ${2 ** 28}`, value => isCount(value) && value >= least && value <= 2 ** 28)
+const valueCount = /* @__PURE__ */ sizeFrom(1)
+/** @param {string} name @param {unknown} value */
+function sharedBuffer(name, value) {
+  if (kindOf(value) !== 'SharedArrayBuffer') throw check.wrongType(name, 'a SharedArrayBuffer', value)
+}
+const SHARED = { shared: check.flag, bytes: /* @__PURE__ */ sizeFrom(8), buffer: sharedBuffer }
+const SHARED_LOCK = { name: check.text, buffer: sharedBuffer }

@@ -1,0 +1,934 @@
+/**
+ * addons/workers.mjs: jobs in workers, each with a scheduler of its own: partitioned scheduling.
+ *
+ *   page                                    worker
+ *   Workers.spawn -> Remote -> Site, Line ~~~ Line -> labour -> scheduler.spawn
+ *
+ * Words:
+ * - works: the exports of the module that the workers run
+ * - site: a worker, as the pool sees it: its jobs, its connection, and the processor time that is promised of
+ *   it
+ * - slot: promised processor time, `wcet` per `period`, used by one job after the other
+ * - remote: a job that runs at a site; its Job is known here
+ * - held: a job that no site has yet, because all have enough to do
+ * - line: the connection between a site and its worker; `labour` serves the end in the worker
+ *
+ * Invariants:
+ * 1. Each spawned job ends exactly once, with the outcome from its worker or with a ChannelError.
+ * 2. Jobs with a slot passed `schedulable` together with all other promises of their site.
+ * 3. A job that may restart starts in one worker at a time.
+ * 4. Sites without jobs do not keep Node alive.
+ *
+ * A worker of Node or of a browser begins with this module itself, at the address with ENTRY; bundlers drop
+ * that part, so in a bundle `url` is a function that makes a worker.
+ *
+ * @module workers
+ */
+
+import { DeadlineError, DeadlockError, Job, Scheduler, edf, fp, rm, seam } from '../rt.mjs'
+import { ChannelError, OwnershipError } from '../sync.mjs'
+import { ERRORS, NONE, cannotClone, isCount, kindOf } from './internal/bytes.mjs'
+import {
+  CLONED, Transport, anArray, platformKindOf, transferablesIn, transferring
+} from './internal/endpoints.mjs'
+import { hold, threads, whenReleased } from './internal/threads.mjs'
+import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
+/** @import { ArgumentsOf, Awaitable, JobOptions, Policy, ResultOf } from '../rt.mjs' */
+/** @import { TaskOptions, TraceRecord } from '../rt.mjs' */
+/** @import { TaskParameters } from './schedulable.mjs' */
+/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
+/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+
+export { AdmissionError }
+
+const { Elsewhere, Heap, Queue, Waitable, check, here } = seam
+
+/**
+ * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With half as much, workers
+ * that share their cores with this thread run dry before it is heard.
+ */
+const BUSY = 10
+const MOST = 64
+/** ms that jobs have to end in when they are cancelled by `close`. */
+const GRACE = 1000
+
+/**
+ * @typedef {object} WorkersOptions
+ * @property {number} [size] how many workers; default: as many as there are cores
+ * @property {Policy} [policy] of their schedulers: `edf` (default), `fp` or `rm`
+ * @property {boolean | number} [admit] the share of each worker that may be promised, > 0 and <= 1; default true, which is 1;
+ *   false: nothing is promised, nor refused
+ * @property {boolean | number} [restart] how often a job is started again whose worker has gone; default 0, true is 3
+ * @property {number} [limit] of jobs that have not ended; default 16384
+ * @property {boolean} [preemptify] whether the works are to be preemptified as `preemptify.import` does; default false
+ * @property {number} [slice] ms, of their schedulers
+ * @property {number} [round] ms
+ * @property {number | 'auto'} [budget] points
+ */
+/**
+ * Options of one job in a worker.
+ *
+ * @typedef {Pick<TaskOptions, 'name' | 'deadline' | 'priority' | 'period' | 'wcet' | 'budget' | 'miss' | 'onMiss' | 'onOverrun' |
+ *   'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }} RemoteOptions `scheduler`: where the
+ *   job is known; `transfer`: exactly what of the arguments to transfer; `restart`: instead of that of all
+ */
+
+/**
+ * Workers, each with a scheduler of its own, and jobs that run there: partitioned scheduling, on Web Workers or the threads of
+ * Node.
+ *
+ * ```js
+ * const workers = new Workers(new URL('works.mjs', import.meta.url))
+ * const picture = await workers.spawn('render', { deadline: 100 }, scene)
+ * ```
+ *
+ * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited, cancelled, and moved by
+ * its deadline or priority like others. What it does with its cancellation is waited for. Its times, cost and misses are those
+ * of the worker, known some 20 ms later while it lives. Arguments and results are cloned; buffers of 64 KiB and more, and what
+ * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties. An
+ * outcome that is no object, of a job without a deadline, is told when the round of its worker is over, with all that have ended in
+ * it: one that dies before that has lost them.
+ *
+ * A job that declares wcet and period goes to the first worker where it and all like it will meet their deadlines, by what
+ * `schedulable` says; others are not counted. That time is kept until its period is over, for the next job with the same
+ * parameters first, which is not released before. Everything else goes to the worker that will be free for it first, by
+ * what works have cost so far, and waits here while all have enough to do.
+ *
+ * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again, which those are not that were given
+ * what cannot be cloned; the next job begins with another worker. Idle workers do not keep Node alive.
+ *
+ * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type: `Workers<typeof works>`, of its namespace
+ */
+export class Workers {
+  #options
+  /** @type {Site[]} */
+  #sites
+  /** Jobs that have not ended. @type {Set<Remote>} */
+  #all = new Set()
+  /** Those that no worker has yet. @type {InstanceType<typeof Heap<any>>} */
+  #held
+  /** What works have cost lately, ms. @type {Map<string, number>} */
+  #costs = new Map()
+  /** @type {Set<(record: any) => void>} */
+  #observers = new Set()
+  /** @type {Queue} */
+  #waiters = new Queue()
+  #spawned = 0
+  #isTelling = false
+  #isClosed = false
+
+  /**
+   * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory; or a function that
+   *   makes a worker, or another endpoint, at whose other side `Workers.serve` is called: in bundles
+   * @param {WorkersOptions} [options]
+   * @throws {TypeError | RangeError} naming the parameter
+   */
+  constructor(url, options = {}) {
+    const { size = countOfCores(), policy = edf, admit = true, restart = false, limit = 2 ** 14, preemptify = false, ...settings } =
+      check.options(options, CREW)
+    const isMade = typeof url === 'function'
+    if (!isMade && typeof url !== 'string' && kindOf(url) !== 'URL') throw check.wrongType('url', 'an address or a function', url)
+    const address = isMade ? '' : addressOf(url)
+    const source = { url: address, preemptify, settings: { ...settings, policy: policy.name } }
+    this.#options = { policy, share: Number(admit), restart, limit, source, make: isMade ? url : makeWorker }
+    this.#held = new Heap((a, b) => policy.compare(a.job, b.job) || a.id - b.id)
+    this.#sites = Array.from({ length: size }, () => new Site())
+    try {
+      for (const site of this.#sites) this.#start(site)
+    } catch (error) {
+      for (const site of this.#sites) end(site)
+      throw error
+    }
+  }
+
+  /**
+   * Releases a job in a worker.
+   *
+   * @template {keyof M & string} K
+   * @param {K} name of the work
+   * @param {RemoteOptions} [options]
+   * @param {ArgumentsOf<M[K]>} args
+   * @returns {Job<ResultOf<M[K]>>}
+   * @throws {AdmissionError} when no worker has time for its wcet and period
+   * @throws {RangeError} when there are as many jobs as may be: wait for `ready()`
+   * @throws {ChannelError} when the workers have been closed
+   * @throws {TypeError | RangeError | DOMException} naming the parameter, or what cannot be cloned
+   */
+  spawn(name, options = {}, ...args) {
+    const { restart: usual, limit, policy } = this.#options
+    const { transfer, restart = usual, scheduler: wanted, ...parameters } = check.options(options, SPAWNED)
+    check.text('name', name)
+    if (this.#isClosed) throw new ChannelError('the workers have been closed')
+    if (this.#all.size >= limit) throw new RangeError(`more than ${limit} jobs have not ended: wait for ready()`)
+    const { signal, onMiss, onOverrun, ...given } = parameters
+    const scheduler = here({ scheduler: wanted })
+    const priority = policy.priority?.({ deadline: Infinity, priority: 0, period: Infinity, ...given }) ?? given.priority
+    const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart))
+    this.#all.add(remote)
+    try {
+      const release = this.#admit(remote, given.release ?? scheduler.now())
+      const job = /** @type {any} */ (scheduler.spawn(/** @type {any} */ (remote), { name, ...parameters, priority, release }))
+      if (release > scheduler.now()) remote.state = 'pending'
+      if (job.state === 'cancelled') this.#refuse(remote, undefined)
+      else this.#place(remote)
+      return job
+    } catch (error) {
+      this.#refuse(remote, error)
+      throw error
+    }
+  }
+  /** What has not begun has taken no time. @param {Remote} remote @param {unknown} error */
+  #refuse(remote, error) {
+    if (remote.promised !== null) Object.assign(remote.promised, remote.promised.before)
+    this.#finish(remote, 'cancelled', error)
+  }
+
+  /** How many workers there are. */
+  get size() { return this.#sites.length }
+  /** How many jobs have not ended. */
+  get unfinished() { return this.#all.size }
+
+  /**
+   * Waits until another job may be spawned, which is to be done at once: nothing is kept for who has waited.
+   *
+   * @returns {Awaitable<void>}
+   */
+  ready() {
+    return /** @type {any} */ (new Room(
+      (room, job) => this.#all.size < this.#options.limit ? room.wake() : this.#waiters.push(room, job)))
+  }
+
+  /**
+   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the jobs, those that
+   * works spawn among them, and with the index of the worker, `worker`, in each record.
+   *
+   * @param {(record: TraceRecord & { worker: number }) => void} fn
+   * @returns {() => void} ends it
+   */
+  observe(fn) {
+    const observers = this.#observers
+    const scheduler = here()
+    const observer = (/** @type {any} */ record) => seam.call(scheduler, 'observer', fn, record)
+    const tell = () => { for (const { line } of this.#sites) line?.say('observe', [observers.size > 0]) }
+    check.callable('fn', fn)
+    observers.add(observer)
+    tell()
+    return () => {
+      observers.delete(observer)
+      tell()
+    }
+  }
+
+  /**
+   * Sums of what their schedulers' `stats` said lately, the longest of what is longest; and each one's.
+   *
+   * @returns {ReturnType<Scheduler['stats']> & { workers: ReturnType<Scheduler['stats']>[] }}
+   */
+  stats() {
+    const workers = this.#sites.map(({ stats }) => stats)
+    const total = /** @type {any} */ ({})
+    for (const [key, value] of workers.flatMap(stats => Object.entries(stats))) {
+      total[key] = key.startsWith('longest') ? Math.max(total[key] ?? 0, value) : (total[key] ?? 0) + value
+    }
+    return { ...total, workers }
+  }
+
+  /**
+   * Ends the workers, when all jobs have ended; no more are taken.
+   *
+   * @param {{ cancel?: boolean }} [options] `cancel`: whether to cancel them; those that have not ended
+   *   a second later, as what awaits for ever or hangs, end with their workers
+   * @returns {Promise<void>} when that has happened
+   */
+  async close(options = {}) {
+    const { cancel = false } = check.options(options, { cancel: check.flag })
+    this.#isClosed = true
+    const all = [...this.#all]
+    const ended = Promise.all(all.map(({ job }) => new Promise(resolve => seam.ended(job, () => resolve(undefined)))))
+    if (cancel) {
+      all[0]?.scheduler.host.after(GRACE, () => { for (const site of this.#sites) this.#lose(site, 'closed') }, { ref: false })
+      for (const { job } of all) job.cancel()
+    }
+    await ended
+    for (const site of this.#sites) end(site)
+  }
+
+  /**
+   * Where periodic tasks would go, one after the other: first fit, which is best in order of falling utilization.
+   *
+   * @param {readonly TaskParameters[]} tasks
+   * @param {Pick<WorkersOptions, 'size' | 'policy' | 'admit'>} [options]
+   * @returns {number[]} the worker of each, from 0 on
+   * @throws {AdmissionError} when one does not fit
+   */
+  static partition(tasks, options = {}) {
+    const { size = countOfCores(), policy = edf, admit = true } = check.options(options, PLACING)
+    const sites = Array.from({ length: size }, () => new Site())
+    anArray('tasks', tasks)
+    tasks.forEach((task, index) => demandOf(`tasks[${index}]`, task, policy))
+    return tasks.map(({ deadline = Infinity, priority = 0, ...task }) => {
+      const slot = firstFit(sites, { ...task, deadline, priority }, 0, { policy, share: Number(admit) })
+      slot.site.take(slot, 0)
+      return sites.indexOf(slot.site)
+    })
+  }
+
+  /**
+   * In a worker that the user has made: runs what `Workers` at its other side spawn.
+   *
+   * @param {any} works by name, or a promise of them
+   * @param {{ endpoint?: any, scheduler?: Scheduler }} [options] by default the thread's own, and `rt`
+   */
+  static serve(works, { endpoint = threadEnd(), scheduler } = {}) {
+    labour(() => works, endpoint, here({ scheduler }))
+  }
+
+  /** @param {Remote} remote @param {number} time @returns {number} when it may be released @throws {AdmissionError} */
+  #admit(remote, time) {
+    const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
+    if (this.#options.share === 0 || wcet === Infinity || period === Infinity) return time
+    const slot = remote.promised = firstFit(this.#sites, { name, wcet, period, deadline, priority }, time, this.#options)
+    return slot.site.take(slot, time)
+  }
+
+  /** @param {Remote} remote */
+  #place(remote) {
+    const { promised, job, args, transfer } = remote
+    const unique = remote.restarts > 0 ? (transfer ?? transferablesIn(args)).find(one => !CLONED.includes(kindOf(one))) : undefined
+    if (unique !== undefined) Object.assign(remote, { unique: platformKindOf(unique), restarts: 0 })
+    const { restarts } = remote
+    const { first } = this.#held
+    const isBehind = first !== null && this.#options.policy.compare(first.job, job) <= 0
+    const site = promised?.site ?? (isBehind ? null : this.#siteFor(job))
+    if (restarts > 0 || site === null) [remote.args, remote.transfer] = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
+    if (restarts > 0) remote.transfer = NONE // for the next worker there is to be one, too
+    if (site !== null) this.#send(remote, site)
+    else this.#held.push(remote)
+  }
+
+  /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
+  #siteFor(job) {
+    const { policy } = this.#options
+    let least = BUSY
+    /** @type {Site | null} */
+    let free = null
+    for (const site of this.#sites) {
+      let count = 0
+      let ms = 0
+      for (const other of site.jobs.values()) {
+        if (policy.compare(other.job, job) > 0) continue
+        count++
+        // Of what has taken longer than was expected, as much again.
+        ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.job.cost)
+      }
+      if (count >= MOST || ms > least || ms === least && free !== null && site.jobs.size >= free.jobs.size) continue
+      least = ms
+      free = site
+    }
+    return free
+  }
+
+  /** @param {Remote} remote @param {Site} site @param {boolean} [wasHeld] */
+  #send(remote, site, wasHeld = false) {
+    const { id, name, given, args, transfer, job } = remote
+    remote.site = site
+    site.jobs.set(id, remote)
+    if (site.line === null && !this.#start(site)) return // it is lost as others are
+    const { line } = site
+    if (site.jobs.size === 1) line?.endpoint.ref?.()
+    const options = { ...given, release: job.release }
+    transferring(args, transfer, chosen => line?.say('start', [id, name, options, args], chosen, wasHeld))
+  }
+
+  #sendHeld() {
+    for (let first = this.#held.first; first !== null; first = this.#held.first) {
+      const site = this.#siteFor(first.job)
+      if (site === null) return
+      this.#held.remove(first)
+      this.#attempt(first, () => this.#send(first, site, true))
+    }
+  }
+
+  /** @param {Remote} remote @param {() => void} act */
+  #attempt(remote, act) {
+    try {
+      act()
+    } catch (error) {
+      this.#finish(remote, 'failed', error)
+    }
+  }
+
+  /** @param {Site} site @returns {boolean} whether its worker has not gone meanwhile */
+  #start(site) {
+    const { make, source } = this.#options
+    const line = site.line = new Line(make())
+    const gone = (/** @type {string} */ why, /** @type {unknown} */ error = undefined) => {
+      if (site.line === line) this.#lose(site, why, error)
+    }
+    const { endpoint } = line
+    const { terminate } = endpoint
+    endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
+    // Browsers do not say so, and who has said nothing yet has no life to watch.
+    if (line.isSilent) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
+    line.hear((kind, content) => this.#acts[kind](site, content), gone)
+    endpoint.unref?.()
+    line.say('begin', [{ ...source, life: line.life, origin: performance.timeOrigin }])
+    if (this.#observers.size > 0) line.say('observe', [true])
+    return site.line === line
+  }
+
+  /** What a worker says. @type {Record<string, (site: Site, content: any[]) => void>} */
+  #acts = {
+    life: ({ line }) => line?.watch(),
+    broken: (site, [error]) => this.#lose(site, 'its works could not be loaded', restored(error), true),
+    tell: (site, [id, event]) => site.jobs.get(id)?.tell(event),
+    ended: (site, [id, state, outcome, isTold, missed, counts]) => {
+      const remote = site.jobs.get(id)
+      if (remote === undefined) return
+      const { name, activation } = remote
+      if (counts) this.#costs.set(name, ((this.#costs.get(name) ?? counts.cost) * 3 + counts.cost) / 4)
+      if (missed) remote.tell('onMiss')
+      this.#finish(remote, state, state === 'done' ? outcome : restored(outcome), isTold)
+      Object.assign(activation, counts)
+      this.#sendHeld()
+    },
+    status: (site, [changed, stats, records]) => {
+      site.stats = stats
+      for (const [id, state, counts] of changed) {
+        const remote = site.jobs.get(id)
+        if (remote !== undefined) Object.assign(remote, { state }) && Object.assign(remote.activation, counts)
+      }
+      this.#sendHeld()
+      for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: this.#sites.indexOf(site) })
+    }
+  }
+
+  /** @param {Remote} remote @param {Job['state']} state @param {unknown} outcome @param {boolean} [isTold] */
+  #finish(remote, state, outcome, isTold) {
+    const { promised, scheduler, site, id } = remote
+    if (!this.#all.delete(remote)) return
+    remote.args = NONE
+    if (remote.queue !== null) this.#held.remove(remote)
+    if (site?.jobs.delete(id) && site.jobs.size === 0) site.line?.endpoint.unref?.()
+    promised?.site.leave(promised, scheduler.now())
+    remote.end(state, outcome, isTold)
+    this.#tellOfRoom(scheduler)
+  }
+
+  /** Who is told need not spawn: if there is room a while later, the next one is, too. @param {Scheduler} scheduler */
+  #tellOfRoom(scheduler) {
+    if (this.#all.size >= this.#options.limit) return
+    this.#waiters.shift()?.wake()
+    if (this.#waiters.first === null || this.#isTelling) return
+    this.#isTelling = true
+    scheduler.host.after(REPORT, () => {
+      this.#isTelling = false
+      this.#tellOfRoom(scheduler)
+    }, { ref: true })
+  }
+
+  /** A worker has gone. @param {Site} site @param {string} why @param {unknown} [error] @param {boolean} [isBroken] for others, too */
+  #lose(site, why, error, isBroken = false) {
+    const { jobs } = site
+    site.jobs = new Map()
+    end(site)
+    for (const remote of jobs.values()) {
+      const { promised, scheduler, isCancelled, name, unique } = remote
+      remote.site = null
+      if (isBroken || isCancelled || remote.restarts-- === 0) {
+        const rest = unique && `, and with it the ${unique} that was transferred: it is not started again`
+        this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})${rest}`, error))
+        continue
+      }
+      remote.state = 'ready'
+      promised?.site.take(promised, scheduler.now())
+      this.#attempt(remote, () => this.#place(remote))
+    }
+    this.#sendHeld()
+  }
+
+  /** What is done to jobs here. */
+  #far = {
+    cancel: (/** @type {Remote} */ remote, /** @type {unknown} */ reason) => {
+      const { site, id } = remote
+      remote.isCancelled = true
+      if (site === null) return this.#finish(remote, 'cancelled', reason)
+      site.line?.say('cancel', [id, portable(reason)])
+    },
+    change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
+      remote.given[key] = value
+      if (remote.queue === null) return remote.site?.line?.say('change', [remote.id, key, value])
+      this.#held.remove(remote)
+      this.#held.push(remote)
+      this.#sendHeld()
+    }
+  }
+}
+
+/** @param {Site} site */
+function end(site) {
+  const { line } = site
+  site.line = null
+  line?.unlisten()
+  line?.endpoint.terminate?.()
+}
+
+/** Waits until another job may be spawned. */
+class Room extends Waitable {
+  /** @param {(room: Room, job: Job | null) => void} ask wakes the waiter, or queues it */
+  constructor(ask) {
+    super()
+    this.ask = ask
+  }
+  get name() { return 'workers.ready()' }
+  get handsOver() { return true }
+  /** @param {Job | null} job */
+  begin(job) {
+    this.ask(this, job)
+  }
+}
+
+/** A job in a worker. */
+class Remote extends Elsewhere {
+  /** @type {Site | null} */
+  site = null
+  /** @type {Slot | null} */
+  promised = null
+  isCancelled = false
+  /** Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that. */
+  unique = ''
+
+  /**
+   * @param {any} far of Elsewhere @param {Scheduler} scheduler @param {number} id @param {string} name of the work
+   * @param {any} given options that go there @param {any[]} args @param {any[] | undefined} transfer
+   * @param {number} restarts how often it may still be started again
+   */
+  constructor(far, scheduler, id, name, given, args, transfer, restarts) {
+    super(far)
+    this.scheduler = scheduler
+    this.id = id
+    this.name = name
+    this.given = given
+    this.args = args
+    this.transfer = transfer
+    this.restarts = restarts
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ placement
+
+/** @typedef {{ name?: string, wcet: number, period: number, deadline: number, priority: number }} Promised */
+
+/**
+ * Time of a processor that is promised, once in every period: to one job after the other.
+ *
+ * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot `isBusy`: a job has it;
+ *   `isPast`: since its job ended there was a time without any promised job; `until`: when its period is over; `before`: both, before
+ *   its last job had it
+ */
+
+const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
+/** @param {Promised[]} tasks */
+const usedBy = tasks => tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
+
+/**
+ * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the test together, and no two
+ * jobs of a slot are closer than its period: so they are what was tested. A slot is taken anew, or given up, only after that.
+ */
+class Site {
+  /** @type {Slot[]} */
+  slots = []
+  /** @type {Map<number, Remote>} */
+  jobs = new Map()
+  /** @type {Line | null} */
+  line = null
+  /** @type {any} */
+  stats = new Scheduler().stats()
+
+  /** @param {Slot} slot @param {number} time @returns {number} when its next job may be released */
+  take(slot, time) {
+    const { isPast, until } = slot
+    const release = isPast ? time : Math.max(time, until)
+    Object.assign(slot, { isBusy: true, isPast: false, until: release + slot.period, before: { isPast, until } })
+    return release
+  }
+
+  /** @param {Slot} slot whose job has ended @param {number} time */
+  leave(slot, time) {
+    slot.isBusy = false
+    if (this.slots.some(({ isBusy }) => isBusy)) return
+    this.slots = this.slots.filter(({ until, period }) => until + period > time) // for others nobody has come
+    for (const one of this.slots) one.isPast = true
+  }
+}
+
+/**
+ * First fit: the first of the sites at which all will meet their deadlines.
+ *
+ * @param {Site[]} sites @param {Promised} task @param {number} time
+ * @param {{ policy: Policy, share: number }} options the share of each that may be promised
+ * @returns {Slot}
+ * @throws {AdmissionError}
+ */
+function firstFit(sites, task, time, { policy, share }) {
+  const free = sites.flatMap(({ slots }) => slots).find(slot => !slot.isBusy && KEYS.every(key => slot[key] === task[key]))
+  if (free !== undefined) return free
+  // Beside all that have been promised, or else those whose time is not over.
+  for (const from of [-Infinity, time]) {
+    for (const site of sites) {
+      const slots = site.slots.filter(({ isPast, until }) => !isPast || until > from)
+      const demands = [...slots, task].map(one => ({ ...one, wcet: one.wcet / share }))
+      if (usedBy(demands) > 1 + 1e-9 || !schedulable(demands, { policy }).schedulable) continue
+      const slot = { ...task, site, isBusy: false, isPast: true, until: 0 }
+      site.slots = [...slots, slot]
+      return slot
+    }
+  }
+  const sums = sites.map(({ slots }) => usedBy(slots))
+  const utilization = usedBy([task])
+  throw new AdmissionError(
+    `${task.name ?? 'a task'} asks for ${percent(utilization)}, for which no worker has time beside ${sums.map(percent).join(', ')}`,
+    policy, { utilization, demand: Math.min(...sums) + utilization, bound: share, share, test: 'schedulable' })
+}
+
+// --------------------------------------------------------------------------------------------- the protocol
+
+/**
+ * What is said to a worker, in arrays of WORK and pairs of a kind and an array:
+ *
+ *   begin    where the works are, settings
+ *   start    number, name, options, arguments of a job
+ *   cancel   number, reason
+ *   change   number, 'deadline' or 'priority', value
+ *   observe  whether to
+ *
+ * and by it, with times on the clock of who spawns:
+ *
+ *   life     the lock that its thread holds, where nothing else tells that a thread has ended
+ *   broken   why there are no works
+ *   tell     number, 'onMiss' or 'onOverrun'
+ *   ended    number, state, outcome, whether it knew of its cancellation, whether missed, times
+ *   status   of each job that has changed: number, state, times; statistics; records
+ */
+const WORK = 'rt.mjs work'
+/** ms between two reports of a worker. */
+const REPORT = 20
+
+/**
+ * The lock that a worker holds as long as its thread lives: no other lock, whatever the other side says.
+ *
+ * @param {string} life
+ */
+const lockOf = life => `${WORK} ${life}`
+
+/** Between a worker and who has it work. */
+class Line extends Transport {
+  /** What ends the watch on the other side's thread. */
+  #watch = new AbortController()
+  /** @type {(why: string, error?: unknown) => void} */
+  #gone = () => {}
+  /** Names the lock that the other side is to hold; '' where the platform reports its end. */
+  life = this.isSilent ? crypto.randomUUID() : ''
+  /** What waits for the end of the turn. @type {[string, any[]][]} */
+  #waiting = []
+  /** @type {any[]} */
+  #transfer = []
+
+  /**
+   * @param {string} kind @param {any[]} content @param {any[]} [transfer]
+   * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread, which takes the core of
+   *   another one where there are few. Nobody changes it meanwhile, and nothing of it is refused
+   */
+  say(kind, content, transfer = NONE, mayWait = false) {
+    if (!mayWait) {
+      this.#flush()
+      return this.post([WORK, [kind, content]], transfer)
+    }
+    this.#transfer.push(...transfer)
+    if (this.#waiting.push([kind, content]) === 1) queueMicrotask(() => this.#flush())
+  }
+  #flush() {
+    const waiting = this.#waiting.splice(0)
+    if (waiting.length > 0) this.post([WORK, ...waiting], this.#transfer.splice(0))
+  }
+
+  /**
+   * Hears the other side, until it has gone: each pair is an act of that name.
+   *
+   * @param {(kind: string, content: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
+   */
+  hear(act, gone = () => {}) {
+    this.#gone = gone
+    const receive = (/** @type {any} */ message) => {
+      if (Array.isArray(message) && message[0] === WORK) seam.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
+    }
+    this.listen({ receive, gone, closeUnreadable: () => gone('a message could not be read') })
+  }
+
+  /** The thread of the other side holds its lock. */
+  watch() {
+    whenReleased(lockOf(this.life), () => this.#gone('its thread has ended'),
+      { signal: this.#watch.signal, mayBeForeign: this.kind === 'MessagePort' })
+  }
+  unlisten() {
+    super.unlisten()
+    this.#watch.abort()
+  }
+}
+
+/** A clone takes 20 to 30 us in Node. @param {any} value @returns {boolean} whether it is cloned as what it is */
+const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
+
+/** @param {any[]} values @param {any[]} [given] @returns {[any[], any[]]} them as they are now, and what of that to transfer */
+function snapshot(values, given) {
+  if (given === undefined && values.every(isConstant)) return [values, NONE]
+  return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
+}
+
+// --------------------------------------------------------------------------------------- errors in messages
+
+/** Errors that stay what they are. @type {Record<string, any>} */
+const THROWN = { ...ERRORS, AggregateError, AdmissionError, ChannelError, DeadlineError, DeadlockError, OwnershipError }
+
+/** @param {any} error @param {number} [depth] of causes @returns {any[]} what can be cloned of it */
+function portable(error, depth = 4) {
+  if (!(error instanceof Error)) return isClonable(error) ? [error] : portable(cannotClone(error))
+  const { name, message, stack, cause, errors } = /** @type {any} */ (error)
+  const own = Object.entries({ ...error, name, stack }).filter(([, value]) => isClonable(value))
+  const kind = error instanceof DOMException ? 'DOMException' : String(name)
+  const inner = (/** @type {any} */ one) => portable(one, depth - 1)
+  return [message, kind, own, cause === undefined || depth === 0 ? null : inner(cause), Array.isArray(errors) && depth > 0 ? errors.map(inner) : null]
+}
+
+/** @param {any[]} sent by `portable` @returns {any} */
+function restored([message, kind, own, cause, errors]) {
+  if (kind === undefined) return message
+  const error = /** @type {any} */ (kind === 'DOMException' ? new DOMException(message, Object.fromEntries(own).name) : new Error(message))
+  if (Object.hasOwn(THROWN, kind)) Object.setPrototypeOf(error, THROWN[kind].prototype)
+  if (cause !== null) own.push(['cause', restored(cause)])
+  if (errors !== null) own.push(['errors', errors.map(restored)])
+  for (const [key, value] of own) {
+    if (error[key] !== value) Object.defineProperty(error, key, { value, writable: true, configurable: true })
+  }
+  return error
+}
+
+/** @param {any} value @returns {boolean} */
+function isClonable(value) {
+  try {
+    structuredClone(value)
+    return true
+  } catch {
+    return false
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- in a worker
+
+const POLICIES = /** @type {Record<string, Policy>} */ ({ edf, fp, rm })
+const COUNTS = ['started', 'finished', 'cost', 'preemptions']
+const SHOWN = ['id', 'name', 'release', 'absoluteDeadline', 'deadline', 'priority', 'period', 'missed', ...COUNTS]
+const TIMES = /* @__PURE__ */ new Set([
+  'release', 'absoluteDeadline', 'started', 'finished', 'time', 'start', 'due'
+])
+
+/**
+ * A worker's side: runs what it is told to.
+ *
+ * @param {(source: any) => any} load the works @param {any} endpoint @param {Scheduler} scheduler
+ */
+function labour(load, endpoint, scheduler) {
+  const line = new Line(endpoint)
+  /** @type {Map<number, { job: Job, isTold: boolean, state: string, cost: number }>} */
+  const jobs = new Map()
+  /** @type {any} */
+  let works = null
+  /** What is said before they are there. @type {[string, any[]][]} */
+  const early = []
+  /** ms that this clock is ahead. */
+  let ahead = 0
+  /** @type {any[]} */
+  let records = []
+  let stopObserving = () => {}
+  let isReporting = false
+
+  /** @param {any} from @param {string[]} [keys] @returns {any} */
+  const copied = (from, keys = Object.keys(from)) =>
+    Object.fromEntries(keys.map(key => [key, TIMES.has(key) && from[key] !== undefined ? from[key] - ahead : shown(from[key])]))
+  const shown = (/** @type {any} */ value) => value instanceof Job ? copied(value, SHOWN)
+    : Object(value) === value ? String(value.name ?? platformKindOf(value)) : value
+
+  function report() {
+    isReporting = false
+    const changed = []
+    for (const [id, entry] of jobs) {
+      const { state, cost } = entry.job
+      if (state === entry.state && cost === entry.cost) continue
+      // Between rounds nobody runs.
+      changed.push([id, state === 'ready' && cost > entry.cost ? 'running' : state, copied(entry.job, COUNTS)])
+      Object.assign(entry, { state, cost })
+    }
+    line.say('status', [changed, scheduler.stats(), records])
+    records = []
+    if (jobs.size > 0) reportSoon()
+  }
+  function reportSoon() {
+    if (!isReporting) scheduler.host.after(REPORT, report, { ref: false })
+    isReporting = true
+  }
+
+  /** @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job] @param {boolean} [isTold] */
+  function ended(id, state, outcome, job, isTold = false) {
+    const entry = /** @type {any} */ (jobs.get(id))
+    jobs.delete(id)
+    // A Map keeps what it had, in old tables, until all is collected: of 4000 jobs of 1 ms 3 instead of 11 MB become old.
+    if (entry) entry.job = null
+    const result = state === 'done' ? outcome : portable(outcome)
+    // What others may change does not wait for them, and what cannot be cloned is refused here.
+    const mayWait = (!job || job.deadline === Infinity) && isConstant(result)
+    try {
+      transferring([result], undefined, transfer =>
+        line.say('ended', [id, state, result, isTold, job?.missed, job && copied(job, COUNTS)], transfer, mayWait))
+    } catch (error) {
+      ended(id, 'failed', error, job, isTold)
+    }
+  }
+
+  /** @type {Record<string, (content: any[]) => void>} */
+  const acts = {
+    async begin([{ origin, life, settings, ...source }]) {
+      ahead = origin - performance.timeOrigin
+      if (life) hold(lockOf(life), () => line.say('life', []))
+      try {
+        scheduler.configure({ ...settings, policy: POLICIES[settings.policy] })
+        const loaded = await load(source)
+        if (Object(loaded) !== loaded) throw check.wrongType('works', 'an object', loaded)
+        works = loaded
+        for (const [kind, content] of early) acts[kind](content)
+      } catch (error) {
+        line.say('broken', [portable(error)])
+      }
+    },
+    start([id, name, options, args]) {
+      const work = Object.hasOwn(works, name) ? works[name] : undefined
+      const telling = (/** @type {string} */ event) => (/** @type {Job} */ job) => {
+        work[event]?.(job)
+        line.say('tell', [id, event])
+      }
+      try {
+        if (work === undefined) throw new TypeError(`${name} is not among the works, ${Object.keys(works).join(', ')}`)
+        const job = scheduler.spawn(work, {
+          name, ...options, release: options.release + ahead, onMiss: telling('onMiss'), onOverrun: telling('onOverrun')
+        }, ...args)
+        const entry = { job, isTold: false, state: 'ready', cost: 0 }
+        jobs.set(id, entry)
+        const end = /** @type {Waitable} */ (Waitable.of(job))
+        const woken = () => ended(id, job.state, end.outcome, job, entry.isTold)
+        if (end.enlist({ job: null, woken })) woken()
+      } catch (error) {
+        ended(id, 'failed', error)
+      }
+      reportSoon()
+    },
+    cancel([id, reason]) {
+      const entry = jobs.get(id)
+      if (entry?.job.cancel(restored(reason))) entry.isTold = true
+    },
+    change([id, key, value]) {
+      const entry = jobs.get(id)
+      if (entry) Object.assign(entry.job, { [key]: value })
+    },
+    observe([isWanted]) {
+      stopObserving()
+      stopObserving = !isWanted ? () => {} : scheduler.observe(record => {
+        records.push(copied(record))
+        reportSoon()
+      })
+    }
+  }
+  line.hear((kind, content) => {
+    if (works === null && kind !== 'begin') early.push([kind, content])
+    else acts[kind](content)
+  })
+}
+
+// -------------------------------------------------------------------------------------------------- options
+
+const workerCount = /* @__PURE__ */ check.number('an integer >= 1', value => isCount(value) && value > 0)
+const restartCount = /* @__PURE__ */ check.number('an integer >= 0', isCount)
+const aShare = /* @__PURE__ */ check.number('a number > 0 and <= 1', value => value > 0 && value <= 1)
+/** @param {(name: string, value: any) => unknown} check @returns {(name: string, value: any) => unknown} */
+const orFlag = check => (name, value) => typeof value === 'boolean' || check(name, value)
+const PLACING = {
+  size: workerCount,
+  policy: (/** @type {string} */ name, /** @type {any} */ value) => {
+    if (POLICIES[value?.name] !== value) throw check.wrongType(name, 'edf, fp or rm', value)
+  },
+  admit: /* @__PURE__ */ orFlag(aShare)
+}
+const CREW = {
+  ...PLACING, restart: /* @__PURE__ */ orFlag(restartCount), limit: workerCount, preemptify: check.flag,
+  slice: check.positive, round: check.positive, budget: check.points
+}
+const SPAWNED = {
+  deadline: check.positive, priority: check.finite, period: check.positive, wcet: check.notNegative, release: check.finite,
+  transfer: anArray, restart: /* @__PURE__ */ orFlag(restartCount),
+  .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'budget', 'miss', 'onMiss', 'onOverrun', 'signal')
+}
+/** @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too */
+const timesOf = restart => restart === true ? 3 : Number(restart)
+/** @returns {number} */
+const countOfCores = () => globalThis.navigator?.hardwareConcurrency ??
+  /** @type {any} */ (globalThis).process.getBuiltinModule('node:os').availableParallelism()
+
+// ---------------------------------------------------------------------- workers that begin with this module
+
+/** At such an address of this module a worker begins. */
+const ENTRY = '#worker'
+
+/**
+ * The absolute address of a module of works. Throws in a bundle: a worker begins with this module, which has
+ * no address of its own there. `beginAsWorker`, which bundlers drop, replaces this function by one that
+ * resolves the address.
+ *
+ * @type {(url: string | URL) => string}
+ */
+let addressOf = () => {
+  throw new TypeError('in a bundle, url must be a function that makes a worker, which calls Workers.serve()')
+}
+/** Makes a worker that begins with this module. @type {() => any} */
+let makeWorker
+
+/** One for all workers, since who may take it away when is nobody's to know. */
+let blob = ''
+/** @param {string} script */
+const blobOf = script => blob ||= URL.createObjectURL(new Blob([script], { type: 'text/javascript' }))
+/** What a worker speaks to its maker by. @returns {any} */
+const threadEnd = () => typeof globalThis.postMessage === 'function' ? globalThis : threads()?.parentPort
+
+/** @param {URL} address at which a worker begins @returns {any} */
+function workerAt(address) {
+  const script = `import ${JSON.stringify(address)}`
+  // Node drops what says so from the address of a file.
+  if (!globalThis.Worker) return new (threads().Worker)(new URL(`data:text/javascript,${encodeURIComponent(script)}`))
+  // A page's worker is of its origin, but what it imports may come from a CDN.
+  const isElsewhere = (globalThis.origin ?? address.origin) !== address.origin
+  return new Worker(isElsewhere ? blobOf(script) : address, { type: 'module' })
+}
+
+/** Does nothing but where a worker begins with this module. Bundlers leave it out, and with it all that only workers need. */
+function beginAsWorker() {
+  const address = import.meta.url ?? '' // bundles that are no modules have none
+  if (!/\/addons\/workers[.]mjs(?:[?#]|$)/.test(address)) return
+  const { document, location, process } = /** @type {any} */ (globalThis)
+  addressOf = url => new URL(url, document?.baseURI ?? location?.href ?? `file://${process?.cwd()}/`).href
+  makeWorker = () => workerAt(new URL(ENTRY, address))
+  if (!address.endsWith(ENTRY)) return
+  const load = (/** @type {string} */ url) => import(/* webpackIgnore: true */ url)
+  labour(async ({ url, preemptify }) => {
+    if (!preemptify) return load(url)
+    const module = await load(new URL('preemptify.mjs', address).href)
+    return module.preemptify.import(url)
+  }, threadEnd(), here())
+}
+/* @__PURE__ */ beginAsWorker()
