@@ -795,7 +795,7 @@ export const budget = counts
  * @property {(job: Job) => void} [onMiss] called once per job, when its miss is noticed; before the scheduler's
  * @property {(job: Job) => void} [onOverrun] called once per job, when its cost exceeds its wcet; before the scheduler's
  * @property {Scheduler} [scheduler] where jobs are released; default: that of the running job, else `rt`
- * @property {object} [reservation] a Reservation of alarms.mjs that pays for the jobs
+ * @property {object} [reservation] a Reservation (addons/reservations.mjs) that pays for the jobs
  * @property {object[]} [uses] the Resources of sync.mjs that the jobs may use
  * @property {readonly { resource?: any, wcet: number }[]} [sections] the critical sections, for `schedulable`: the resource and the wcet in ms
  */
@@ -884,7 +884,7 @@ export class Task {
     }
     if (this.scheduler !== undefined) here(this)
     parametersOf(this, this)
-    if (this.sections !== undefined && !Array.isArray(this.sections)) throw wrongType('sections', 'an array of sections', this.sections)
+    if (this.sections !== undefined) checkSections(this)
   }
 
   /**
@@ -916,6 +916,15 @@ function here(options) {
   if (scheduler === undefined) return dispatching === null ? rt : dispatching.scheduler
   if (!(scheduler instanceof Scheduler)) throw wrongType('scheduler', 'a Scheduler', scheduler)
   return scheduler
+}
+
+/** Checks the critical sections of a task; `schedulable` reads them. @param {Task<any, any>} task */
+function checkSections({ sections, wcet }) {
+  if (!Array.isArray(sections)) throw wrongType('sections', 'an array of sections', sections)
+  sections.forEach(({ wcet: length }, index) => {
+    const name = `sections[${index}].wcet`
+    if (notNegative(name, length) > wcet) throw outOfRange(name, `at most that of its task, ${wcet}`, length)
+  })
 }
 
 const TASK_OPTIONS = /* @__PURE__ */ unchecked('deadline', 'priority', 'name', 'period', 'wcet', 'budget', 'miss', 'excess', 'onMiss',

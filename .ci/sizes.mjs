@@ -17,7 +17,7 @@ const IMPORTS = [
   ['addons/connect.mjs', '{ connect }'],
   ['addons/preemptify.mjs', '{ preemptify }'],
   ['addons/preemptify/runtime.mjs', '{ support, budget }'],
-  ['addons/reservations.mjs', '{ Reservation }'],
+  ['addons/reservations.mjs', '{ Reservation }'], ['addons/reservations.mjs', '{ interrupt }'],
   ['addons/schedulable.mjs', '{ schedulable }'],
   ['addons/shared.mjs', '{ SharedMutex }'],
   ['addons/workers.mjs', '{ Workers }']

@@ -304,7 +304,7 @@ function releasedBy(time, demands, isInstant = false) {
  * @property {number} demand what is compared with the bound: the same, with what jitter and early deadlines cost
  * @property {number} bound
  * @property {number} share of the processor
- * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit` of alarms.mjs
+ * @property {'utilization' | 'equation 1' | 'schedulable'} test see `admit` of addons/reservations.mjs
  */
 
 /** Formats a share of the processor. @internal @param {number} part */
