@@ -1,7 +1,7 @@
 // What first fit places on 1 to 256 cores, beside what is proved of it; each core's schedule then runs on a virtual host.
+import { Workers } from '../addons/workers.mjs'
 import { loadTaskSets } from '../examples/task-sets/task-sets.mjs'
 import { Scheduler, edf, rm } from '../rt.mjs'
-import { Workers } from '../sync.mjs'
 import { seeded } from '../test/support/seeded.mjs'
 import { execute, virtualHost } from '../test/support/virtual-host.mjs'
 import { cpuTime, heading, table } from './support.mjs'

@@ -1,7 +1,7 @@
+import { Workers } from '../addons/workers.mjs'
 import { farm } from '../examples/farm/farm.mjs'
 import { whole } from '../examples/farm/mandelbrot.mjs'
 import { rt } from '../rt.mjs'
-import { Workers } from '../sync.mjs'
 import { lineChart, picture } from './support-chart.mjs'
 import { heading, median, optionsOf, table } from './support.mjs'
 

@@ -1,6 +1,6 @@
 // Latencies of messages to another thread or machine; also runs in pages of browsers.
+import { connect } from '../addons/connect.mjs'
 import { rt } from '../rt.mjs'
-import { connect } from '../sync.mjs'
 
 /**
  * Messages, and how many are sent in a row. Large buffers are transferred to workers, but where `isCopied`.

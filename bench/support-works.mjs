@@ -2,9 +2,9 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import { setTimeout } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import { Workers } from '../addons/workers.mjs'
 import { computeRow } from '../examples/farm/mandelbrot.mjs'
 import { Scheduler, budget, rt } from '../rt.mjs'
-import { Workers } from '../sync.mjs'
 import { processorClock } from './support-clock.mjs'
 
 export const add = (a, b) => a + b

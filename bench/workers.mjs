@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
+import { Workers } from '../addons/workers.mjs'
 import { farm } from '../examples/farm/farm.mjs'
 import { whole } from '../examples/farm/mandelbrot.mjs'
 import { loadTaskSets, releasesOf, spread } from '../examples/task-sets/task-sets.mjs'
 import { edf, rm, rt } from '../rt.mjs'
-import { Workers } from '../sync.mjs'
 import { heading, median, table, target } from './support.mjs'
 
 const works = new URL('support-works.mjs', import.meta.url)
