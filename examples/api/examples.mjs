@@ -1,16 +1,22 @@
 // An example of each export, run in the page and in the tests: what they log is what the comment says.
-import { preemptify } from '../../addons/preemptify.mjs'
-import { schedulable } from '../../addons/schedulable.mjs'
+import { adopt } from '../../addons/adopt.mjs'
+import { accept, connect } from '../../addons/connect.mjs'
+import { isModule, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 import {
-  AdmissionError, Alarm, AsyncEvent, IoReservation, Reservation, TimeoutError, admit, adopt, after, at, every, frames, loop, nextPeriod, on,
-  periodic, sleep, sporadic, timeout, until, worstCaseDelay
+  IoReservation, Reservation, admit, interrupt, loop, worstCaseDelay
+} from '../../addons/reservations.mjs'
+import { AdmissionError, schedulable } from '../../addons/schedulable.mjs'
+import { Latest, Ring, SharedMutex, SharedSemaphore } from '../../addons/shared.mjs'
+import { Workers } from '../../addons/workers.mjs'
+import {
+  Alarm, AsyncEvent, TimeoutError, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic,
+  timeout, until
 } from '../../alarms.mjs'
 import {
   DeadlineError, DeadlockError, Job, Scheduler, Task, TaskController, budget, defaultHost, edf, fp, rm, rt
 } from '../../rt.mjs'
 import {
-  Barrier, Channel, ChannelError, Latest, Mutex, OwnershipError, Resource, Ring, Semaphore, Workers, accept, choice, connect,
-  nonPreemptive, par, race
+  Barrier, Channel, ChannelError, Mutex, OwnershipError, Resource, Semaphore, choice, nonPreemptive, par, race
 } from '../../sync.mjs'
 
 /** By the name of the export. @type {Record<string, (log: (...values: unknown[]) => void) => unknown>} */
@@ -128,6 +134,16 @@ export const examples = {
     const text = 'class Text { get length() { let n = 0; for (const line of this.lines) n += line.length; return n } }'
     for (const { line, reason } of preemptify.report(text)) log(`line ${line}: ${reason}`)
     // → line 1: an accessor
+  },
+
+  isModule(log) {
+    log(isModule('export const a = 1'), isModule('var a = 1'))
+    // → true, false
+  },
+
+  isOwnModule(log) {
+    log(isOwnModule(import.meta.resolve('../../rt.mjs')), isOwnModule('https://example.com/rt.mjs'))
+    // → true, false
   },
 
   async schedulable(log) {
@@ -319,7 +335,7 @@ export const examples = {
     const io = new IoReservation({ utilization: 0.05 })
     const bumper = new EventTarget()
     await new Promise(resolve => {
-      on(bumper, 'hit', resolve, { capacity: 1, period: 10, io, once: true })
+      interrupt(bumper, 'hit', resolve, { capacity: 1, period: 10, io, once: true })
       bumper.dispatchEvent(new Event('hit'))
     })
     log(io.utilization)
@@ -359,6 +375,17 @@ export const examples = {
     })
     log(turns)
     // → 3
+  },
+
+  async interrupt(log) {
+    const sensor = new EventTarget()
+    const share = { capacity: 2, period: 10 }
+    const handling = interrupt(sensor, 'change', function* ({ type }) { log(type) }, share)
+    sensor.dispatchEvent(new Event('change'))
+    await rt.idle()
+    log(handling.reservation.utilization)
+    handling.cancel()
+    // → change, 0.2
   },
 
   worstCaseDelay(log) {
@@ -486,6 +513,29 @@ export const examples = {
     const samples = new Ring(2)
     log(samples.write(1), samples.write(2), samples.write(3), samples.read())
     // → true, true, false, 1
+  },
+
+  async SharedMutex(log) {
+    const lock = new SharedMutex()
+    const same = SharedMutex.from(lock.buffer) // in a worker that was sent the buffer
+    await rt.spawn(function* () {
+      yield lock.use(function* () {
+        log(same.locked)
+        yield
+      })
+    })
+    log(same.locked)
+    // → true, false
+  },
+
+  async SharedSemaphore(log) {
+    const seats = new SharedSemaphore(2)
+    const same = SharedSemaphore.from(seats.buffer) // in a worker that was sent the buffer
+    await seats.acquire()
+    log(same.available)
+    seats.release()
+    log(same.available)
+    // → 1, 2
   },
 
   async accept(log) {

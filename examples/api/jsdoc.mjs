@@ -3,38 +3,66 @@
  *
  * @typedef {{ name?: string, type: string, text: string }} Tag
  * @typedef {{ text: string, tags: Record<string, Tag[]> }} Comment
- * @typedef {{ name: string, signature: string, comments: Comment[], members: Entry[] }} Entry a member's overloads have a comment each
+ * @typedef {object} Entry a member's overloads have a comment each
+ * @property {string} name
+ * @property {string} signature
+ * @property {Comment[]} comments
+ * @property {Entry[]} members
+ * @property {string} [base] the class that a class extends
  */
 
 const blocks = /\/\*\*((?:(?!\*\/)[^])*)\*\/\s*/g
 const tagNames = /(?<![\w`'])@(param|property|returns|throws|template|typedef|type|overload|internal|see|import|module)\b\s*/g
 
+/** The modules, in the order of the page. */
+export const MODULES = [
+  'rt', 'alarms', 'sync',
+  'addons/preemptify', 'addons/adopt', 'addons/schedulable', 'addons/reservations', 'addons/shared',
+  'addons/connect', 'addons/workers'
+]
+
 /**
- * Each export once, by the module that has it first.
+ * Reads and documents all modules.
+ *
+ * @param {(url: URL) => string | Promise<string>} read returns the text of a file
+ */
+export async function documentedModules(read) {
+  return documentedAll(await Promise.all(MODULES.map(async name => {
+    const url = new URL(`../../${name}.mjs`, import.meta.url)
+    return { name, text: await textWithFolder(url, read), namespace: await import(url.href) }
+  })))
+}
+
+/**
+ * Returns the text of a module and of the files in its own folder that it imports. For example,
+ * addons/preemptify.mjs exports functions of several files in addons/preemptify/.
+ *
+ * @param {URL} url @param {(url: URL) => string | Promise<string>} read
+ */
+async function textWithFolder(url, read) {
+  const text = await read(url)
+  const folder = url.href.replace(/[.]mjs$/, '/')
+  const files = [...text.matchAll(/^(?:import|export) [^']*from '([.]\/[^']+)'/gm)]
+    .map(([, from]) => new URL(from, url))
+    .filter(({ href }) => href.startsWith(folder))
+  return [text, ...await Promise.all(files.map(read))].join('\n')
+}
+
+/**
+ * Documents each export once, at the module that declares it.
  *
  * @param {{ name: string, text: string, namespace: Record<string, unknown> }[]} modules
  */
 export function documentedAll(modules) {
-  /** @type {Set<string>} */
-  const seen = new Set()
-  return modules.map(module => {
-    const { exports, types } = documented(module.text, module.namespace)
-    for (const [name, value] of Object.entries(module.namespace)) {
-      if (seen.has(name) || exports.some(entry => entry.name === name)) continue
-      // One that it has from another one.
-      for (const { text } of modules) exports.push(...documented(text, { [name]: value }).exports.slice(0, 1))
-    }
-    const own = exports.filter(({ name }) => !seen.has(name))
-    for (const { name } of own) seen.add(name)
-    return { ...module, exports: own, types }
-  })
+  return modules.map(module => ({ ...module, ...documented(module.text, module.namespace) }))
 }
 
 /**
  * @param {string} text of a module
  * @param {Record<string, unknown>} namespace what it exports: a function may be declared by another name, and have functions of
  *   its own
- * @returns {{ exports: Entry[], types: Map<string, Entry> }} what the exports mention: typedefs, and classes that are not exported
+ * @returns {{ exports: Entry[], types: Map<string, Entry>, internal: Set<string> }} `types`: the typedefs and
+ *   the classes that are not exported; `internal`: the names of the exports that are marked `@internal`
  */
 function documented(text, namespace) {
   /** Comments by the place where they end. @type {Map<number, Comment>} */
@@ -55,30 +83,57 @@ function documented(text, namespace) {
     return [...before(start).filter(({ tags }) => tags.overload), own]
   }
 
+  const isInternal = comments => comments.some(({ tags }) => tags.internal)
+  /** @type {Set<string>} */
+  const internal = new Set()
+  for (const list of text.matchAll(/^export \{([^}]*)\}/gm)) {
+    if (isInternal(before(list.index))) for (const [name] of list[1].matchAll(/\w+/g)) internal.add(name)
+  }
+
+  /** The declaration of a name that has a comment. @param {string} local */
+  const found = local => {
+    const start = '^(?:export )?(?:async )?(?:function\\*? |class |const )'
+    const all = [...text.matchAll(new RegExp(`${start}${local}\\b(.*)`, 'gm'))]
+    return all.find(({ index }) => before(index).length > 0)
+  }
+
   /** @param {string} shown @param {string} local @returns {Entry | undefined} */
   const declared = (shown, local) => {
-    const found = new RegExp(`^(?:export )?(?:async )?(?:function\\*? |class |const )${local}\\b(.*)`, 'm').exec(text)
-    const own = found ? before(found.index) : []
-    if (!found || !own.length || own.some(({ tags }) => tags.internal)) return
-    if (!/^(?:export )?class /.test(found[0])) return { name: shown, signature: callOf(shown, found[1], own), comments: own, members: [] }
-    const members = membersOf(found)
+    const declaration = found(local)
+    if (declaration === undefined || internal.has(shown)) return
+    const own = before(declaration.index)
+    if (isInternal(own)) {
+      internal.add(shown)
+      return
+    }
+    const [head, rest] = declaration
+    if (!/^(?:export )?class /.test(head)) {
+      return { name: shown, signature: callOf(shown, rest, own), comments: own, members: [] }
+    }
+    const members = membersOf(declaration)
     const making = members.find(({ name }) => name === 'constructor')
     const signature = making ? making.signature.replace(/^constructor/, `new ${shown}`) : shown
     const parts = members.filter(member => member !== making)
-    return { name: shown, signature, comments: [...own, ...making?.comments ?? []], members: parts }
+    const [, base] = / extends (\w+)/.exec(rest) ?? []
+    return { name: shown, signature, comments: [...own, ...making?.comments ?? []], members: parts, base }
   }
 
-  /** Public methods, accessors and described fields of a class, and of the one it extends. @param {RegExpExecArray} found @returns {Entry[]} */
-  const membersOf = found => {
-    const body = text.slice(found.index, text.indexOf('\n}\n', found.index))
+  /**
+   * Public methods, accessors and described fields of a class, and of the one it extends.
+   *
+   * @param {RegExpExecArray} declaration @returns {Entry[]}
+   */
+  const membersOf = ({ 0: head, index: start }) => {
+    const body = text.slice(start, text.indexOf('\n}\n', start))
     const members = []
     for (const match of body.matchAll(/^  (static )?(?:async )?\*?(get |set )?(\w+)( = .*|\(.*\) \{.*|$)/gm)) {
       const [, isStatic, accessor, name, rest] = match
-      const comments = before(found.index + match.index + 2)
+      const comments = before(start + match.index + 2)
       const isField = !rest.startsWith('(')
-      if (accessor === 'set ' || /^(?:if|for|while|return|static)$/.test(name) || comments.some(({ tags }) => tags.internal)) continue
+      if (accessor === 'set ' || /^(?:if|for|while|return|static)$/.test(name)) continue
+      if (isInternal(comments)) continue
       if (isField && !comments[0]?.text) continue
-      const shown = `${isStatic ? `${/class (\w+)/.exec(found[0])?.[1]}.` : ''}${name}`
+      const shown = `${isStatic ? `${/class (\w+)/.exec(head)?.[1]}.` : ''}${name}`
       members.push({ name: shown, signature: accessor || isField ? shown : callOf(shown, rest, comments), comments, members: [] })
     }
     const base = /^\S* ?class \w+ extends (\w+)/.exec(body)?.[1]
@@ -102,7 +157,7 @@ function documented(text, namespace) {
     const entry = declared(name, name)
     if (entry) types.set(name, { ...entry, signature: name })
   }
-  return { exports, types }
+  return { exports, types, internal }
 }
 
 /** @param {string} name @param {string} rest of its line @param {Comment[]} comments @returns {string} */

@@ -1,15 +1,10 @@
-import * as alarms from '../../alarms.mjs'
-import * as rt from '../../rt.mjs'
-import * as sync from '../../sync.mjs'
 import { examples, run, textOf } from './examples.mjs'
-import { bare, documentedAll } from './jsdoc.mjs'
+import { bare, documentedModules } from './jsdoc.mjs'
 
 /** @typedef {import('./jsdoc.mjs').Entry} Entry */
 /** @typedef {import('./jsdoc.mjs').Comment} Comment */
 
-const sources = [['rt', rt], ['alarms', alarms], ['sync', sync]]
-const modules = documentedAll(await Promise.all(sources.map(async ([name, namespace]) => (
-  { name, namespace, text: await (await fetch(new URL(`../../${name}.mjs`, import.meta.url))).text() }))))
+const modules = await documentedModules(async url => (await fetch(url)).text())
 // In the order in which one gets to know them, which is that of the examples.
 const order = Object.keys(examples)
 for (const { exports } of modules) exports.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
@@ -89,21 +84,25 @@ function memberOf({ name, signature, comments }, owner) {
 /** @param {string} name @returns {string} a program: the imports that an example takes, and its text */
 function programOf(name) {
   const text = textOf(name)
-  const imports = modules.map(({ name: module, namespace }) => {
-    const used = Object.keys(namespace).filter(name => new RegExp(`(?<![.\\w'])${name}\\b(?!['\\w:])`).test(text))
-    return used.length ? `import { ${used.join(', ')} } from 'rt.mjs${module === 'rt' ? '' : `/${module}`}'\n` : ''
+  const imports = modules.map(({ name: module, exports }) => {
+    const used = exports.map(({ name }) => name).sort()
+      .filter(name => new RegExp(`(?<![.\\w'])${name}\\b(?!['\\w:])`).test(text))
+    const from = module === 'rt' ? 'rt.mjs' : `rt.mjs/${module.replace('addons/', '')}`
+    return used.length ? `import { ${used.join(', ')} } from '${from}'\n` : ''
   })
   return `${imports.join('')}\nconst { log } = console\n${text}`
 }
 
 /** @param {Entry} entry */
-function exportOf({ name, signature, comments, members }) {
+function exportOf({ name, signature, comments, members, base }) {
   // Overloads come first; what comes last is for the checks, and says what is thrown.
   const overloads = comments.filter(({ tags }) => tags.overload)
   const shown = overloads.length ? [...comments.filter(comment => !comment.tags.overload && comment.text), ...overloads,
     { text: '', tags: { throws: comments.at(-1)?.tags.throws ?? [] } }] : comments
-  return article(3, signature, name, shown.map(body).join('') + members.map(member => memberOf(member, name)).join('') +
-    exampleOf(name))
+  const isShown = base !== undefined && places.get(base) === base
+  const inherited = isShown ? `<p>Extends <a href="#${base}"><code>${base}</code></a>.</p>` : ''
+  return article(3, signature, name, shown.map(body).join('') + inherited +
+    members.map(member => memberOf(member, name)).join('') + exampleOf(name))
 }
 
 /** @param {string} name */
@@ -128,7 +127,7 @@ function typesOf({ name, types }) {
 const types = new Map(modules.toReversed().map(module => [module.name, typesOf(module)]))
 
 const place = document.getElementById('modules')
-place.innerHTML = main.replace(/<!--(\w+)-->/g, (_, name) => types.get(name))
+place.innerHTML = main.replace(/<!--([\w/]+)-->/g, (_, name) => types.get(name))
 place.removeAttribute('aria-busy')
 document.getElementById('list').innerHTML = modules.map(({ name, exports }) =>
   `<p><a href="#module-${name}"><b>${name}.mjs</b></a> ${exports.map(({ name }) => `<a href="#${name}">${name}</a>`).join(' · ')}</p>`).join('')

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { documentedAll } from '../../examples/api/jsdoc.mjs'
+import { MODULES, documentedModules } from '../../examples/api/jsdoc.mjs'
 
 // The default host, made as rt.mjs is imported, asks for it.
 Object.assign(globalThis, { requestAnimationFrame: fn => setTimeout(() => fn(performance.now()), 16), cancelAnimationFrame: clearTimeout })
@@ -9,15 +9,18 @@ const { examples, run } = await import('../../examples/api/examples.mjs')
 
 const test = suite('examples/api')
 
-const modules = documentedAll(await Promise.all(['rt', 'alarms', 'sync'].map(async name => {
-  const url = new URL(`../../${name}.mjs`, import.meta.url)
-  return { name, text: readFileSync(url, 'utf8'), namespace: await import(url) }
-})))
+const modules = await documentedModules(url => readFileSync(url, 'utf8'))
 const exports = modules.flatMap(({ exports }) => exports)
 
+test('every module is there', () => {
+  const addons = readdirSync(new URL('../../addons', import.meta.url)).filter(name => name.endsWith('.mjs'))
+  const found = ['rt.mjs', 'alarms.mjs', 'sync.mjs', ...addons.map(name => `addons/${name}`)]
+  assert.equal(MODULES.map(name => `${name}.mjs`).sort(), found.sort())
+})
+
 test('every export is described, and has an example', () => {
-  const internal = ['seam']
-  const wanted = modules.flatMap(({ namespace }) => Object.keys(namespace)).filter(name => !internal.includes(name))
+  const publicOf = ({ namespace, internal }) => Object.keys(namespace).filter(name => !internal.has(name))
+  const wanted = modules.flatMap(publicOf)
   assert.equal(exports.map(({ name }) => name).sort(), [...new Set(wanted)].sort())
   assert.equal(Object.keys(examples).filter(name => !name.includes('.')).sort(), [...new Set(wanted)].sort())
   for (const { name, comments } of exports) assert.ok(comments[0].text, `${name} is not described`)
