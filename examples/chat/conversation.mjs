@@ -1,4 +1,5 @@
-import { connect, par } from '../../sync.mjs'
+import { connect } from '../../addons/connect.mjs'
+import { par } from '../../sync.mjs'
 
 /**
  * One side of the chat, as a job: shows what is heard and says what is typed. The channels outlive their sockets: what is
@@ -9,7 +10,7 @@ import { connect, par } from '../../sync.mjs'
  * @param {string} setup.name
  * @param {import('../../sync.mjs').Channel} setup.typed texts to say
  * @param {(entry: import('./hub.mjs').Entry) => void} setup.show
- * @param {import('../../sync.mjs').SessionOptions} [setup.options] of `connect`
+ * @param {import('../../addons/connect.mjs').SessionOptions} [setup.options] of `connect`
  * @returns {Generator<any, void, any>} fails when the room does not know it any more
  */
 export function* converse({ open, name, typed, show, options }) {

@@ -1,6 +1,7 @@
+import { connect } from '../../addons/connect.mjs'
 import { sleep } from '../../alarms.mjs'
 import { rt } from '../../rt.mjs'
-import { Channel, ChannelError, connect } from '../../sync.mjs'
+import { Channel, ChannelError } from '../../sync.mjs'
 
 /** What a name and a message are cut to, characters. */
 export const longestName = 24

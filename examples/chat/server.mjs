@@ -1,4 +1,4 @@
-import { accept } from '../../sync.mjs'
+import { accept } from '../../addons/connect.mjs'
 import { Hub } from './hub.mjs'
 import { acceptWebSocket } from './web-socket.mjs'
 

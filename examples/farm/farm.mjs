@@ -5,7 +5,7 @@ import { budget } from '../../rt.mjs'
 /**
  * A picture, as a job: its rows are jobs in workers, which each get the next as they end one. Cancelled, it cancels them.
  *
- * @param {import('../../sync.mjs').Workers<typeof import('./mandelbrot.mjs')>} workers
+ * @param {import('../../addons/workers.mjs').Workers<typeof import('./mandelbrot.mjs')>} workers
  * @param {View} view
  * @param {(row: number, pixels: Uint8ClampedArray) => void} harvest gets each row once, in any order
  * @returns {Generator<any, void, any>}

@@ -1,5 +1,5 @@
+import { Workers } from '../../addons/workers.mjs'
 import { rt } from '../../rt.mjs'
-import { Workers } from '../../sync.mjs'
 import { Gantt } from '../gantt.mjs'
 import { farm } from './farm.mjs'
 import { whole, zoomed } from './mandelbrot.mjs'

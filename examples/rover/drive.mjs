@@ -1,4 +1,5 @@
-import { IoReservation, loop, on, worstCaseDelay } from '../../alarms.mjs'
+import { IoReservation, interrupt, loop, worstCaseDelay } from '../../addons/reservations.mjs'
+import { on } from '../../alarms.mjs'
 import { oneLoop, severalLoops } from './sketch.mjs'
 
 /** @typedef {import('../../rt.mjs').Scheduler} Scheduler */
@@ -66,12 +67,12 @@ export function drive(scheduler, { way, board, step = () => {} }) {
  */
 function reserved(scheduler, parts) {
   const io = new IoReservation({ utilization: ioShare, scheduler })
-  /** @type {import('../../alarms.mjs').Reservation[]} */
+  /** @type {import('../../addons/reservations.mjs').Reservation[]} */
   const handlers = []
   return {
     loop: (body, options) => { parts.push(loop(body, { ...options, scheduler })) },
-    on(target, type, handler, options) {
-      const handling = on(target, type, handler, { ...options, io, scheduler })
+    interrupt(target, type, handler, options) {
+      const handling = interrupt(target, type, handler, { ...options, io, scheduler })
       parts.push(handling)
       handlers.push(handling.reservation)
     },
@@ -88,6 +89,6 @@ function takingTurns(scheduler, parts) {
       }
       parts.push(scheduler.spawn(run, { name: body.name }))
     },
-    on: (target, type, handler) => { parts.push(on(target, type, handler, { scheduler })) }
+    interrupt: (target, type, handler) => { parts.push(on(target, type, handler, { scheduler })) }
   }
 }

@@ -1,16 +1,17 @@
-import { Latest } from '../../sync.mjs'
+import { Latest } from '../../addons/shared.mjs'
 import { FAST_INPUT, HIGH, INPUT, LOW, OUTPUT } from './board.mjs'
 
 /**
  * The sketches of the autonomous vehicle of Qduino (Cheng, Li, West 2015, Listings 1 and 2), with a bumper
- * and a remote control. `loop` and `on` are those of alarms.mjs, or what stands in for them (see drive.mjs).
+ * and a remote control. `loop` and `interrupt` are the functions of addons/reservations.mjs, or stand-ins for
+ * them (drive.mjs).
  *
  * @typedef {import('./board.mjs').Board} Board
  *
  * @typedef {object} System
  * @property {(body: () => Generator, options: { capacity: number, period: number }) => void} loop
  * @property {(target: EventTarget, type: string, handler: () => any,
- *   options: { capacity: number, period: number }) => void} on
+ *   options: { capacity: number, period: number }) => void} interrupt
  */
 
 const leftMotorPin1 = 8
@@ -29,7 +30,7 @@ const retreat = 300
  * Listing 1: each loop has its own share of the processor.
  * @param {Board} board @param {System} system
  */
-export function severalLoops(board, { loop, on }) {
+export function severalLoops(board, { loop, interrupt }) {
   const { setup, sense, actuate, backOff } = partsOf(board)
   const { delay, millis } = board
   const distChannel = new Latest()
@@ -49,7 +50,7 @@ export function severalLoops(board, { loop, on }) {
     yield delay(200)
   }, { capacity: 70, period: 100 })
 
-  on(board.bumper, 'bump', function* bumper() {
+  interrupt(board.bumper, 'bump', function* bumper() {
     bumpChannel.write(millis())
     yield backOff()
   }, { capacity: 2, period: 40 })
@@ -59,7 +60,7 @@ export function severalLoops(board, { loop, on }) {
  * Listing 2: one loop, as every Arduino has it.
  * @param {Board} board @param {System} system
  */
-export function oneLoop(board, { loop, on }) {
+export function oneLoop(board, { loop, interrupt }) {
   const { setup, sense, actuate, backOff } = partsOf(board)
   const { delay, millis } = board
   let bumped = -Infinity
@@ -73,7 +74,7 @@ export function oneLoop(board, { loop, on }) {
     yield delay(100)
   }, { capacity: 80, period: 100 })
 
-  on(board.bumper, 'bump', function* bumper() {
+  interrupt(board.bumper, 'bump', function* bumper() {
     bumped = millis()
     yield backOff()
   }, { capacity: 2, period: 40 })
