@@ -3,18 +3,19 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import * as alarms from '../alarms.mjs'
-import { documentedAll } from '../examples/api/jsdoc.mjs'
+import { documentedModules } from '../examples/api/jsdoc.mjs'
 
 const root = new URL('../', import.meta.url)
 const read = name => readFileSync(new URL(name, root), 'utf8')
 const readme = read('README.md')
+const publicNames = ['after', 'at', 'every', 'frames', 'on', 'periodic', 'sleep', 'timeout', 'until']
 
 const test = suite('README')
 
 /** Runs a program in a process of its own. @param {string} text @returns {Promise<string>} what it says */
 async function said(text) {
-  const here = text.replace(/'rt\.mjs(?:\/(\w+))?'/g, (_, name = 'rt') => `'${new URL(`${name}.mjs`, root)}'`)
+  const pathOf = name => existsSync(new URL(`${name}.mjs`, root)) ? `${name}.mjs` : `addons/${name}.mjs`
+  const here = text.replace(/'rt\.mjs(?:\/(\w+))?'/g, (_, name = 'rt') => `'${new URL(pathOf(name), root)}'`)
   const frames = 'data:text/javascript,globalThis.requestAnimationFrame = fn => setTimeout(fn, 5, 5)'
   const { stdout } = await promisify(execFile)(process.execPath, ['--import', frames, '--input-type=module', '-e', here])
   return stdout.trim()
@@ -49,10 +50,13 @@ const recipes = [
 ]
 
 const shown = [...readme.matchAll(/```js\n([^]*?)```/g)].map(([, text]) => text)
-const [, ofRt, ofSync] = readme.match(/^(.*) come from rt\.mjs, (.*) from sync\.mjs, all else from alarms\.mjs\.$/m)
+const [, ofSync, ofOwn, ofReservations] = readme.match(
+  /^`rt` comes from rt\.mjs, (.*) from sync\.mjs, .*:\n(.*) come from the addon of that name; (.*) from `reservations`\.$/m)
 const names = text => [...text.matchAll(/`(\w+)`/g)].map(([, name]) => name)
-const imports = Object.entries({ 'rt.mjs': names(ofRt), 'rt.mjs/sync': names(ofSync), 'rt.mjs/alarms': Object.keys(alarms) })
-  .map(([module, list]) => `import { ${list} } from '${module}'`).join('\n')
+const elsewhere = Object.fromEntries([...names(ofOwn).map(name => [name, `rt.mjs/${name.toLowerCase()}`]),
+  ...names(ofReservations).map(name => [name, 'rt.mjs/reservations']), ...names(ofSync).map(name => [name, 'rt.mjs/sync'])])
+const imports = Object.entries({ rt: 'rt.mjs', ...elsewhere, ...Object.fromEntries(publicNames.map(name => [name, 'rt.mjs/alarms'])) })
+  .map(([name, module]) => `import { ${name} } from '${module}'`).join('\n')
 const vendor = 'data:text/javascript,export const marked = { parse(text) { for (const letter of text); return text + "!" } }'
 
 test('every snippet is among these', () => {
@@ -106,9 +110,7 @@ test('every bench finds what it imports, and every one that is named is there', 
 test('its table has every option', async () => {
   const table = readme.slice(readme.indexOf('\n## Every option\n'), readme.indexOf('\n## TypeScript\n'))
   const missing = new Set()
-  const modules = await Promise.all(['rt', 'alarms', 'sync'].map(async name => (
-    { name, text: read(`${name}.mjs`), namespace: await import(new URL(`${name}.mjs`, root)) })))
-  for (const { exports, types } of documentedAll(modules)) {
+  for (const { exports, types } of await documentedModules(url => readFileSync(url, 'utf8'))) {
     const options = ({ name = '' }) => /^\[?options|^(?:guards|set)/.test(name)
     const given = exports.flatMap(({ comments, members }) => [...comments, ...members.flatMap(({ comments }) => comments)])
       .flatMap(({ tags }) => tags.param ?? []).filter(options)
