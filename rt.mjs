@@ -1715,7 +1715,10 @@ function drive(job) {
     credit = 0
     if (value !== undefined) {
       // The reason is thrown at this yield, by the next resume.
-      if (job.extras.isSpecial && isDoomed(job)) return stopAt(job, undefined, false, false)
+      if (job.extras.isSpecial && isDoomed(job)) {
+        if (value instanceof Suspended) enterSuspended(job, value)
+        return stopAt(job, undefined, false, false)
+      }
       try {
         acted = accept(job, value)
         if (acted !== null) {
@@ -1774,11 +1777,7 @@ function accept(job, value) {
   }
   if (value instanceof Generator) {
     if (!(value instanceof Suspended)) return call(job, value)
-    let yielded = value
-    while (yielded instanceof Suspended) {
-      enterCall(job, /** @type {any} */ (yielded).generator)
-      yielded = /** @type {any} */ (yielded).take()
-    }
+    const yielded = enterSuspended(job, value)
     return yielded === undefined ? null : accept(job, yielded)
   }
   if (!isJob(value) && isIterator(value)) return call(job, value)
@@ -1802,6 +1801,15 @@ function call(job, iterator) {
   driven.add(callee)
   enterCall(job, callee)
   return null
+}
+
+/** Enters suspended calls. @param {Job} job @param {any} value @returns {any} the value that the innermost one has yielded */
+function enterSuspended(job, value) {
+  while (value instanceof Suspended) {
+    enterCall(job, value.generator)
+    value = value.take()
+  }
+  return value
 }
 
 /** @param {Job} job @param {any} callee */
@@ -2379,6 +2387,7 @@ function launch(core, work, generator, args, release, parameters, signal) {
   const priority = core.policy.priority?.(parameters) ?? parameters.priority
   const now = readClock(core)
   const job = createJob(core, work, generator, args, release ?? now)
+  if (generator !== UNSTARTED) job.input = undefined
   if (!isPlain(parameters)) extrasOf(job).parameters = parameters
   job.rank = ownRank(job, deadline, priority)
   const isAborted = signal !== undefined && signal.aborted
@@ -3876,6 +3885,9 @@ export class DeadlockError extends Error {
   }
 }
 
+/** Taken once: pages replace built-in functions. */
+const hasOwn = Object.hasOwn
+
 /** A check returns the value, or throws an error that names the parameter and the value. @typedef {(name: string, value: any) => any} Check */
 
 /** @param {any} value @returns {string} */
@@ -3930,7 +3942,7 @@ const TEXT = /* @__PURE__ */ typed('string', 'a string')
 /** @param {string[]} choices @returns {Check} */
 function oneOf(...choices) {
   return (name, value) => {
-    if (choices.includes(value)) return value
+    for (let i = 0; i < choices.length; i++) if (choices[i] === value) return value
     throw wrongType(name, choices.map(choice => `'${choice}'`).join(' or '), value)
   }
 }
@@ -3966,7 +3978,7 @@ function refuseAsyncGenerator(name, fn, given) {
 function knownOptions(value, checks, of = 'options') {
   const options = record(of, value)
   for (const name in options) {
-    if (Object.hasOwn(checks, name) || !Object.hasOwn(options, name)) continue
+    if (hasOwn(checks, name) || !hasOwn(options, name)) continue
     const known = Object.keys(checks).join(', ')
     throw new TypeError(`unknown option '${of === 'options' ? '' : `${of}.`}${name}'; known are ${known}`)
   }

@@ -6,13 +6,13 @@
  * @module schedulable
  */
 
-import { edf, fp, seam } from '../rt.mjs'
+import { edf, fp, extend } from '../rt.mjs'
 /** @import { Policy } from '../rt.mjs' */
 
 const {
   duration, finite, interval, knownOptions, notNegative, outOfRange, policy: policyOf, positive, record, unchecked,
   wrongType
-} = seam.check
+} = extend.check
 
 /**
  * What `schedulable` has to know of a task: a Task has it, and so may any object. Times in ms.

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { setMaxListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, budget, seam } from '../../rt.mjs'
+import { DeadlineError, Scheduler, budget, extend } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 import { Channel } from '../../sync.mjs'
 import { assertTrace } from '../support/trace.mjs'
@@ -12,7 +12,7 @@ import { abortListeners, hookOf, world } from '../support/world.mjs'
 const setup = options => world({ except: [], slice: Infinity, ...options })
 
 /** Writes a line into the trace. */
-const note = (scheduler, of) => seam.emit(scheduler, 'note', null, { of })
+const note = (scheduler, of) => extend.emit(scheduler, 'note', null, { of })
 
 /** Notes what is thrown into it and passes it on. */
 function* noting(scheduler, name, work) {
@@ -147,7 +147,7 @@ for (const [title, value] of Object.entries(yields)) {
 states('a job that cancels itself does not begin what it yields', () => {
   const { host, scheduler } = setup()
   const begun = []
-  class Door extends seam.Waitable {
+  class Door extends extend.Waitable {
     begin() { begun.push('waitable') }
   }
   const values = [
@@ -211,7 +211,7 @@ states('a job that waits for another one is thrown the reason, and lets go of it
     name: 'parent', deadline: 10
   })
   scheduler.spawn(execute(host, 1), { name: 'middle', deadline: 50 })
-  seam.at(scheduler, 2, () => parent.cancel('reason'))
+  extend.at(scheduler, 2, () => parent.cancel('reason'))
   host.run()
   assertTrace(trace, `
     0 release child, release parent, release middle, start parent, block parent on=child, start child
@@ -224,7 +224,7 @@ states('a job that waits for another one is thrown the reason, and lets go of it
 states('what a job waited for is told that it has left, once', () => {
   const { host, scheduler } = setup()
   const seen = []
-  class Door extends seam.Waitable {
+  class Door extends extend.Waitable {
     begin(job) { seen.push(`begin ${job.name}`) }
     undo() { seen.push('undo') }
   }
@@ -265,7 +265,7 @@ states('a job that is cancelled by the very act of waiting is thrown the reason 
 
 states('a job whose value has come already is thrown the reason instead', async () => {
   const { host, scheduler } = setup()
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   const job = scheduler.spawn(function* () {
     try {
       return yield waitable
@@ -282,7 +282,7 @@ states('a job whose value has come already is thrown the reason instead', async 
 
 states('a job that waits to return what another job gives is cancelled at once', async () => {
   const { host, scheduler } = setup()
-  const child = scheduler.spawn(function* () { yield new seam.Waitable() })
+  const child = scheduler.spawn(function* () { yield new extend.Waitable() })
   const parents = [scheduler.spawn(function* () { return child }), scheduler.spawn(() => child)]
   host.run()
   for (const parent of parents) parent.cancel('reason')
@@ -303,13 +303,13 @@ states('a depleted job leaves its reservation, and its finally runs', () => {
     detach: job => seen.push(`detach ${job.name}`),
     standing: () => standing
   })
-  const reservation = { [seam.protocol]: hook }
+  const reservation = { [extend.protocol]: hook }
   const job = scheduler.spawn(noting(scheduler, 'job', execute(host, 9)), { name: 'job', reservation })
-  seam.at(scheduler, 2, () => {
+  extend.at(scheduler, 2, () => {
     standing = null
     hook.pool.refresh(true, [job])
   })
-  seam.at(scheduler, 4, () => {
+  extend.at(scheduler, 4, () => {
     note(scheduler, job.state)
     job.cancel('reason')
   })
@@ -343,7 +343,7 @@ const throwing = suite('what is thrown')
 throwing('the reason is thrown at the innermost call first, and goes outwards', () => {
   const { host, scheduler, trace } = setup()
   const level = function* (n) {
-    if (n === 3) yield new seam.Waitable()
+    if (n === 3) yield new extend.Waitable()
     else if (n % 2) yield noting(scheduler, `level ${n + 1}`, level(n + 1))
     else yield* noting(scheduler, `level ${n + 1}`, level(n + 1))
   }
@@ -372,7 +372,7 @@ throwing('a call that catches the reason lets its callers go on', async () => {
     yield* points(3)
     return [got, yield Promise.resolve('goes on')]
   })
-  seam.at(scheduler, 2, () => job.cancel('reason'))
+  extend.at(scheduler, 2, () => job.cancel('reason'))
   await host.drain()
   assert.equal([job.state, await job], ['done', ['reason', 'goes on']])
 })
@@ -381,7 +381,7 @@ throwing('finally blocks run in order, and may pass points and wait', async () =
   const { host, scheduler, trace } = setup()
   const child = function* () {
     try {
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     } finally {
       yield* execute(host, 2)
       note(scheduler, yield Promise.resolve('child'))
@@ -416,7 +416,7 @@ throwing('the reason is thrown once, however long finally takes and however ofte
   const seen = []
   const job = scheduler.spawn(function* () {
     try {
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     } finally {
       for (let n = 0; n < 3; n++) {
         seen.push(job.cancel('again'))
@@ -450,8 +450,8 @@ throwing('a job that catches the reason goes on, and is not cancelled', async ()
       }
     }
   }, { name: 'job', deadline: 50 })
-  seam.at(scheduler, 1, () => job.cancel('reason'))
-  seam.at(scheduler, 2, () => note(scheduler, job.cancel('again')))
+  extend.at(scheduler, 1, () => job.cancel('reason'))
+  extend.at(scheduler, 2, () => note(scheduler, job.cancel('again')))
   host.run()
   assertTrace(trace, `
     0 release job, start job
@@ -466,7 +466,7 @@ throwing('another error in its place is a failure, and reported', async () => {
   const error = new RangeError('in finally')
   const job = scheduler.spawn(function* () {
     try {
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     } finally {
       throw error
     }
@@ -482,7 +482,7 @@ throwing('a return in finally takes its place', async () => {
   const { host, scheduler } = setup()
   const job = scheduler.spawn(function* () {
     try {
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     } finally {
       return 'result'
     }
@@ -508,8 +508,8 @@ throwing('an iterator that cannot be thrown into is closed', () => {
   })
   const work = scheduler.spawn(iterator('work'))
   const call = scheduler.spawn(function* () { yield iterator('call') })
-  seam.at(scheduler, 2, () => work.cancel())
-  seam.at(scheduler, 4, () => call.cancel())
+  extend.at(scheduler, 2, () => work.cancel())
+  extend.at(scheduler, 4, () => call.cancel())
   host.run()
   assert.equal([work.state, call.state, seen], ['cancelled', 'cancelled', ['work', 'call']])
 })
@@ -532,7 +532,7 @@ throwing('any reason is handed on as it is', async () => {
     let caught
     const job = scheduler.spawn(function* () {
       try {
-        yield new seam.Waitable()
+        yield new extend.Waitable()
       } catch (error) {
         caught = error
         throw error
@@ -656,7 +656,7 @@ const sections = suite('critical sections')
 sections('a cancellation waits for the end of the section, and is thrown at the first yield after it', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(noting(scheduler, 'job', (function* () {
-    const gate = seam.gate(job, Infinity)
+    const gate = extend.section(job, Infinity)
     yield* execute(host, 2)
     yield
     gate.close()
@@ -665,7 +665,7 @@ sections('a cancellation waits for the end of the section, and is thrown at the 
     yield
     note(scheduler, 'never')
   })()), { name: 'job' })
-  seam.at(scheduler, 1, () => note(scheduler, job.cancel('reason')))
+  extend.at(scheduler, 1, () => note(scheduler, job.cancel('reason')))
   host.run()
   assertTrace(trace, `
     0 release job, start job
@@ -677,8 +677,8 @@ sections('a cancellation waits for the end of the section, and is thrown at the 
 sections('of nested sections the outermost counts', () => {
   const { host, scheduler, trace } = setup({ budget: 100 })
   const job = scheduler.spawn(noting(scheduler, 'job', (function* () {
-    const outer = seam.gate(job, Infinity)
-    const inner = seam.gate(job, Infinity)
+    const outer = extend.section(job, Infinity)
+    const inner = extend.section(job, Infinity)
     job.cancel('reason')
     yield* points(3)
     inner.close()
@@ -698,7 +698,7 @@ sections('of nested sections the outermost counts', () => {
 sections('a job that ends inside a section leaves none behind', () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(function* () {
-    seam.gate(job, Infinity)
+    extend.section(job, Infinity)
     yield
     throw new RangeError('inside')
   }, { name: 'job', deadline: 50 })
@@ -732,7 +732,7 @@ signals('a signal that is aborted later throws its reason into the job', async (
   let caught
   const job = scheduler.spawn(function* () {
     try {
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     } catch (error) {
       caught = error
       throw error
@@ -761,14 +761,14 @@ const ends = {
     return job
   },
   'cancelled, waiting': scheduler => signal => {
-    const job = scheduler.spawn(function* () { yield new seam.Waitable() }, { signal })
+    const job = scheduler.spawn(function* () { yield new extend.Waitable() }, { signal })
     scheduler.spawn(() => job.cancel(), { priority: -1 })
     return job
   },
   'done although thrown the reason': scheduler => signal => {
     const job = scheduler.spawn(function* () {
       try {
-        yield new seam.Waitable()
+        yield new extend.Waitable()
       } catch {
         yield
       }
@@ -859,7 +859,7 @@ deadlines('a job that was cancelled before keeps its first reason', async () => 
   const { host, scheduler } = setup()
   const job = scheduler.spawn(function* () {
     try {
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     } finally {
       yield* execute(host, 5)
     }
@@ -961,14 +961,14 @@ shim('one that catches the reason goes on, and is done', async () => {
       return error
     }
   })
-  seam.at(scheduler, 3, () => job.cancel('reason'))
+  extend.at(scheduler, 3, () => job.cancel('reason'))
   await host.drain()
   assert.equal([job.state, job.cost, await job], ['done', 3, 'reason'])
 })
 
 shim('a plain function that passed a point and returned a job is cancelled like any that waits', async () => {
   const { host, scheduler } = setup()
-  const child = scheduler.spawn(function* () { yield new seam.Waitable() })
+  const child = scheduler.spawn(function* () { yield new extend.Waitable() })
   const job = scheduler.spawn(() => {
     job.yield()
     return child
@@ -1014,13 +1014,13 @@ accounts('after cancelling in every state idle() resolves, and the sums are righ
   spawn(forever, { deadline: 4 })
   spawn(waits, {}, new Promise(() => {}))
   spawn(waits, {}, jobs[0])
-  spawn(waits, { deadline: 1 }, new seam.Waitable())
+  spawn(waits, { deadline: 1 }, new extend.Waitable())
   spawn(points(1), { release: 50 })
   spawn(async job => { for (;;) await job.yield() })
   spawn(async () => { await new Promise(() => {}) })
   for (const job of jobs) job.catch(() => {})
   scheduler.idle().then(() => { idle = true })
-  seam.at(scheduler, 7, () => {
+  extend.at(scheduler, 7, () => {
     const late = spawn(points(5))
     late.cancel()
     for (const job of jobs) job.cancel()
@@ -1041,7 +1041,7 @@ accounts('after cancelling in every state idle() resolves, and the sums are righ
 /** Runs a module in a Node process of its own, on the platform's own host. */
 const run = source => new Promise(resolve => {
   const module = new URL('../../rt.mjs', import.meta.url)
-  const text = `import { rt, seam, Scheduler } from '${module}'\n${source}`
+  const text = `import { rt, extend, Scheduler } from '${module}'\n${source}`
   execFile(process.execPath, ['--input-type=module', '-e', text], (error, stdout, stderr) => {
     resolve({ code: error ? error.code : 0, stdout: stdout.trim(), stderr: stderr.trim() })
   })
@@ -1050,7 +1050,7 @@ const run = source => new Promise(resolve => {
 accounts('a cancellation is never reported as unhandled, in whatever state it came', async () => {
   const { code, stdout, stderr } = await run(`
     const forever = function* () { for (;;) yield }
-    const waits = function* () { yield new seam.Waitable() }
+    const waits = function* () { yield new extend.Waitable() }
     const jobs = [
       rt.spawn(forever), rt.spawn(forever, { release: rt.now() + 1e6 }), rt.spawn(waits),
       rt.spawn(waits), rt.spawn(async job => { for (;;) await job.yield() }),

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, seam } from '../../rt.mjs'
+import { DeadlineError, Scheduler, Task, budget, edf, fp, rm, extend } from '../../rt.mjs'
 import { preemptify } from '../../addons/preemptify.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
@@ -10,7 +10,7 @@ import { hookOf, world } from '../support/world.mjs'
 const setup = (options, clock) => world({ except: [], host: clock, ...options })
 
 /** Writes a line into the trace: what callbacks do appears in one list with what the scheduler does. */
-const note = (scheduler, of) => seam.emit(scheduler, 'note', null, { of })
+const note = (scheduler, of) => extend.emit(scheduler, 'note', null, { of })
 
 const readings = suite('budget')
 
@@ -108,7 +108,7 @@ readings('what becomes due is noticed when the budget is used up, not before', (
   const { host, scheduler, trace } = setup({ budget: 4, slice: Infinity })
   scheduler.spawn(execute(host, 8), { name: 'long', deadline: 50 })
   scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 10, release: 1 })
-  seam.at(scheduler, 2, () => {})
+  extend.at(scheduler, 2, () => {})
   host.run()
   assertTrace(trace, `
     0 release long, start long
@@ -124,14 +124,14 @@ const reading = suite('at one reading of the clock')
 reading('first the end, then replenishments, alarms, releases and misses; last, who goes on', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
   const replenish = time => {
-    seam.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
+    extend.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
   }
   scheduler.spawn(execute(host, 1), { name: 'least', deadline: 100 })
   scheduler.spawn(execute(host, 10, 10), { name: 'first', deadline: 8 })
   scheduler.spawn(execute(host, 1), { name: 'late', release: 3, deadline: 6 })
   scheduler.spawn(execute(host, 1), { name: 'early', release: 1, deadline: 7 })
   for (const [number, time] of [5, 3, 5, 10].entries()) {
-    seam.at(scheduler, time, () => note(scheduler, `alarm ${number}`))
+    extend.at(scheduler, time, () => note(scheduler, `alarm ${number}`))
   }
   replenish(9)
   replenish(7)
@@ -148,11 +148,11 @@ reading('first the end, then replenishments, alarms, releases and misses; last, 
 
 reading('a job that an alarm wakes is ready before releases of the same time, and so goes first', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () { yield waitable }, { name: 'woken', deadline: 20 })
   scheduler.spawn(execute(host, 2), { name: 'released', release: 4, deadline: 16 })
   scheduler.spawn(execute(host, 6, 6), { name: 'long', deadline: 30 })
-  seam.at(scheduler, 4, () => waitable.wake())
+  extend.at(scheduler, 4, () => waitable.wake())
   host.run()
   assertTrace(trace, `
     0 release woken, release long, start woken, block woken on=Waitable, start long
@@ -165,9 +165,9 @@ reading('an alarm that sets itself anew for the same time lets the jobs go on in
   const { host, scheduler, trace } = setup()
   let count = 0
   const again = () => {
-    if (++count < 3) seam.at(scheduler, 0, again)
+    if (++count < 3) extend.at(scheduler, 0, again)
   }
-  seam.at(scheduler, 0, again)
+  extend.at(scheduler, 0, again)
   scheduler.spawn(execute(host, 3), { name: 'job' })
   host.run()
   assertTrace(trace, `
@@ -179,7 +179,7 @@ reading('an alarm that sets itself anew for the same time lets the jobs go on in
 
 reading('what an alarm adds for a later time that is over already happens at the same reading', () => {
   const { host, scheduler, trace } = setup()
-  seam.at(scheduler, 1, () => { seam.at(scheduler, 2, () => note(scheduler, 'second')) })
+  extend.at(scheduler, 1, () => { extend.at(scheduler, 2, () => note(scheduler, 'second')) })
   scheduler.spawn(execute(host, 4, 4), { name: 'job' })
   host.run()
   assertTrace(trace, `
@@ -189,8 +189,8 @@ reading('what an alarm adds for a later time that is over already happens at the
 
 reading('an alarm that throws is reported, and the others fire all the same', () => {
   const { host, scheduler, trace } = setup()
-  seam.at(scheduler, 1, () => { throw new RangeError('broken') })
-  seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  extend.at(scheduler, 1, () => { throw new RangeError('broken') })
+  extend.at(scheduler, 1, () => note(scheduler, 'second'))
   scheduler.spawn(execute(host, 1), { name: 'job' })
   host.run()
   assert.equal(host.errors.map(String), ['RangeError: broken'])
@@ -202,8 +202,8 @@ reading('an alarm that throws is reported, and the others fire all the same', ()
 reading('an alarm that another one cancels does not fire', () => {
   const { host, scheduler, trace } = setup()
   const cancelled = []
-  seam.at(scheduler, 1, () => { cancelled.push(second.cancel(), second.cancel()) })
-  const second = seam.at(scheduler, 1, () => note(scheduler, 'second'))
+  extend.at(scheduler, 1, () => { cancelled.push(second.cancel(), second.cancel()) })
+  const second = extend.at(scheduler, 1, () => note(scheduler, 'second'))
   host.run()
   assert.equal(cancelled, [true, false])
   assertTrace(trace, '1 alarm due=1')
@@ -276,7 +276,7 @@ for (const policy of [edf, fp, rm]) {
 
   /** The same with a job that waits from the start. */
   const woken = options => {
-    const waitable = new seam.Waitable()
+    const waitable = new extend.Waitable()
     return leftAround({ policy }, () => waitable.wake(), (scheduler, host) => {
       scheduler.spawn(function* () {
         yield waitable
@@ -335,7 +335,7 @@ preemption('edf: of equal deadlines the larger priority is more eligible', () =>
 })
 
 preemption('a less eligible job that is woken waits for its turn', () => {
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   let other
   const { before, after, trace } = leftAround({}, () => {
     other.deadline = 90
@@ -356,7 +356,7 @@ preemption('a less eligible job that is woken waits for its turn', () => {
 
 preemption('two jobs that wake each other do not starve a third of equal standing', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: 6 })
-  const waitables = Array.from({ length: 9 }, () => new seam.Waitable())
+  const waitables = Array.from({ length: 9 }, () => new extend.Waitable())
   const player = function* (own) {
     for (let turn = own; turn < 8; turn += 2) {
       yield waitables[turn]
@@ -452,7 +452,7 @@ preemption('a job spawned between two rounds goes first if it is more eligible, 
 
 preemption('job.preemptions counts how often a job had to hand over, not how often it waited', () => {
   const { host, scheduler } = setup({ slice: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   const waits = scheduler.spawn(function* () { yield waitable }, { deadline: 5 })
   const running = scheduler.spawn(function* () {
     for (let n = 0; n < 3; n++) {
@@ -503,7 +503,7 @@ rotation('a job that has waited has a whole slice before it', () => {
   const { host, scheduler, trace } = setup({ slice: 1, round: Infinity })
   scheduler.spawn(function* () {
     yield* execute(host, 0.75, 0.25)
-    yield { then(resolve) { seam.at(scheduler, 1, resolve) } }
+    yield { then(resolve) { extend.at(scheduler, 1, resolve) } }
     yield* execute(host, 1.5, 0.25)
   }, { name: 'a' })
   scheduler.spawn(execute(host, 2.5, 0.25), { name: 'b' })
@@ -590,7 +590,7 @@ rounds('a round lasts as long as configured', () => {
 
 rounds('with round: Infinity a round ends when nothing is ready', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
     yield* execute(host, 100)
     yield waitable
@@ -658,7 +658,7 @@ rounds('between rounds the job that goes on is ready, and nobody is current', ()
 
 rounds('whatever is spawned, woken or moved between two rounds, one post is outstanding', () => {
   const { host, scheduler } = setup({ round: 1 })
-  const waitables = [new seam.Waitable(), new seam.Waitable()]
+  const waitables = [new extend.Waitable(), new extend.Waitable()]
   for (const waitable of waitables) scheduler.spawn(function* () { yield waitable })
   const job = scheduler.spawn(execute(host, 3), { deadline: 50 })
   host.run({ turns: 1 })
@@ -680,7 +680,7 @@ rounds('nothing is posted while nothing is ready, and one timer waits for what i
   const { host, scheduler, trace } = setup()
   scheduler.spawn(function* () {}, { name: 'later', release: 30 })
   scheduler.spawn(function* () {}, { name: 'soon', release: 20 })
-  seam.at(scheduler, 25, () => {})
+  extend.at(scheduler, 25, () => {})
   assert.equal(host.timers, [{ time: 20, ref: true }])
   assert.is(host.posts, 0)
   host.run()
@@ -729,7 +729,7 @@ pausing('while paused nothing runs, fires or is missed, and the event loop is le
   const { host, scheduler, trace } = setup({ paused: true })
   scheduler.spawn(execute(host, 1), { name: 'job', deadline: 5 })
   scheduler.spawn(execute(host, 1), { name: 'released', release: 3 })
-  seam.at(scheduler, 2, () => {})
+  extend.at(scheduler, 2, () => {})
   host.run({ until: 10 })
   assert.equal([host.posts, host.timers, host.turns], [0, [], 0])
   scheduler.resume()
@@ -743,7 +743,7 @@ pausing('while paused nothing runs, fires or is missed, and the event loop is le
 
 pausing('resume() arms the timer again', () => {
   const { host, scheduler, trace } = setup()
-  seam.at(scheduler, 20, () => {})
+  extend.at(scheduler, 20, () => {})
   scheduler.pause()
   assert.equal(host.timers, [])
   scheduler.resume()
@@ -846,7 +846,7 @@ turns('one that waits lends its standing, misses its deadline, and may be cancel
   const cancelled = scheduler.spawn(task, { name: 'cancelled', deadline: 2 })
   const urgent = scheduler.spawn(task, { name: 'urgent', deadline: 4, release: 2, miss: 'abort' })
   const late = scheduler.spawn(task, { name: 'late' })
-  seam.at(scheduler, 3, () => { log.push(cancelled.cancel(new Error('not wanted')), cancelled.state) })
+  extend.at(scheduler, 3, () => { log.push(cancelled.cancel(new Error('not wanted')), cancelled.state) })
   host.run()
   assert.equal(log, [true, 'cancelled', 'cancelled misses at 3', 'urgent misses at 7'])
   assert.equal([first, between, urgent, late].map(({ finished }) => finished), [4, 11, 7, 15])
@@ -918,7 +918,7 @@ turns('a reservation takes its place in a turn', () => {
   const { host, scheduler } = setup()
   const hook = hookOf(scheduler, { standing: () => ({ band: 1, job: { absoluteDeadline: 1, priority: 0 } }) })
   const task = new Task(() => execute(host, 2), { excess: 'replace' })
-  const jobs = [1, 2, 3].map(() => scheduler.spawn(task, { reservation: { [seam.protocol]: hook } }))
+  const jobs = [1, 2, 3].map(() => scheduler.spawn(task, { reservation: { [extend.protocol]: hook } }))
   host.run()
   assert.equal(jobs.map(({ state, finished }) => `${state} ${finished}`), ['done 2', 'cancelled 0', 'done 4'])
 })
@@ -1041,7 +1041,7 @@ misses('a ready job misses while another one runs', () => {
 
 misses('a waiting job misses although nothing else happens, by a timer that keeps no process alive', () => {
   const { host, scheduler, trace } = setup()
-  scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'job', deadline: 4 })
+  scheduler.spawn(function* () { yield new extend.Waitable() }, { name: 'job', deadline: 4 })
   host.run({ until: 2 })
   assert.equal(host.timers.map(({ ref }) => ref), [false])
   host.run({ until: 3.999 })
@@ -1079,7 +1079,7 @@ misses('a depleted job misses, too', () => {
   const { host, scheduler, trace } = setup()
   const hook = hookOf(scheduler, { standing: () => null })
   hook.pool.refresh(true, [])
-  const reservation = { [seam.protocol]: hook }
+  const reservation = { [extend.protocol]: hook }
   const job = scheduler.spawn(execute(host, 1), { name: 'job', deadline: 3, reservation })
   scheduler.spawn(execute(host, 4), { name: 'other', deadline: 20 })
   host.run()
@@ -1115,7 +1115,7 @@ misses("miss: 'abort' cancels a running job with a DeadlineError at its next res
 misses("miss: 'abort' ends a job that never started, and wakes one that waits", () => {
   const { host, scheduler, trace } = setup({ policy: fp })
   scheduler.spawn(function* () {
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { name: 'waits', deadline: 2, miss: 'abort', priority: 2 })
   scheduler.spawn(execute(host, 1), { name: 'ready', deadline: 2, miss: 'abort' })
   scheduler.spawn(execute(host, 4), { name: 'running', priority: 1 })
@@ -1130,7 +1130,7 @@ misses("miss: 'abort' ends a job that never started, and wakes one that waits", 
 misses("miss: 'abort' keeps the process alive until the deadline of a job that waits", () => {
   const { host, scheduler, trace } = setup()
   const job = scheduler.spawn(function* () {
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { name: 'job', deadline: 4, miss: 'abort' })
   host.run()
   assert.is(job.state, 'cancelled')
@@ -1209,7 +1209,7 @@ accounts('the reading at a dispatch is charged to nobody, that after a budget to
 })
 
 for (const [title, option] of Object.entries({
-  'an alarm': host => scheduler => { seam.at(scheduler, 2, () => host.advance(3)) },
+  'an alarm': host => scheduler => { extend.at(scheduler, 2, () => host.advance(3)) },
   'onMiss': host => ({ onMiss: () => host.advance(3) }),
   'onOverrun': host => ({ onOverrun: () => host.advance(3) }),
   'onStall': host => ({ onStall: () => host.advance(3) })

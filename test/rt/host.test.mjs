@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm'
 import { Window } from 'happy-dom'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, defaultHost, seam } from '../../rt.mjs'
+import { Scheduler, defaultHost, extend } from '../../rt.mjs'
 import { makeHost } from '../support/platform-host.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
 import { world as plainWorld } from '../support/world.mjs'
@@ -1037,7 +1037,7 @@ const peers = suite('beside timers and the process')
 /** Runs a module in a Node process of its own, on the platform's own host; it must end by itself. */
 const run = source => new Promise(resolve => {
   const module = new URL('../../rt.mjs', import.meta.url)
-  const text = `import { rt, seam } from '${module}'\n${source}`
+  const text = `import { rt, extend } from '${module}'\n${source}`
   const options = { timeout: 60000, killSignal: 'SIGKILL' }
   execFile(process.execPath, ['--input-type=module', '-e', text], options, (error, stdout, stderr) => {
     resolve({ code: error ? error.code ?? error.signal : 0, output: (stdout + stderr).trim() })
@@ -1100,14 +1100,14 @@ const exits = {
   'has run async jobs': `await rt.spawn(async job => { for (let n = 0; n < 1000; n++) await job.yield() })`,
   'has posted tasks': `await rt.postTask(() => {}, { delay: 1 })`,
   'has jobs that wait for ever': `rt.spawn(function* () { yield new Promise(() => {}) })
-    rt.spawn(function* () { yield new seam.Waitable() }, { deadline: 1e6 })
+    rt.spawn(function* () { yield new extend.Waitable() }, { deadline: 1e6 })
     rt.spawn(async () => { await new Promise(() => {}) })`,
-  'has an alarm that asks for no reference': `seam.at(rt, rt.now() + 1e6, () => {}, { ref: false })`,
+  'has an alarm that asks for no reference': `extend.at(rt, rt.now() + 1e6, () => {}, { ref: false })`,
   'is paused': `rt.spawn(() => {}, { release: rt.now() + 1e6 })
     rt.pause()
     rt.spawn(() => {})`,
   'has cancelled what was pending': `rt.spawn(() => {}, { release: rt.now() + 1e6 }).cancel()
-    seam.at(rt, rt.now() + 1e6, () => {}).cancel()`
+    extend.at(rt, rt.now() + 1e6, () => {}).cancel()`
 }
 
 for (const [title, source] of Object.entries(exits)) {
@@ -1120,8 +1120,8 @@ peers('Node is kept alive until what is pending has happened', async () => {
   const { code, output } = await run(`
     const seen = []
     rt.spawn(() => seen.push('released'), { release: rt.now() + 10 })
-    seam.at(rt, rt.now() + 20, () => seen.push('fired'))
-    rt.spawn(function* () { yield new seam.Waitable() }, { deadline: 30, miss: 'abort' }).catch(error => {
+    extend.at(rt, rt.now() + 20, () => seen.push('fired'))
+    rt.spawn(function* () { yield new extend.Waitable() }, { deadline: 30, miss: 'abort' }).catch(error => {
       seen.push(error.name)
     })
     process.on('exit', () => console.log(seen.sort().join(' ')))`)

@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Job, Scheduler, Task, edf, fp, rm, seam } from '../../rt.mjs'
+import { Job, Scheduler, Task, edf, fp, rm, extend } from '../../rt.mjs'
 import {
   BOOLEAN, DURATION, EXCESS, FINITE, FUNCTION, MISS, NOT_NEGATIVE, NULL, OBJECT, POINTS, POSITIVE, RESERVATION, SCHEDULER,
   SIGNAL, STRING, UNDEFINED, UNREADABLE, USES, VALUES, assertRefusal, errorOf, isFunction, isNumber, isObject, none,
@@ -25,7 +25,7 @@ function world() {
   const { signal } = new AbortController()
   const attached = []
   const partner = {
-    [seam.protocol]: hookOf(scheduler, {
+    [extend.protocol]: hookOf(scheduler, {
       attach: job => { attached.push(job) },
       detach: job => { attached.splice(attached.indexOf(job), 1) }
     })
@@ -282,7 +282,7 @@ spawning('spawn: a reservation or a resource that refuses a job leaves no job be
   ]
   for (const given of refused) {
     const here = world()
-    const refuses = { [seam.protocol]: hookOf(here.scheduler, { attach: throws, detach }) }
+    const refuses = { [extend.protocol]: hookOf(here.scheduler, { attach: throws, detach }) }
     const act = () => here.scheduler.spawn(generate, { ...jobOptions(here), ...given(refuses, here) })
     assertRefusal(here, act, Error, 'user code was run')
   }
@@ -507,7 +507,7 @@ schedulers('configure: refused while a job lives, whatever its state', () => {
   }
   const job = scheduler.spawn(function* () {
     refused()
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { release: 5 })
   refused()
   host.run({ until: 10 })
@@ -610,8 +610,8 @@ jobs('what a scheduler tells is read-only, and stats() is a copy', () => {
   assert.is(scheduler.stats().jobs, 2)
 })
 
-jobs('the policies and the seam are frozen', () => {
-  for (const object of [edf, fp, rm, seam]) assertReadOnly(object, Object.keys(object))
+jobs('the policies and the extend are frozen', () => {
+  for (const object of [edf, fp, rm, extend]) assertReadOnly(object, Object.keys(object))
 })
 
 jobs.run()

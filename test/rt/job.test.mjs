@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import {
-  DeadlineError, DeadlockError, Job, Scheduler, Task, budget, defaultHost, edf, fp, rt, seam
+  DeadlineError, DeadlockError, Job, Scheduler, Task, budget, defaultHost, edf, fp, rt, extend
 } from '../../rt.mjs'
 import { HOSTS } from '../support/platform-host.mjs'
 import { forSeeds } from '../support/seeded.mjs'
@@ -215,7 +215,7 @@ accounts('from release to finish: what it tells at every step', () => {
   const { host, scheduler } = world({ policy: fp, round: 1 })
   const seen = []
   const look = () => { seen.push(told(job)) }
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   const job = scheduler.spawn(function* () {
     look()
     yield* execute(host, 2)
@@ -476,7 +476,7 @@ const failure = new Error('adopted')
 const rejecting = () => Promise.reject(failure)
 const resolving = value => ({ then: resolve => { resolve(value) } })
 const calling = then => ({ then })
-const waiting = begin => Object.assign(new seam.Waitable(), { begin })
+const waiting = begin => Object.assign(new extend.Waitable(), { begin })
 
 const twice = resolve => {
   resolve(7)
@@ -958,15 +958,15 @@ function eventful(observe = () => {}) {
     charge() {
       if (host.time > 2) return
       depleted = true
-      seam.at(scheduler, 12, () => {
+      extend.at(scheduler, 12, () => {
         depleted = false
         hook.pool.refresh(false, [reserved])
       }, { replenishment: true })
       hook.pool.refresh(true, [reserved])
     }
   })
-  const reservation = { [seam.protocol]: hook }
-  const waitable = new seam.Waitable()
+  const reservation = { [extend.protocol]: hook }
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
     yield* execute(host, 1)
     yield waitable
@@ -977,7 +977,7 @@ function eventful(observe = () => {}) {
   scheduler.spawn(execute(host, 3), { name: 'lax' })
   scheduler.spawn(execute(host, 3), { name: 'gone' }).cancel('not needed')
   scheduler.spawn(() => { throw new Error('failed') }, { name: 'fails' })
-  seam.at(scheduler, 6, () => waitable.wake())
+  extend.at(scheduler, 6, () => waitable.wake())
   host.run()
   return { host, scheduler }
 }
@@ -1179,7 +1179,7 @@ pausing('nothing fires once a job has paused, not even at the point at which it 
     host.advance(3)
     yield
   })
-  seam.at(scheduler, 2, () => fired.push(host.time))
+  extend.at(scheduler, 2, () => fired.push(host.time))
   host.run({ until: 10 })
   assert.equal(fired, [])
   scheduler.resume()
@@ -1278,7 +1278,7 @@ configuring('policy, slice, round and budget count from then on', () => {
 
 configuring('a new host is used from then on, the old one is let go', () => {
   const { host, scheduler, spawn } = world()
-  seam.at(scheduler, 50, () => {})
+  extend.at(scheduler, 50, () => {})
   spawn('cancelled').cancel()
   assert.equal([host.posts, host.timers.length], [1, 0])
   const next = virtualHost({ start: 30 })
@@ -1339,7 +1339,7 @@ configuring('counters, observers and job numbers go on', () => {
 configuring('closed may be set', async () => {
   const { host, scheduler } = world()
   scheduler.configure({ closed: true })
-  const job = scheduler.spawn(function* () { yield new seam.Waitable() }, { name: 'waits' })
+  const job = scheduler.spawn(function* () { yield new extend.Waitable() }, { name: 'waits' })
   const idle = scheduler.idle().catch(error => error)
   await host.drain()
   const reason = await idle
@@ -1455,7 +1455,7 @@ currents('the job whose code runs, in calls too; null in timers, handlers and pr
   }, { deadline: 1 })
   note('after spawn')
   host.after(0.5, () => note('timer'))
-  seam.at(scheduler, 1, () => note('alarm'))
+  extend.at(scheduler, 1, () => note('alarm'))
   await host.drain()
   const { function: other, ...rest } = seen
   assert.equal(rest, {
@@ -1486,7 +1486,7 @@ currents('after a job that throws, nothing is current', () => {
   scheduler.spawn(() => { throw new Error('failed') })
   host.run()
   assert.is(scheduler.current, null)
-  assert.is(seam.here(), rt)
+  assert.is(extend.here(), rt)
 })
 
 currents.run()
@@ -1516,7 +1516,7 @@ for (const [state, given] of Object.entries({
   idling(`it waits for a job that is ${state}`, async () => {
     const { host, scheduler } = world()
     const { log, ask } = idleLog(scheduler)
-    const waitable = new seam.Waitable()
+    const waitable = new extend.Waitable()
     const job = scheduler.spawn(function* () {
       if (given.runs) ask('idle')
       if (given.waits) yield waitable
@@ -1622,7 +1622,7 @@ accounting('of a known schedule', () => {
 /** What takes 5 ms within a round besides the jobs: how it is named, and how much of it is charged. */
 const CALLBACKS = {
   'alarm tick': ({ host, scheduler }) => {
-    seam.at(scheduler, 2, function tick() { host.advance(5) })
+    extend.at(scheduler, 2, function tick() { host.advance(5) })
     return 5
   },
   onMiss: ({ host, spawn }) => {
@@ -1635,7 +1635,7 @@ const CALLBACKS = {
       host.advance(5)
       stop()
     })
-    seam.at(scheduler, 2, () => {})
+    extend.at(scheduler, 2, () => {})
     return 0
   },
   'observer or policy': ({ host, scheduler }) => {

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Job, Scheduler, Task, edf, fp, rm, seam } from '../../rt.mjs'
+import { Job, Scheduler, Task, edf, fp, rm, extend } from '../../rt.mjs'
 import { Resource } from '../../sync.mjs'
 import { seeded } from '../support/seeded.mjs'
 import { assertTrace } from '../support/trace.mjs'
@@ -241,7 +241,7 @@ policies('a deadline counts from the release, not from when the task or the job 
 
 policies('time that a round takes without running a job is accounted for', () => {
   const { host, scheduler } = plainWorld({ except: [] })
-  seam.at(scheduler, 3, () => host.advance(2))
+  extend.at(scheduler, 3, () => host.advance(2))
   scheduler.spawn(() => {}, { release: 10 }).cancel()
   host.run()
   const { overhead, busy } = scheduler.stats()

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, fp, seam } from '../../rt.mjs'
+import { Scheduler, fp, extend } from '../../rt.mjs'
 import { HOSTS } from '../support/platform-host.mjs'
 import { outcomes, program } from '../support/random-program.mjs'
 import { forSeeds, seeded } from '../support/seeded.mjs'
@@ -129,7 +129,7 @@ found('a thenable that throws is no waker that a closed scheduler waits for', as
     try {
       yield { then() { throw new Error('thrown by then') } }
     } catch {
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     }
   })
   const outcome = scheduler.idle().then(() => 'idle', error => error.name)

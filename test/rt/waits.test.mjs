@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, edf, fp, seam } from '../../rt.mjs'
+import { DeadlockError, Scheduler, edf, fp, extend } from '../../rt.mjs'
 import { after, sleep } from '../../alarms.mjs'
 import { Reservation } from '../../addons/reservations.mjs'
 import { Channel } from '../../sync.mjs'
@@ -446,7 +446,7 @@ jobs('one that is waited for in the round in which it failed is not reported', a
 
 jobs('a cancelled job throws its reason at whoever waits for it', async () => {
   const { host, scheduler } = setup()
-  const child = scheduler.spawn(function* () { yield new seam.Waitable() })
+  const child = scheduler.spawn(function* () { yield new extend.Waitable() })
   const parent = scheduler.spawn(outcomeOf(child))
   host.run()
   child.cancel('reason')
@@ -471,7 +471,7 @@ jobs('several may wait for one; all get its result, the most eligible first', ()
 
 jobs('several that wait for one wake in the order of their standing', () => {
   const { host, scheduler, trace } = setup()
-  const gate = new seam.Waitable()
+  const gate = new extend.Waitable()
   const child = scheduler.spawn(function* () { yield gate }, { name: 'child' })
   for (const [name, deadline] of [['c', 30], ['a', 10], ['b', 20]]) {
     scheduler.spawn(function* () { yield child }, { name, deadline })
@@ -498,14 +498,14 @@ jobs('yield* job gives the result, too', async () => {
 
 jobs('a job that returns another one ends with its outcome, after it', async () => {
   const { host, scheduler, trace } = setup()
-  const gate = new seam.Waitable()
+  const gate = new extend.Waitable()
   const child = scheduler.spawn(function* () {
     return yield gate
   }, { name: 'child' })
   const parents = [function* () { return child }, () => child].map((work, n) => {
     return scheduler.spawn(work, { name: `parent ${n}` })
   })
-  seam.at(scheduler, 2, () => gate.wake('result'))
+  extend.at(scheduler, 2, () => gate.wake('result'))
   host.run()
   assertTrace(trace, `
     0 release child, release parent 0, release parent 1, start child, block child on=Waitable, start parent 0
@@ -609,7 +609,7 @@ function chain(options) {
 
 inheritance('it ends when the one that waits is cancelled, all along the chain', () => {
   const { host, scheduler, trace, high } = chain()
-  seam.at(scheduler, 2, () => high.cancel())
+  extend.at(scheduler, 2, () => high.cancel())
   host.run()
   assertTrace(trace, `
     0 release lowest, release low, release high, start high, block high on=low, start low, block low on=lowest
@@ -622,8 +622,8 @@ inheritance('it ends when the one that waits is cancelled, all along the chain',
 
 inheritance('it follows a deadline that moves, all along the chain, in both directions', () => {
   const { host, scheduler, trace, high } = chain()
-  seam.at(scheduler, 2, () => { high.deadline = 60 })
-  seam.at(scheduler, 3, () => { high.deadline = 40 })
+  extend.at(scheduler, 2, () => { high.deadline = 60 })
+  extend.at(scheduler, 3, () => { high.deadline = 40 })
   host.run()
   assertTrace(trace, `
     0 release lowest, release low, release high, start high, block high on=low, start low, block low on=lowest
@@ -638,7 +638,7 @@ inheritance('it follows a deadline that moves, all along the chain, in both dire
 inheritance('a job that becomes more eligible than its waiters runs with its own standing', () => {
   const { host, scheduler, trace, lowest } = chain()
   scheduler.spawn(execute(host, 1), { name: 'urgent', deadline: 5, release: 2 })
-  seam.at(scheduler, 2, () => { lowest.deadline = 3 })
+  extend.at(scheduler, 2, () => { lowest.deadline = 3 })
   host.run()
   const after = trace.records.filter(({ time, type }) => time >= 2 && type !== 'alarm')
   assertTrace(after, `
@@ -650,7 +650,7 @@ inheritance('a job that becomes more eligible than its waiters runs with its own
 
 inheritance('of several that wait the best one counts, and when it leaves, the next', () => {
   const { host, scheduler, trace } = setup({ round: Infinity })
-  const gate = new seam.Waitable()
+  const gate = new extend.Waitable()
   const low = scheduler.spawn(function* () {
     yield gate
     yield* execute(host, 6)
@@ -663,9 +663,9 @@ inheritance('of several that wait the best one counts, and when it leaves, the n
   host.run({ until: 0 })
   low.deadline = 99
   trace.take()
-  seam.at(scheduler, 1, () => gate.wake())
-  seam.at(scheduler, 3, () => best.cancel())
-  seam.at(scheduler, 5, () => next.cancel())
+  extend.at(scheduler, 1, () => gate.wake())
+  extend.at(scheduler, 3, () => best.cancel())
+  extend.at(scheduler, 5, () => next.cancel())
   host.run()
   assertTrace(trace, `
     1 alarm due=1, wake low, release at 30, release at 50, resume low
@@ -828,7 +828,7 @@ deadlock('a wait that was given up closes no circle', async () => {
     return first
   }, { name: 'a' })
   const b = scheduler.spawn(function* () {
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { name: 'b' })
   host.run()
   a.cancel('given up')
@@ -842,7 +842,7 @@ const closed = options => setup({ closed: true, ...options })
 
 deadlock('a closed scheduler tells idle() when nothing is left that could wake its jobs', async () => {
   const { host, scheduler } = closed()
-  const forever = name => scheduler.spawn(function* () { yield new seam.Waitable() }, { name })
+  const forever = name => scheduler.spawn(function* () { yield new extend.Waitable() }, { name })
   forever('a')
   forever('b')
   const caught = scheduler.idle().catch(error => error)
@@ -855,11 +855,11 @@ deadlock('a closed scheduler tells idle() when nothing is left that could wake i
 
 deadlock('jobs that have been woken are none of those that nothing can wake', async () => {
   const { host, scheduler } = closed()
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   for (const name of ['ends', 'waits on']) {
     scheduler.spawn(function* () {
       yield waitable
-      if (name === 'waits on') yield new seam.Waitable()
+      if (name === 'waits on') yield new extend.Waitable()
     }, { name })
   }
   scheduler.spawn(() => waitable.wake())
@@ -873,16 +873,16 @@ deadlock('jobs that have been woken are none of those that nothing can wake', as
 const wakers = {
   'a ready job': ({ scheduler, host }) => { scheduler.spawn(execute(host, 20)) },
   'a pending job': ({ scheduler }) => { scheduler.spawn(() => {}, { release: 5 }) },
-  'an alarm': ({ scheduler }) => { seam.at(scheduler, 5, () => {}) },
+  'an alarm': ({ scheduler }) => { extend.at(scheduler, 5, () => {}) },
   'a promise': ({ scheduler }) => { scheduler.spawn(function* () { yield new Promise(() => {}) }) },
   'an async job': ({ scheduler }) => { scheduler.spawn(async () => { await new Promise(() => {}) }) },
-  'somebody outside': ({ scheduler }) => { seam.hold(scheduler) }
+  'somebody outside': ({ scheduler }) => { extend.hold(scheduler) }
 }
 
 for (const [title, add] of Object.entries(wakers)) {
   deadlock(`a closed scheduler is not deadlocked while there is ${title}`, async () => {
     const made = closed()
-    made.scheduler.spawn(function* () { yield new seam.Waitable() })
+    made.scheduler.spawn(function* () { yield new extend.Waitable() })
     add(made)
     let answer
     made.scheduler.idle().then(() => { answer = 'idle' }, error => { answer = error.name })
@@ -908,7 +908,7 @@ for (const [title, made] of Object.entries(past)) {
     const { host, scheduler } = closed()
     scheduler.spawn(function* () {
       yield* outcomeOf(typeof made === 'function' ? made() : made)
-      yield new seam.Waitable()
+      yield new extend.Waitable()
     }, { name: 'job' })
     let answer
     scheduler.idle().then(() => { answer = 'idle' }, error => { answer = error.message })
@@ -921,7 +921,7 @@ deadlock('a promise whose waiter was cancelled, job or async job, wakes nobody a
   const { host, scheduler } = closed()
   const job = scheduler.spawn(function* () {
     yield* outcomeOf(new Promise(() => {}))
-    yield new seam.Waitable()
+    yield new extend.Waitable()
   }, { name: 'job' })
   let comeBack
   const away = scheduler.spawn(async () => { await new Promise(resolve => { comeBack = resolve }) })
@@ -994,7 +994,7 @@ economy('while one job runs, those that wait are not resumed', async () => {
   const { host, scheduler } = setup()
   let resumed = 0
   scheduler.spawn(function* () {
-    yield new seam.Waitable()
+    yield new extend.Waitable()
     resumed++
   })
   scheduler.spawn(execute(host, 50))
@@ -1022,7 +1022,7 @@ economy('a job that is woken between rounds is posted for once, and runs in the 
 
 economy('a more eligible job that is woken between rounds preempts the one that was running', async () => {
   const { host, scheduler, trace } = setup({ round: 2 })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
     yield waitable
     yield* execute(host, 1)
@@ -1040,7 +1040,7 @@ economy('a more eligible job that is woken between rounds preempts the one that 
 
 economy('a job that is woken while the scheduler is paused waits for resume()', async () => {
   const { host, scheduler, trace } = setup()
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () { yield waitable }, { name: 'job' })
   host.run()
   scheduler.pause()

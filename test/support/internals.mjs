@@ -1,12 +1,12 @@
 /** The invariants of rt.mjs's header, looked up in the scheduler's own objects. */
-import { seam } from '../../rt.mjs'
+import { extend } from '../../rt.mjs'
 
 const [PENDING, READY, WAITING, DONE] = [0, 1, 2, 3]
 const [REPLENISHMENT, , RELEASE] = [0, 1, 2, 3]
 
 /** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} its dispatcher */
 export function dispatcherOf(scheduler) {
-  const entry = /** @type {any} */ (seam.at(scheduler, Infinity, () => {}, { ref: false }))
+  const entry = /** @type {any} */ (extend.at(scheduler, Infinity, () => {}, { ref: false }))
   entry.cancel()
   return entry.dispatcher
 }
@@ -14,7 +14,7 @@ export function dispatcherOf(scheduler) {
 /** @param {import('../../rt.mjs').Job} job @returns {any} its activation */
 export function activationOf(job) {
   // Who asks for it this way counts as somebody who will see its failure.
-  const { target } = /** @type {any} */ (seam.Waitable.of(job))
+  const { target } = /** @type {any} */ (extend.Waitable.of(job))
   target.handled = false
   return target
 }
@@ -91,7 +91,7 @@ export function checkInvariants(dispatcher, activations, reservations, { isOrder
   // 6
   const due = [...orderedPairs(timeline.lines[REPLENISHMENT]).nodes]
   for (const reservation of reservations) {
-    const { server, name, isOff, busy } = reservation[seam.protocol]
+    const { server, name, isOff, busy } = reservation[extend.protocol]
     if (isOff || !server.isDepleted || busy.size === 0) continue
     const isExpected = due.some(({ subject, time }) => subject.of === name && time === server.next)
     if (!isExpected) note(`${name} is depleted and has no replenishment on the timeline`)

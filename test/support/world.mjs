@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { Scheduler as OurScheduler, fp, seam } from '../../rt.mjs'
+import { Scheduler as OurScheduler, fp, extend } from '../../rt.mjs'
 import { record } from './trace.mjs'
 import { execute, virtualHost } from './virtual-host.mjs'
 
@@ -60,6 +60,6 @@ export const hookOf = (scheduler, more) => ({
   rest() {},
   charge() {},
   standing: (/** @type {any} */ job) => ({ band: 0, job }),
-  pool: seam.pool(scheduler),
+  
   ...more
 })

@@ -1,7 +1,7 @@
 /** What alarms.mjs and sync.mjs stand on: gates, queues, the timeline, waitables, events and closed schedulers. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, seam } from '../../rt.mjs'
+import { DeadlockError, Scheduler, extend } from '../../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
 import { Channel, choice } from '../../sync.mjs'
 import { assertTrace } from '../support/trace.mjs'
@@ -18,8 +18,8 @@ const gates = suite('gates')
 gates('sections must nest', () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(function* () {
-    const outer = seam.gate(job, 1)
-    const inner = seam.gate(job, 2)
+    const outer = extend.section(job, 1)
+    const inner = extend.section(job, 2)
     assert.throws(() => outer.close(), 'critical sections must nest')
     inner.close()
     inner.close()
@@ -33,13 +33,13 @@ gates('sections must nest', () => {
 
 gates('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
   const { host, scheduler, trace } = plainWorld({ except: [], round: 1, slice: Infinity })
-  const waitable = new seam.Waitable()
+  const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
     yield waitable
     host.advance(1)
   }, { name: 'woken', deadline: 20 })
   const holder = scheduler.spawn(function* () {
-    const gate = seam.gate(holder, Infinity)
+    const gate = extend.section(holder, Infinity)
     yield* execute(host, 4)
     yield
     gate.close()
@@ -63,7 +63,7 @@ gates('arrivals and wakes between the rounds of a section do not block its holde
 gates('a job that ends inside, by a leaked gate, sets the others free', () => {
   const { host, scheduler, log } = world({ onError: error => log.push(error.message) })
   const holder = scheduler.spawn(function* () {
-    seam.gate(holder, Infinity)
+    extend.section(holder, Infinity)
     yield* work(host, 1)
     throw new Error('leaked')
   })
@@ -75,7 +75,7 @@ gates('a job that ends inside, by a leaked gate, sets the others free', () => {
 gates('an async job that goes away inside one fails; nobody else comes to harm', async () => {
   const { host, scheduler } = world()
   const holder = scheduler.spawn(async job => {
-    const gate = seam.gate(job, Infinity)
+    const gate = extend.section(job, Infinity)
     await new Promise(resolve => host.after(5, resolve))
     gate.close()
   }, { name: 'holder' })
@@ -91,8 +91,8 @@ const queues = suite('queues')
 
 queues('belongs to whoever owns the queue, from when he does until he does no more', () => {
   const { host, scheduler, log } = world()
-  const queue = new seam.Queue()
-  class Turn extends seam.Waitable {
+  const queue = new extend.WaitQueue()
+  class Turn extends extend.Waitable {
     begin(job) { queue.push(this, job) }
   }
   scheduler.spawn(function* () { yield new Turn() }, { priority: 5 })
@@ -128,7 +128,7 @@ timeline('what is due happens by kind, then by time, then by creation', () => {
   after(5, () => log.push('third'), { scheduler })
   after(4, () => log.push('first'), { scheduler })
   after(4, () => log.push('second'), { scheduler })
-  seam.at(scheduler, 6, time => log.push(`replenished at ${time}`), { replenishment: true })
+  extend.at(scheduler, 6, time => log.push(`replenished at ${time}`), { replenishment: true })
   host.run()
   assert.equal(log, ['replenished at 10', 'first', 'second', 'third'])
   assertTrace(trace, `
@@ -139,10 +139,10 @@ timeline('what is due happens by kind, then by time, then by creation', () => {
 
 timeline('left for later by a long one, and then cancelled, leave no turn to be taken', () => {
   const { host, scheduler } = world({ slice: 1 })
-  seam.at(scheduler, 4, () => host.advance(1))
-  const left = seam.at(scheduler, 4, () => assert.unreachable())
+  extend.at(scheduler, 4, () => host.advance(1))
+  const left = extend.at(scheduler, 4, () => assert.unreachable())
   scheduler.spawn(() => { host.advance(6) })
-  scheduler.spawn(function* () { yield new seam.Waitable() }, { deadline: 4, onMiss: () => { left.cancel() } })
+  scheduler.spawn(function* () { yield new extend.Waitable() }, { deadline: 4, onMiss: () => { left.cancel() } })
   host.run({ turns: 100 })
   assert.is(host.turns, 1)
 })
@@ -150,8 +150,8 @@ timeline('left for later by a long one, and then cancelled, leave no turn to be 
 timeline('that set themselves anew in the past keep nobody from firing', () => {
   const { host, scheduler, log } = world()
   let count = 0
-  const again = () => { if (++count < 50) seam.at(scheduler, 0, again) }
-  seam.at(scheduler, 1, again)
+  const again = () => { if (++count < 50) extend.at(scheduler, 0, again) }
+  extend.at(scheduler, 1, again)
   after(2, () => log.push(count), { scheduler })
   host.after(0, () => host.advance(3))
   host.run()
@@ -168,7 +168,7 @@ waitables('act when they are waited for, once, and then repeat their outcome', a
   const { host, scheduler, log } = world()
   const nap = sleep(5)
   let begun = 0
-  class Counted extends seam.Waitable {
+  class Counted extends extend.Waitable {
     begin() {
       begun++
       this.wake(begun)
@@ -262,7 +262,7 @@ waitables('shared by several who wait: all are told; one may leave', () => {
 
 waitables('can be made of jobs and promises, and of nothing else', async () => {
   const { host, scheduler, log } = world()
-  const { of } = seam.Waitable
+  const { of } = extend.Waitable
   const nap = sleep(1)
   assert.is(of(nap), nap)
   assert.equal([of(1), of({}), of(null), of(function* () {}())], [null, null, null, null])
@@ -308,7 +308,7 @@ waitables('made of a job: its failure is heard by whoever waits, and not reporte
 waitables('that hand something over do so although the job is cancelled before it goes on', () => {
   for (const [handsOver, expected] of [[true, ['message', 'AbortError']], [false, ['AbortError']]]) {
     const { host, scheduler, log } = world()
-    class Message extends seam.Waitable {
+    class Message extends extend.Waitable {
       get handsOver() { return handsOver }
     }
     const message = new Message()
@@ -332,7 +332,7 @@ waitables('that hand something over do so although the job is cancelled before i
 
 waitables('that fail in begin throw at the yield', () => {
   const { host, scheduler, log } = world()
-  class Broken extends seam.Waitable {
+  class Broken extends extend.Waitable {
     begin() { throw new Error('broken') }
   }
   scheduler.spawn(function* () {
@@ -382,10 +382,10 @@ waitables('of those who await outside jobs rank like jobs without deadline and p
 waitables('act on the scheduler of the running job, outside on the one given', () => {
   const first = world()
   const second = world()
-  assert.is(seam.here({ scheduler: second.scheduler }), second.scheduler)
-  assert.throws(() => seam.here({ scheduler: {} }), /scheduler must be a Scheduler, got an object/)
+  assert.is(extend.here({ scheduler: second.scheduler }), second.scheduler)
+  assert.throws(() => extend.here({ scheduler: {} }), /scheduler must be a Scheduler, got an object/)
   first.scheduler.spawn(function* () {
-    first.log.push(seam.here() === first.scheduler)
+    first.log.push(extend.here() === first.scheduler)
     yield sleep(1)
     first.log.push(first.host.time, second.host.timers.length)
   })
@@ -395,11 +395,11 @@ waitables('act on the scheduler of the running job, outside on the one given', (
 
 waitables('and others may write into the trace', () => {
   const { host, scheduler, trace } = world()
-  const lend = () => seam.emit(scheduler, 'lend', job, { to: 'somebody' })
+  const lend = () => extend.emit(scheduler, 'lend', job, { to: 'somebody' })
   const job = scheduler.spawn(lend, { name: 'job' })
   host.run()
   trace.stop()
-  seam.emit(scheduler, 'lend', null)
+  extend.emit(scheduler, 'lend', null)
   assertTrace(trace, `
     0 release job, start job, lend job to=somebody, finish job`)
 })
@@ -410,7 +410,7 @@ waitables.run()
 
 const events = suite('events')
 
-class Message extends seam.Waitable {
+class Message extends extend.Waitable {
   name = 'message'
 }
 
@@ -438,7 +438,7 @@ events('whom an event wakes runs behind its handler, in the same turn and with n
   const { turns } = host
   trace.take()
   host.after(5, () => {
-    seam.event(() => {
+    extend.event(() => {
       wake()
       assert.is(scheduler.current, null)
       assert.is(host.time, 5)
@@ -459,8 +459,8 @@ events('all of an event is handled before the most eligible runs', () => {
   const wakers = [1, 3, 2].map(priority => listening({ host, scheduler }, `p${priority}`, 1, { priority }))
   trace.take()
   const [one, three, two] = wakers
-  host.after(5, () => seam.event(() => {
-    seam.event(two)
+  host.after(5, () => extend.event(() => {
+    extend.event(two)
     one()
     three()
   }))
@@ -474,7 +474,7 @@ events('what an event wakes in a round runs in that round, at its next point', (
   const wake = listening({ host, scheduler }, 'woken', 1, { priority: 1 })
   trace.take()
   scheduler.spawn(function* () {
-    seam.event(wake)
+    extend.event(wake)
     host.advance(1)
     yield
   }, { name: 'running' })
@@ -491,7 +491,7 @@ events('a round of another scheduler is not interrupted by one', () => {
   const wake = listening(other, 'other')
   other.trace.take()
   scheduler.spawn(function* () {
-    seam.event(wake)
+    extend.event(wake)
     host.advance(3)
   })
   host.run()
@@ -506,7 +506,7 @@ events('each scheduler that an event has woken runs its round', () => {
   const other = world({ hostOf: () => host })
   const wakers = [listening({ host, scheduler }, 'one'), listening(other, 'other')]
   const { turns } = host
-  host.after(5, () => seam.event(() => { for (const wake of wakers) wake() }))
+  host.after(5, () => extend.event(() => { for (const wake of wakers) wake() }))
   assert.is(host.run(), 7)
   assert.is(host.turns, turns + 1)
 })
@@ -517,7 +517,7 @@ events('a paused scheduler stays paused, also when it is paused by the event', (
     const wake = listening({ host, scheduler }, 'job')
     trace.take()
     if (before) scheduler.pause()
-    host.after(5, () => seam.event(() => {
+    host.after(5, () => extend.event(() => {
       wake()
       scheduler.pause()
     }))
@@ -537,7 +537,7 @@ events('a turn that is posted already is not overtaken, and the only one', () =>
   const { turns } = host
   host.after(5, () => {
     wake()
-    seam.event(wake)
+    extend.event(wake)
     assert.is(host.posts, 1)
   })
   host.run()
@@ -553,7 +553,7 @@ events('rounds behind events take as long together as one, until the host has be
   // All are ready at the same time, as messages are that have piled up.
   for (let n = 0; n < 8; n++) {
     host.after(10, () => {
-      seam.event(wake)
+      extend.event(wake)
       posts.push(host.posts)
     })
   }
@@ -565,8 +565,8 @@ events('rounds behind events take as long together as one, until the host has be
 events('a round behind an event ends when those before it have used up its time', () => {
   const { host, scheduler } = world({ round: 5 })
   const wake = listening({ host, scheduler }, 'job', 4)
-  host.after(10, () => seam.event(wake))
-  host.after(20, () => seam.event(() => {
+  host.after(10, () => extend.event(wake))
+  host.after(20, () => extend.event(() => {
     wake()
     scheduler.spawn(execute(host, 3), { priority: -1 })
   }))
@@ -582,9 +582,9 @@ events('a round behind an event ends when those before it have used up its time'
 events('a turn that a timer has brought counts like one that was asked for', () => {
   const { host, scheduler } = world({ round: 5 })
   const wake = listening({ host, scheduler }, 'job', 4)
-  host.after(10, () => seam.event(wake))
-  seam.at(scheduler, 20, () => {})
-  host.after(30, () => seam.event(() => {
+  host.after(10, () => extend.event(wake))
+  extend.at(scheduler, 20, () => {})
+  host.after(30, () => extend.event(() => {
     wake()
     scheduler.spawn(execute(host, 3), { priority: -1 })
   }))
@@ -596,7 +596,7 @@ events('a turn that a timer has brought counts like one that was asked for', () 
 events('an error of the handler is its caller\'s, and whom it has woken runs', () => {
   const { host, scheduler } = world()
   const wake = listening({ host, scheduler }, 'job')
-  assert.throws(() => seam.event(() => {
+  assert.throws(() => extend.event(() => {
     wake()
     throw new Error('wrong')
   }), 'wrong')
@@ -607,7 +607,7 @@ events('an error of the handler is its caller\'s, and whom it has woken runs', (
 events('a scheduler that the handler gives another host runs there', async () => {
   const { host, scheduler } = world()
   const next = virtualHost()
-  seam.event(() => {
+  extend.event(() => {
     scheduler.spawn(() => {}).cancel()
     scheduler.configure({ host: next })
     scheduler.spawn(function* () { next.advance(1) })
@@ -623,7 +623,7 @@ events('what was ready before an event runs right after it where the event is it
   scheduler.spawn(execute(host, 1), { name: 'first' })
   scheduler.spawn(execute(host, 1), { name: 'urgent', priority: 1 })
   assert.is(host.posts, 1)
-  seam.event(() => {}, [scheduler])
+  extend.event(() => {}, [scheduler])
   assertTrace(trace, `
     0 release first, release urgent, start urgent
     1 finish urgent, start first
@@ -634,7 +634,7 @@ events('what was ready before an event runs right after it where the event is it
 
 events('a round right after an event lasts a slice; the rest is posted', () => {
   const { host, scheduler } = world({ slice: 2, round: 5 })
-  seam.event(() => scheduler.spawn(execute(host, 4)), [scheduler])
+  extend.event(() => scheduler.spawn(execute(host, 4)), [scheduler])
   assert.equal([host.time, host.posts], [2, 1])
   host.run()
   assert.equal([host.time, scheduler.stats().rounds], [4, 2])
@@ -642,11 +642,11 @@ events('a round right after an event lasts a slice; the rest is posted', () => {
 
 events('a scheduler that has nothing to do takes no turn, and a paused one stays paused', () => {
   const { host, scheduler } = world()
-  seam.event(() => {}, [scheduler])
+  extend.event(() => {}, [scheduler])
   assert.equal([host.posts, host.timers.length], [0, 0])
   const job = scheduler.spawn(execute(host, 1))
   scheduler.pause()
-  seam.event(() => {}, [scheduler])
+  extend.event(() => {}, [scheduler])
   assert.is(job.state, 'ready')
   scheduler.resume()
   host.run()
@@ -659,7 +659,7 @@ events('a job that has begun its round in microtasks is not overtaken', async ()
   scheduler.spawn(async job => {
     for (let n = 0; n < 3; n++) {
       log.push(n)
-      queueMicrotask(() => seam.event(() => {}, [scheduler]))
+      queueMicrotask(() => extend.event(() => {}, [scheduler]))
       host.advance(1)
       await job.yield()
     }
@@ -722,7 +722,7 @@ closed('an alarm, a release, a promise and a hold may still wake them', async ()
       wake()
     }),
     ({ host, scheduler }, wake) => {
-      const release = seam.hold(scheduler)
+      const release = extend.hold(scheduler)
       host.after(5, () => {
         wake()
         release()
@@ -732,7 +732,7 @@ closed('an alarm, a release, a promise and a hold may still wake them', async ()
   for (const prepare of wakers) {
     const run = world({ closed: true, onError(error) { run.log.push(error.message) } })
     const { host, scheduler, log } = run
-    const waitable = new seam.Waitable()
+    const waitable = new extend.Waitable()
     scheduler.spawn(function* () { yield waitable }, { name: 'waiter' })
     prepare(run, () => waitable.wake())
     scheduler.idle().then(() => log.push(`idle at ${host.time}`), error => log.push(error.message))
@@ -744,7 +744,7 @@ closed('an alarm, a release, a promise and a hold may still wake them', async ()
 closed('the end of the last hold is when the deadlock is noticed', async () => {
   const { host, scheduler, log } = world({ closed: true })
   stuck(scheduler)
-  const [first, last] = [seam.hold(scheduler), seam.hold(scheduler)]
+  const [first, last] = [extend.hold(scheduler), extend.hold(scheduler)]
   scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
   for (const time of [1, 2, 3]) host.after(time, first) // which counts once
   host.after(5, last)
