@@ -232,17 +232,7 @@ class Queue {
 
   /** @param {N} node in no queue */
   insert(node) {
-    const { first, last } = this
-    if (last !== null && precedes(last, node)) {
-      last.after = node
-      node.before = last
-    } else {
-      if (first === null || precedes(node, first)) this.first = node
-      if (first !== null) this.#fill(this.heads.length, this.first === node ? first : node)
-    }
-    node.queue = this
-    this.last = node
-    this.size++
+    insertInto(this, node)
   }
 
   /** @returns {N | null} the first node, removed */
@@ -254,27 +244,19 @@ class Queue {
 
   /** @param {N} node @throws {Error} if the node is in another queue: its state and its queue have come apart */
   delete(node) {
-    const { queue, before, after, slot } = node
-    if (queue !== this) throw new Error('removed from a queue that it is not in')
-    node.queue = node.before = node.after = null
-    this.size--
-    if (this.last === node) this.last = before
-    if (after !== null) after.before = before
-    if (before !== null) before.after = after
-    else if (node !== this.first) this.#fill(slot, after)
-    else this.#findFirst(after)
+    deleteFrom(this, node)
   }
 
   /** @param {N | null} next the node after the removed first node in its run */
-  #findFirst(next) {
+  findFirst(next) {
     const other = this.heads.length === 0 ? null : this.heads[0]
     const isNext = other === null || next !== null && precedes(next, other)
     this.first = isNext ? next : other
-    if (!isNext) this.#fill(0, next)
+    if (!isNext) this.fill(0, next)
   }
 
   /** Fills a free slot. @param {number} slot @param {N | null} next the rest of its run; null: the last run moves there */
-  #fill(slot, next) {
+  fill(slot, next) {
     if (next !== null) return this.#sift(slot, next, numberOf(next.rank))
     const node = /** @type {N} */ (this.heads.pop())
     const key = /** @type {number} */ (this.keys.pop())
@@ -315,6 +297,42 @@ class Queue {
     this.keys[slot] = key
     node.slot = slot
   }
+}
+
+/** @template {Node} N @param {Queue<N>} queue @param {N} node */
+function insertInto(queue, node) {
+  node.queue = queue
+  if (queue.size++ === 0) {
+    queue.first = queue.last = node
+    return
+  }
+  const { first, last } = queue
+  if (last !== null && precedes(last, node)) {
+    last.after = node
+    node.before = last
+  } else {
+    const isFirst = precedes(node, /** @type {N} */ (first))
+    if (isFirst) queue.first = node
+    queue.fill(queue.heads.length, isFirst ? first : node)
+  }
+  queue.last = node
+}
+
+/** @template {Node} N @param {Queue<N>} queue @param {N} node */
+function deleteFrom(queue, node) {
+  if (node.queue !== queue) throw new Error('removed from a queue that it is not in')
+  node.queue = null
+  if (--queue.size === 0) {
+    queue.first = queue.last = null
+    return
+  }
+  const { before, after, slot } = node
+  node.before = node.after = null
+  if (queue.last === node) queue.last = before
+  if (after !== null) after.before = before
+  if (before !== null) before.after = after
+  else if (node !== queue.first) queue.fill(slot, after)
+  else queue.findFirst(after)
 }
 
 // ---------------------------------------------------------------------------------------------- 3 tasks and jobs
@@ -1319,8 +1337,10 @@ class WaitQueue extends Queue {
   }
   /** Removes the first waitable. @returns {Waitable | null} */
   shift() {
-    const node = this.pop()
-    return node && waitOf(node)
+    const { first } = this
+    if (first === null) return null
+    this.delete(first)
+    return waitOf(first)
   }
   /** Removes a waitable. No effect if it is not inside. @param {Waitable} waitable */
   remove(waitable) {
@@ -1329,24 +1349,26 @@ class WaitQueue extends Queue {
 
   /** @param {Job | Waiter} node */
   insert(node) {
-    super.insert(node)
-    this.#notifyOwners()
+    insertInto(this, node)
+    if (this.holder !== null || this.holders !== null) updateOwners(this)
   }
   /** @param {Job | Waiter} node */
   delete(node) {
-    super.delete(node)
-    this.#notifyOwners()
+    deleteFrom(this, node)
+    if (this.holder !== null || this.holders !== null) updateOwners(this)
   }
   /** @param {Job | Waiter} node @param {Rank} rank */
   rerank(node, rank) {
-    super.delete(node)
+    deleteFrom(this, node)
     node.rank = rank
     this.insert(node)
   }
-  #notifyOwners() {
-    if (this.holder !== null) updateRank(this.holder)
-    if (this.holders !== null) this.holders.forEach(updateRank)
-  }
+}
+
+/** The first waiter of a queue may have changed. @param {WaitQueue} queue */
+function updateOwners({ holder, holders }) {
+  if (holder !== null) updateRank(holder)
+  if (holders !== null) holders.forEach(updateRank)
 }
 
 /** Waits for a promise or thenable. */
@@ -1832,8 +1854,7 @@ function leaveCall(job) {
 /** @param {Job} job @param {Waitable} waitable @returns {Waitable} settled, or the job is blocked */
 function wait(job, waitable) {
   if (job.extras.sections > 0 && waitable.mayBlock) throw new TypeError(`${job.name} waits inside a critical section`)
-  if (waitable.attempt(job)) return waitable
-  block(job, waitable)
+  if (waitable.phase < FULFILLED && !(waitable.phase === IDLE && attempt(waitable, job))) block(job, waitable)
   return waitable
 }
 
