@@ -112,7 +112,7 @@ readings('what becomes due is noticed when the budget is used up, not before', (
   host.run()
   assertTrace(trace, `
     0 release long, start long
-    4 alarm due=2, release urgent, preempt long by=urgent, start urgent
+    4 release urgent, alarm due=2, preempt long by=urgent, start urgent
     5 finish urgent, round start=0, resume long
     9 finish long, round start=5`)
 })
@@ -121,7 +121,7 @@ readings.run()
 
 const reading = suite('at one reading of the clock')
 
-reading('first the end, then replenishments, alarms, releases and misses; last, who goes on', () => {
+reading('first the job ends, then due entries fire by time, equal ones by creation; last, the choice', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity })
   const replenish = time => {
     extend.at(scheduler, time, () => note(scheduler, `replenishment ${time}`), { replenishment: true })
@@ -138,15 +138,15 @@ reading('first the end, then replenishments, alarms, releases and misses; last, 
   host.run()
   assertTrace(trace, `
     0 release least, release first, start first
-    10 finish first, replenish due=7, note of=replenishment 7, replenish due=9, note of=replenishment 9
-    10 alarm due=3, note of=alarm 1, alarm due=5, note of=alarm 0, alarm due=5, note of=alarm 2, alarm due=10
-    10 note of=alarm 3, release early, release late, miss first, miss early, miss late, start early
+    10 finish first, miss first, release early, release late, alarm due=3, note of=alarm 1
+    10 alarm due=5, note of=alarm 0, alarm due=5, note of=alarm 2, replenish due=7, note of=replenishment 7
+    10 miss early, replenish due=9, note of=replenishment 9, miss late, alarm due=10, note of=alarm 3, start early
     11 finish early, start late
     12 finish late, start least
     13 finish least, round start=0`)
 })
 
-reading('a job that an alarm wakes is ready before releases of the same time, and so goes first', () => {
+reading('equal jobs that are woken and released at one time run in the order of their entries', () => {
   const { host, scheduler, trace } = setup({ slice: Infinity })
   const waitable = new extend.Waitable()
   scheduler.spawn(function* () { yield waitable }, { name: 'woken', deadline: 20 })
@@ -156,9 +156,8 @@ reading('a job that an alarm wakes is ready before releases of the same time, an
   host.run()
   assertTrace(trace, `
     0 release woken, release long, start woken, block woken on=Waitable, start long
-    6 finish long, alarm due=4, wake woken, release released, round start=0, resume woken, finish woken
-    6 start released
-    8 finish released, round start=6`)
+    6 finish long, release released, alarm due=4, wake woken, round start=0, start released
+    8 finish released, resume woken, finish woken, round start=6`)
 })
 
 reading('an alarm that sets itself anew for the same time lets the jobs go on in between', () => {
@@ -372,9 +371,9 @@ preemption('two jobs that wake each other do not starve a third of equal standin
   assertTrace(trace, `
     0 release ping, release pong, start ping
     1 block ping on=Waitable, release third, start pong
-    2 wake ping, block pong on=Waitable, resume ping
-    3 wake pong, block ping on=Waitable, start third
-    4 finish third, resume pong
+    2 wake ping, block pong on=Waitable, start third
+    3 finish third, resume ping
+    4 wake pong, block ping on=Waitable, resume pong
     5 wake ping, block pong on=Waitable, resume ping
     6 wake pong, block ping on=Waitable, round start=0`)
 })
@@ -753,178 +752,6 @@ pausing('resume() arms the timer again', () => {
 
 pausing.run()
 
-const turns = suite('excess')
-
-for (const [excess, expected] of Object.entries({
-  queue: `
-    0 release a
-    0 start a
-    1 release b
-    1 block b on=its turn
-    2 release c
-    2 block c on=its turn
-    3 release d
-    3 block d on=its turn
-    4 finish a
-    4 wake d
-    4 start d
-    8 finish d
-    8 wake b
-    8 start b
-    12 finish b
-    12 wake c
-    12 start c
-    16 finish c`,
-  skip: `
-    0 release a
-    0 start a
-    1 release b
-    1 cancel b error=AbortError
-    2 release c
-    2 cancel c error=AbortError
-    3 release d
-    3 cancel d error=AbortError
-    4 finish a`,
-  replace: `
-    0 release a
-    0 start a
-    1 release b
-    1 block b on=its turn
-    2 cancel b error=AbortError
-    2 release c
-    2 block c on=its turn
-    3 cancel c error=AbortError
-    3 release d
-    3 block d on=its turn
-    4 finish a
-    4 wake d
-    4 start d
-    8 finish d`,
-  abort: `
-    0 release a
-    0 start a
-    1 release b
-    1 cancel a error=AbortError
-    1 start b
-    2 release c
-    2 cancel b error=AbortError
-    2 start c
-    3 release d
-    3 preempt c by=d
-    3 start d
-    7 finish d
-    7 resume c
-    7 cancel c error=AbortError`
-})) {
-  turns(`${excess}: what becomes of jobs that are released while another of their task lives`, () => {
-    const { host, scheduler, trace } = setup({ slice: Infinity, round: Infinity, except: ['round'] })
-    const task = new Task(() => execute(host, 4), { excess: /** @type {any} */ (excess) })
-    for (const [release, name] of [...'abcd'].entries()) {
-      scheduler.spawn(task, { name, release, deadline: name === 'd' ? 20 : 100 })
-    }
-    host.run()
-    assertTrace(trace, expected)
-    assert.is(scheduler.spawn(task).state, 'ready', 'nobody is left')
-  })
-}
-
-turns('the jobs of one function are those of one task; without the option they run side by side', () => {
-  const { host, scheduler } = setup({ slice: 1 })
-  const run = () => execute(host, 2)
-  const jobs = ['queue', 'queue', undefined].map(excess => scheduler.spawn(run, { excess: /** @type {any} */ (excess) }))
-  const other = scheduler.spawn(() => execute(host, 1), { excess: 'queue' })
-  assert.equal(jobs.map(({ state }) => state), ['ready', 'waiting', 'ready'])
-  host.run()
-  assert.equal([...jobs, other].map(({ finished }) => finished), [4, 7, 6, 3])
-})
-
-turns('one that waits lends its standing, misses its deadline, and may be cancelled', async () => {
-  const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity, onMiss: ({ name }) => { log.push(`${name} misses at ${host.time}`) } })
-  const task = new Task(() => execute(host, 4), { excess: 'queue' })
-  const first = scheduler.spawn(task, { name: 'first' })
-  const between = scheduler.spawn(() => execute(host, 4), { name: 'between', deadline: 50, release: 1 })
-  const cancelled = scheduler.spawn(task, { name: 'cancelled', deadline: 2 })
-  const urgent = scheduler.spawn(task, { name: 'urgent', deadline: 4, release: 2, miss: 'abort' })
-  const late = scheduler.spawn(task, { name: 'late' })
-  extend.at(scheduler, 3, () => { log.push(cancelled.cancel(new Error('not wanted')), cancelled.state) })
-  host.run()
-  assert.equal(log, [true, 'cancelled', 'cancelled misses at 3', 'urgent misses at 7'])
-  assert.equal([first, between, urgent, late].map(({ finished }) => finished), [4, 11, 7, 15])
-  await cancelled.catch(({ message }) => assert.is(message, 'not wanted'))
-})
-
-turns('a job that waits for one that waits for its turn is told', async () => {
-  const { host, scheduler } = setup()
-  const task = new Task(function* (inner) { if (inner) yield scheduler.spawn(task, { name: 'inner' }) }, { excess: 'queue' })
-  const job = scheduler.spawn(task, { name: 'outer' }, true)
-  host.run()
-  await job.catch(({ message }) => assert.is(message, 'deadlock: outer waits for inner waits for outer'))
-  assert.is(job.state, 'failed')
-})
-
-turns('an observer may cancel who has the turn, or comes, and spawn: nobody is stuck, or runs though it has ended', () => {
-  for (const excess of /** @type {const} */ (['queue', 'skip', 'replace', 'abort'])) {
-    for (const type of ['release', 'cancel']) {
-      for (const aim of ['a', 'b', 'c', 'spawn']) {
-        const { host, scheduler, log } = setup({ slice: Infinity, round: Infinity })
-        const task = new Task(function* (name) {
-          log.push(name)
-          yield* execute(host, 4)
-        }, { excess })
-        const jobs = [...'abc'].map((name, i) => scheduler.spawn(task, { name, release: i + 1 }, name))
-        let isOver = false
-        scheduler.observe(record => {
-          if (isOver || record.type !== type || record.job.name === 'a') return
-          isOver = true
-          if (aim === 'spawn') jobs.push(scheduler.spawn(task, { name: 'd' }, 'd'))
-          else jobs['abc'.indexOf(aim)].cancel()
-        })
-        host.run()
-        const title = `${excess}, ${type}, ${aim}`
-        const begun = jobs.filter(({ started }) => started !== undefined).sort((x, y) => x.started - y.started)
-        assert.equal(jobs.filter(({ state }) => state !== 'done' && state !== 'cancelled'), [], title)
-        assert.equal(log, begun.map(({ name }) => name), title)
-        assert.ok(excess === 'abort' || begun.every((job, i) => i === 0 || begun[i - 1].finished <= job.started), title)
-      }
-    }
-  }
-})
-
-turns('abort: what an observer of the abort releases takes the place of who aborted, and runs alone', () => {
-  const { host, scheduler, log } = setup()
-  const task = new Task(() => execute(host, 2), { excess: 'abort' })
-  const jobs = ['a', 'b'].map(name => scheduler.spawn(task, { name, release: 1 }))
-  const stop = scheduler.observe(({ type }) => {
-    if (type !== 'cancel') return
-    stop()
-    jobs.push(scheduler.spawn(task, { name: 'c' }))
-  })
-  host.run()
-  for (const { name, state, started } of jobs) log.push(`${name} ${state} ${started}`)
-  assert.equal(log, ['a cancelled undefined', 'b cancelled undefined', 'c done 1'])
-})
-
-turns('a job that is waited for, and comes to wait for the turn of who does, is told', async () => {
-  const { host, scheduler } = setup()
-  const inner = { name: 'inner', release: 2 }
-  const task = new Task(function* (isOuter) { if (isOuter) yield scheduler.spawn(task, inner) }, { excess: 'queue' })
-  const job = scheduler.spawn(task, { name: 'outer' }, true)
-  host.run()
-  await job.catch(({ message }) => assert.is(message, 'deadlock: inner waits for outer waits for inner'))
-  assert.equal([job.state, job.finished], ['failed', 2])
-})
-
-turns('a reservation takes its place in a turn', () => {
-  const { host, scheduler } = setup()
-  const hook = hookOf(scheduler, { standing: () => ({ band: 1, job: { absoluteDeadline: 1, priority: 0 } }) })
-  const task = new Task(() => execute(host, 2), { excess: 'replace' })
-  const jobs = [1, 2, 3].map(() => scheduler.spawn(task, { reservation: { [extend.protocol]: hook } }))
-  host.run()
-  assert.equal(jobs.map(({ state, finished }) => `${state} ${finished}`), ['done 2', 'cancelled 0', 'done 4'])
-})
-
-turns.run()
-
 const limits = suite('overruns and stalls')
 
 limits('an overrun is reported once, at the first reading at which the cost is above the wcet', () => {
@@ -1077,9 +904,7 @@ misses('a pending job has not been released, and misses nothing', () => {
 
 misses('a depleted job misses, too', () => {
   const { host, scheduler, trace } = setup()
-  const hook = hookOf(scheduler, { standing: () => null })
-  hook.pool.refresh(true, [])
-  const reservation = { [extend.protocol]: hook }
+  const reservation = { [extend.protocol]: hookOf(scheduler, { keys: null }) }
   const job = scheduler.spawn(execute(host, 1), { name: 'job', deadline: 3, reservation })
   scheduler.spawn(execute(host, 4), { name: 'other', deadline: 20 })
   host.run()

@@ -55,9 +55,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
   const budget = random.pick([1, 1, 1, 2, 3, 8, 'auto'])
   const slice = random.pick([GRAIN, 1, 1, 3, Infinity])
   const round = random.pick([GRAIN, 1, 5, 5, Infinity])
-  // Nothing here waits for what cannot come, so a closed scheduler must find nothing to complain about.
-  const closed = random.chance(0.2)
-  const scheduler = new Scheduler({ host, policy, budget, slice, round, closed })
+  const scheduler = new Scheduler({ host, policy, budget, slice, round })
   const seen = watch(scheduler, host, policy, options)
   /** @type {Actor[]} */
   const actors = []
@@ -429,7 +427,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     const actor = newActor(random)
     const release = random.chance(0.3) ? host.time + GRAIN * random.integer(-8, 40) : undefined
     const controller = random.chance(0.1) ? new AbortController() : null
-    const work = actor.isAsync ? async job => asyncMain(actor, job)
+    const work = actor.isAsync ? async () => asyncMain(actor, scheduler.current)
       : random.chance(0.5) ? () => main(actor) : main(actor)
     actor.job = scheduler.spawn(work, {
       name: `J${actors.length}`,
