@@ -639,6 +639,8 @@ class Extras {
     this.keepsInput = false
     /** @type {AsyncDriver | null} */
     this.driver = null
+    /** @type {Admission | null} */
+    this.admit = null
 
     // Accounts
     /** @type {BudgetTuner | null} */
@@ -1380,6 +1382,7 @@ class Settlement extends Waitable {
     /** How often it has been waited for: an outcome counts for the present wait only. */
     this.waits = 0
   }
+  get isRanked() { return false }
   enter() {
     const wait = ++this.waits
     const isWaited = () => wait === this.waits
@@ -1432,7 +1435,6 @@ class Join extends Waitable {
     queue.push(this)
   }
 }
-Object.assign(/** @type {any} */ (Settlement.prototype), { isRanked: false })
 
 /** @param {any} value @returns {value is PromiseLike<any>} */
 const isThenable = value => (typeof value === 'object' || typeof value === 'function') && value !== null &&
@@ -2379,8 +2381,11 @@ function methodPair(pair) {
   return UNSTARTED
 }
 
-/** @param {Core} core @param {any} work @param {any} options @param {any[]} args @returns {Job} */
-function spawn(core, work, options, args) {
+/**
+ * @param {Core} core @param {any} work @param {any} options @param {any[]} args @param {Admission | null} [admit]
+ * @returns {Job}
+ */
+function spawn(core, work, options, args, admit = null) {
   if (work instanceof Waitable && work.call !== null) {
     const call = work
     work = () => call
@@ -2394,22 +2399,23 @@ function spawn(core, work, options, args) {
   if (signal !== undefined) abortSignal('signal', signal)
   const task = work instanceof Task ? work : null
   const parameters = task !== null || options !== NO_OPTIONS ? parametersOf(options, task) : PLAIN
-  return launch(core, work, generator, args, release, parameters, signal)
+  return launch(core, work, generator, args, release, parameters, signal, admit)
 }
 
 /**
  * Creates a job of checked parameters.
  *
  * @param {Core} core @param {any} work @param {any} generator @param {any[]} args @param {number | undefined} release
- * @param {Parameters} parameters @param {AbortSignal} [signal] @returns {Job}
+ * @param {Parameters} parameters @param {AbortSignal} [signal] @param {Admission | null} [admit] @returns {Job}
  */
-function launch(core, work, generator, args, release, parameters, signal) {
+function launch(core, work, generator, args, release, parameters, signal, admit = null) {
   const { deadline, reservation, uses } = parameters
   const priority = core.policy.priority?.(parameters) ?? parameters.priority
   const now = readClock(core)
   const job = createJob(core, work, generator, args, release ?? now)
   if (generator !== UNSTARTED) job.input = undefined
   if (!isPlain(parameters)) extrasOf(job).parameters = parameters
+  if (admit !== null) extrasOf(job).admit = admit
   job.rank = ownRank(job, deadline, priority)
   const isAborted = signal !== undefined && signal.aborted
   try {
@@ -2449,13 +2455,39 @@ function attach(job, uses, reservation) {
   }
 }
 
+/**
+ * Called when the release of a job is due. It may cancel the job, or return a waitable that the job waits for before it starts;
+ * the waitable settles with the arguments of the job.
+ *
+ * @typedef {(job: Job) => Waitable | null} Admission
+ */
+
 /** The release of a job is due. @param {Job} job */
 function arrive(job) {
-  const { core } = job
+  const { core, extras: { admit } } = job
   expectMiss(job)
-  makeReady(job, 'release')
-  if (job === bestOf(core)) reconsider(core)
+  const waitable = admit === null ? null : admit(job)
+  if (job.status >= DONE) return
+  if (waitable === null) {
+    makeReady(job, 'release')
+    if (job === bestOf(core)) reconsider(core)
+  } else {
+    holdBack(job, waitable)
+  }
   core.loop.requestTurn()
+}
+
+/** Makes a job wait before it starts. @param {Job} job in no queue @param {Waitable} waitable */
+function holdBack(job, waitable) {
+  const { core, extras } = job
+  job.status = WAITING
+  extras.own ??= job.rank
+  job.rank = rankToHave(job)
+  enter(waitable, job, job)
+  extras.group?.dependents.add(job)
+  if (core.observers !== null) emit(core, 'release', job)
+  if (core.observers !== null && extras.wait === waitable) emit(core, 'block', job, { on: waitable })
+  if (extras.wait === waitable) breakCycle(job)
 }
 
 /** @param {Job} job */
@@ -4412,6 +4444,7 @@ class Sleep extends Waitable {
     this.ring = ring
   }
 
+  get isRanked() { return false }
   /** @param {Job | null} job */
   enter(job) {
     const scheduler = here(job === null ? this.options : undefined)
@@ -4425,7 +4458,6 @@ class Sleep extends Waitable {
     this.#entry?.cancel()
   }
 }
-Object.assign(/** @type {any} */ (Sleep.prototype), { isRanked: false })
 
 /** The checks for other modules: each returns the value, or throws an error that names the parameter and the value. */
 const check = /* @__PURE__ */ Object.freeze({
@@ -4473,6 +4505,15 @@ export const extend = /* @__PURE__ */ Object.freeze({
     core.loop.requestTurn()
     return entry
   },
+
+  /**
+   * Releases a job like `scheduler.spawn`. `admit` is called when the release is due: it may cancel the job, or return a
+   * waitable that the job waits for before it starts. The waitable must settle with `args`.
+   *
+   * @param {Scheduler} scheduler @param {any} work @param {any} options @param {any[]} args @param {Admission} admit
+   * @returns {Job}
+   */
+  spawn: (scheduler, work, options, args, admit) => spawn(coreOf(scheduler), work, options, args, admit),
 
   /** Opens a critical section of a job. @param {Job} job @param {number} level */
   section: (job, level) => openSection(job, level),
@@ -4561,6 +4602,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
     stall(job.core, job, job.cost)
   },
 
+  /** Calls a function with the reason when a signal is aborted. Returns a function that unsubscribes. */
+  onAbort,
   markInternal,
   /** @param {Function} fn */
   isInternal: fn => internalCallbacks.has(fn),
