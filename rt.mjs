@@ -1705,8 +1705,11 @@ function drive(job) {
     if (result !== POINT) return result
     input = undefined
   } else if (job.generator === null) {
-    const { driver } = job.extras
-    return driver?.isAsync ? driver.resume(isThrowing, input) : conclude(job, input, isThrowing)
+    const { extras } = job
+    if (extras.driver === null || !extras.driver.isAsync) return conclude(job, input, isThrowing)
+    job.input = undefined
+    extras.isThrowing = extras.keepsInput = false
+    return extras.driver.resume(isThrowing, input)
   }
   job.input = undefined
   if (job.extras !== NO_EXTRAS) job.extras.isThrowing = job.extras.keepsInput = false
