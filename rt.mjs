@@ -690,6 +690,8 @@ function specialOf(job) {
 /** @param {Job} job @returns {Rank} */
 const ownRankOf = ({ extras, rank }) => extras.own ?? rank
 
+/** @typedef {typeof STATES[number] | 'running' | 'depleted'} JobState */
+
 /** Allows `new Job` for this module only. */
 let isCreating = false
 
@@ -762,11 +764,16 @@ export class Job {
   }
   /** The task of the job; null for work that is not a Task. @returns {Task | null} */
   get task() { return this.work instanceof Task ? this.work : null }
-  /** 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; in the end 'done', 'failed' or 'cancelled'. */
+  /**
+   * 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; in the end 'done', 'failed' or 'cancelled'.
+   *
+   * @returns {JobState}
+   */
   get state() {
     const { core, status, extras: { wait } } = this
+    const shown = special(wait)?.shownState
     if (core.running === this) return core.inRound ? 'running' : 'ready'
-    if (wait !== null && wait.shownState !== undefined) return wait.shownState
+    if (shown !== undefined) return shown
     return isDepleted(this) ? 'depleted' : STATES[status]
   }
   /** Host timestamp, ms; Infinity without a deadline. */
@@ -868,12 +875,15 @@ export class Job {
   *[Symbol.iterator]() {
     return /** @type {T} */ (yield this)
   }
+  /** A job in JSON. */
+  toJSON() { return { id: this.id, name: this.name, state: this.state } }
   get [Symbol.toStringTag]() { return 'Job' }
 
   static {
     // Engines without explicit resource management have no such symbol.
-    if (Symbol.dispose) {
-      Object.defineProperty(this.prototype, Symbol.dispose, {
+    const { dispose } = /** @type {any} */ (Symbol)
+    if (dispose) {
+      Object.defineProperty(this.prototype, dispose, {
         value: /** @this {Job} */ function () { this.cancel() }, writable: true, configurable: true
       })
     }
@@ -1048,7 +1058,12 @@ class Waitable {
     /** @type {Job | Waiter | null} */
     this.waiter = null
     const signal = options?.signal
-    if (signal !== undefined) this.signal = abortSignal('signal', signal)
+    if (signal !== undefined) {
+      /** @type {AbortSignal | null} null on the prototype */
+      this.signal = abortSignal('signal', signal)
+      /** @type {() => void} */
+      this.unsubscribe = () => {}
+    }
   }
 
   /** Acts now. @param {Job | null} _job @returns {boolean} `true` if it has settled; else nothing has changed */
@@ -1061,6 +1076,14 @@ class Waitable {
   }
   /** The rank of the waiting job has changed. */
   refresh() {}
+  /** Whether waiting is forbidden in critical sections. */
+  get mayBlock() { return true }
+  /** Whether a cancelled job must get the outcome all the same, because it would be lost: a message, a lock. */
+  get handsOver() { return false }
+  /** Whether a job that wakes a job of equal rank by this operation continues until its next yield. */
+  get goesOn() { return false }
+  /** Whether the rank of the waiter can matter. */
+  get isRanked() { return true }
   /** The jobs that must act before this can settle; null for code outside of jobs. @returns {(Job | null)[]} */
   owners() {
     const queue = this.waiter?.queue
@@ -1143,22 +1166,19 @@ class Waitable {
     return isThenable(value) ? new Settlement(value) : null
   }
 }
-// Properties of the prototypes, because derived classes set them per class.
-Object.assign(/** @type {any} */ (Waitable.prototype), {
-  /** Whether waiting is forbidden in critical sections. */
-  mayBlock: true,
-  /** Whether a cancelled job must get the outcome all the same, because it would be lost: a message, a lock. */
-  handsOver: false,
-  /** Whether a job that wakes a job of equal rank by this operation continues until its next yield. */
-  goesOn: false,
-  /** Whether the rank of the waiter can matter. */
-  isRanked: true,
-  /** Starts a call, if `yield` of this waitable runs code in the job itself. */
-  call: null,
-  signal: null,
-  /** The state that the waiting job shows; undefined: 'waiting'. */
-  shownState: undefined
-})
+Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
+
+/**
+ * What a waitable can have besides.
+ *
+ * @typedef {Waitable & {
+ *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
+ *   rekeyed?: (job: Job) => void
+ * }} SpecialWaitable `call`: code that a job runs which yields the waitable; `shownState`: the state of the waiting job;
+ *   `cancel`, `rekeyed`: called instead of ending the wait, and when keys change, for work that runs elsewhere
+ */
+/** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
+const special = waitable => waitable
 
 /** @param {Waitable} waitable idle @param {Job | null} job @returns {boolean} whether it has settled */
 function attempt(waitable, job) {
@@ -1245,7 +1265,7 @@ function settle(waitable, phase, outcome) {
   waitable.waiter = null
   if (waiter.queue !== null) waiter.queue.delete(waiter)
   if (!isWaited) return
-  if (waitable.signal !== null) waitable.unsubscribe()
+  if (waitable.signal !== null) waitable.unsubscribe?.()
   waiter.woken(waitable)
 }
 
@@ -1259,7 +1279,7 @@ function abandon(node) {
     if (waiter.members.length > 0) return waiter.refresh()
   }
   waitable.phase = IDLE
-  if (waitable.signal !== null) waitable.unsubscribe()
+  if (waitable.signal !== null) waitable.unsubscribe?.()
   waitable.leave()
   waitable.waiter = null
 }
@@ -1798,9 +1818,10 @@ function advance(generator, input) {
  */
 function accept(job, value) {
   if (value instanceof Waitable) {
-    if (value.call === null || value.phase !== IDLE) return wait(job, value)
+    const { call: code } = /** @type {SpecialWaitable} */ (value)
+    if (code === undefined || value.phase !== IDLE) return wait(job, value)
     value.phase = WAITED // other jobs wait for it like for any waitable
-    return call(job, /** @type {any} */ (value).call(job))
+    return call(job, code.call(value, job))
   }
   if (value instanceof Generator) {
     if (!(value instanceof Suspended)) return call(job, value)
@@ -1949,9 +1970,10 @@ function start(job) {
 /** @param {Job} job @param {any} result what its function has returned @returns {number} */
 function startWith(job, result) {
   if (result instanceof Waitable) {
-    if (result.call === null || result.phase !== IDLE) return finishWith(job, result)
+    const { call: code } = /** @type {SpecialWaitable} */ (result)
+    if (code === undefined || result.phase !== IDLE) return finishWith(job, result)
     result.phase = WAITED
-    result = /** @type {any} */ (result).call(job)
+    result = code.call(result, job)
   }
   const isResult = job.extras.parameters.isTask === true && !(result instanceof Generator)
   if (!isResult && isIterator(result) && !isJob(result)) {
@@ -1993,11 +2015,12 @@ function cancel(job, reason) {
   extras.reason = reason === undefined ? new DOMException('The job was cancelled', 'AbortError') : reason
   readClock(core)
   if (currentOf(core) !== job) leaveGroup(job)
-  if (job.started === undefined && extras.wait?.cancel === undefined) {
+  const elsewhere = special(extras.wait)
+  if (elsewhere?.cancel !== undefined) {
+    elsewhere.cancel(extras.reason) // it ends by itself
+  } else if (job.started === undefined) {
     if (extras.wait !== null) abandon(job)
     finish(job, CANCELLED, extras.reason)
-  } else if (extras.wait?.cancel !== undefined) {
-    extras.wait.cancel(extras.reason) // work elsewhere ends by itself
   } else if (currentOf(core) === job) {
     interrupt(core)
   } else if (extras.wait !== null) {
@@ -2389,7 +2412,7 @@ function methodPair(pair) {
  * @returns {Job}
  */
 function spawn(core, work, options, args, admit = null) {
-  if (work instanceof Waitable && work.call !== null) {
+  if (work instanceof Waitable && special(work)?.call !== undefined) {
     const call = work
     work = () => call
   }
@@ -2562,7 +2585,7 @@ function changeKeys(job, release, deadline, priority) {
   const rank = ownRank(job, deadline, priority)
   extras.own = rank
   extras.background = null
-  extras.wait?.rekeyed?.(job)
+  special(extras.wait)?.rekeyed?.(job)
   if (!isPending) return own === rank ? undefined : moveOwnRank(job, own)
   const resources = extras.parameters.uses ?? []
   const declareAgain = () => {
@@ -3199,6 +3222,7 @@ class Entry {
     /** When it fires: its time, or the present reading if that is later. */
     this.key = time
     this.tie = 0
+    /** @type {Comparison | null} */
     this.comparison = null
 
     this.core = core
@@ -3229,7 +3253,7 @@ class Entry {
   }
 }
 
-/** The entries that have not fired. */
+/** The entries that have not fired. @extends {Queue<Entry>} */
 class Timeline extends Queue {
   constructor() {
     super()
@@ -3644,10 +3668,21 @@ function hasPeer(core, job) {
 const SLICE = 1
 const ROUND = 5
 
+/**
+ * The options in force, and what derives from them.
+ *
+ * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused'>>
+ *   & Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'>
+ *   & { budget: number, order: number, comparison: Comparison | null, plainRank: Rank, budgetCeiling: number }} SettingsInForce
+ */
+/** Declares their types only. @type {new () => SettingsInForce} */
+const Settings = /** @type {any} */ (class {})
+
 /** The state of a scheduler. */
-class Core {
+class Core extends Settings {
   /** @param {Scheduler} scheduler @param {any} settings */
   constructor(scheduler, settings) {
+    super()
     this.scheduler = scheduler
     configureCore(this, settings)
 
@@ -3731,7 +3766,7 @@ let coreOf
 
 /** The options of a scheduler. @type {Record<string, Check>} */
 const SETTINGS = {
-  policy: (name, value) => withMethods(name, policyOf(value), ['compare', 'level'], ['priority']),
+  policy: (name, value) => withMethods(name, policyOf(name, value), ['compare', 'level'], ['priority']),
   slice: positive,
   round: positive,
   budget: points,
@@ -4049,11 +4084,11 @@ function optionsOf(value, checks) {
 }
 
 /** @type {Check} */
-function policyOf(name, value = name) {
+function policyOf(name, value) {
   if (value === 'edf' || value === 'fp' || value === 'rm') {
     throw wrongType('policy', `the object that rt.mjs exports as ${value}`, value)
   }
-  return record('policy', value)
+  return record(name, value)
 }
 
 /** @param {string} name @param {any} value @param {string[]} required @param {string[]} optional */
@@ -4499,7 +4534,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * @param {Scheduler} scheduler @param {number} time Infinity: never
    * @param {((time: number) => void) & { of?: string }} fn `of`: the name of the reservation, for traces
    * @param {{ ref?: boolean, replenishment?: boolean }} [options] `ref`: whether it keeps the process alive; default true
-   * @returns {{ readonly time: number, readonly isSet: boolean, set(time: number): void, cancel(): boolean }}
+   * @returns {Entry} with `time`, `isSet`, `set(time)` and `cancel()`
    */
   at(scheduler, time, fn, { ref = true, replenishment = false } = {}) {
     const core = coreOf(scheduler)

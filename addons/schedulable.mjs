@@ -78,7 +78,7 @@ const SUM = 10
  */
 export function schedulable(tasks, options = {}) {
   const { policy = edf } = knownOptions(options, unchecked('policy'))
-  const isByDeadline = policyOf(policy).compare === edf.compare
+  const isByDeadline = policyOf('policy', policy).compare === edf.compare
   if (!isByDeadline && policy.compare !== fp.compare) {
     throw wrongType('policy', 'edf, fp, rm, or one that compares as these do', policy)
   }
