@@ -1013,7 +1013,8 @@ class Crowd extends Waiter {
   /** @param {Waitable} waitable */
   woken(waitable) {
     this.wait = null
-    for (const member of this.members) member.woken(waitable)
+    // A member that is woken can end the waits of others.
+    for (const member of this.members) if (waitOf(member) === waitable) member.woken(waitable)
   }
 
   refresh() {
@@ -1130,7 +1131,16 @@ class Waitable {
    * @returns {boolean} `true` if it is settled now; else `waiter.notify` will be called once
    */
   enlist(waiter) {
-    return this.attempt(waiter.job) || !enter(this, waiter, waiter.job)
+    return this.attempt(waiter.job) || this.waitBy(waiter)
+  }
+  /**
+   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no two of them meet.
+   *
+   * @param {Waiter} waiter
+   * @returns {boolean} as for `enlist`
+   */
+  waitBy(waiter) {
+    return this.phase >= FULFILLED || !enter(this, waiter, waiter.job)
   }
 
   /** A waiter leaves. No effect if it does not wait. @param {Waiter} waiter */
@@ -1273,6 +1283,7 @@ function settle(waitable, phase, outcome) {
 function abandon(node) {
   const waitable = /** @type {Waitable} */ (waitOf(node))
   setWait(node, null)
+  if (waitable.phase >= FULFILLED) return // its other waiters are being woken
   const { waiter } = waitable
   if (waiter instanceof Crowd && waiter !== node) {
     waiter.members.splice(waiter.members.indexOf(node), 1)
