@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, fp, extend } from '../../rt.mjs'
+import { Scheduler, fp } from '../../rt.mjs'
 import { HOSTS } from '../support/platform-host.mjs'
 import { outcomes, program } from '../support/random-program.mjs'
 import { forSeeds, seeded } from '../support/seeded.mjs'
@@ -120,21 +120,6 @@ found('a failure is reported although the job has tried to wait for itself', asy
   })
   await host.drain()
   assert.equal(host.errors, [failure])
-})
-
-found('a thenable that throws is no waker that a closed scheduler waits for', async () => {
-  const host = virtualHost()
-  const scheduler = new Scheduler({ host, closed: true })
-  scheduler.spawn(function* () {
-    try {
-      yield { then() { throw new Error('thrown by then') } }
-    } catch {
-      yield new extend.Waitable()
-    }
-  })
-  const outcome = scheduler.idle().then(() => 'idle', error => error.name)
-  await host.drain()
-  assert.is(await Promise.race([outcome, Promise.resolve('nothing')]), 'DeadlockError')
 })
 
 for (const [manner, broken] of [
