@@ -10,6 +10,9 @@ class End extends Waitable {
     Object.assign(this, { own, partners, isSender, message })
   }
 
+  get handsOver() { return true }
+  get goesOn() { return true }
+
   try() {
     const partner = /** @type {any} */ (this.partners.shift())
     if (partner === null) return false
@@ -21,7 +24,6 @@ class End extends Waitable {
     this.own.push(this)
   }
 }
-Object.assign(End.prototype, { handsOver: true, goesOn: true })
 
 /** A rendezvous channel. */
 export class Mailbox {
@@ -45,6 +47,8 @@ class Locking extends Waitable {
     this.lock = lock
   }
 
+  get handsOver() { return true }
+
   try(job) {
     const { waiters } = this.lock
     if (waiters.owner !== null) return false
@@ -56,7 +60,6 @@ class Locking extends Waitable {
     this.lock.waiters.push(this)
   }
 }
-Object.assign(Locking.prototype, { handsOver: true })
 
 /** A lock of jobs with priority inheritance; it is passed on when its holder ends. */
 export class Lock {
