@@ -276,7 +276,8 @@ for (const engine of Object.keys(PATIENCE)) {
     return inBrowser({ interval: 16, engine }, async (here, { Scheduler }) => {
       const scheduler = new Scheduler({ round: 5, budget: 1 })
       const starts = beginnings(scheduler)
-      scheduler.spawn(async job => {
+      scheduler.spawn(async () => {
+        const job = scheduler.current
         for (;;) {
           here.advance(1)
           await job.yield()
@@ -1077,7 +1078,7 @@ peers('continuations do not starve timers', async () => {
 
 const busy = {
   'a generator': `rt.spawn(function* () { while (!fired) yield })`,
-  'an async job': `rt.spawn(async job => { while (!fired) await job.yield() })`,
+  'an async job': `rt.spawn(async () => { for (const job = rt.current; !fired;) await job.yield() })`,
   'a continuation': `;(async () => { while (!fired) await rt.yield() })()`,
   'jobs that spawn jobs': `const again = () => { if (!fired) rt.spawn(again) }
     again()`
@@ -1097,8 +1098,7 @@ for (const [title, work] of Object.entries(busy)) {
 const exits = {
   'is only imported': '',
   'has run its jobs': `await rt.spawn(function* () { for (let n = 0; n < 1000; n++) yield })`,
-  'has run async jobs': `await rt.spawn(async job => { for (let n = 0; n < 1000; n++) await job.yield() })`,
-  'has posted tasks': `await rt.postTask(() => {}, { delay: 1 })`,
+  'has run async jobs': `await rt.spawn(async () => { for (let n = 0, job = rt.current; n < 1000; n++) await job.yield() })`,
   'has jobs that wait for ever': `rt.spawn(function* () { yield new Promise(() => {}) })
     rt.spawn(function* () { yield new extend.Waitable() }, { deadline: 1e6 })
     rt.spawn(async () => { await new Promise(() => {}) })`,
