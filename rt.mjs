@@ -477,8 +477,9 @@ function parametersOf(given, task) {
     const name = PARAMETER_NAMES[i]
     const [check, otherwise] = /** @type {any} */ (PARAMETERS)[name]
     // The name of a task is the name of its jobs anyway.
-    const value = given[name] ?? (task === null || name === 'name' ? undefined : task[name])
-    parameters[name] = value === undefined || value === null && given[name] === undefined ? otherwise : check(name, value)
+    let value = given[name]
+    if (value === undefined && task !== null && name !== 'name') value = task[name]
+    parameters[name] = value === undefined ? otherwise : check(name, value)
   }
   return parameters
 }
@@ -2393,6 +2394,7 @@ const currentOf = core => dispatching === core ? core.running : null
 
 // From the release to the end
 
+const WORK = "a Task, a generator, a function or [object, 'method']"
 /** @param {any} work @returns {any} `job.generator` of a new job */
 function generatorOf(work) {
   if (typeof work === 'function') {
@@ -2404,7 +2406,7 @@ function generatorOf(work) {
     return UNSTARTED
   }
   if (Array.isArray(work)) return methodPair(work)
-  if (!isIterator(work) || isJob(work)) throw wrongType('work', 'a Task, a generator or a function', work)
+  if (!isIterator(work) || isJob(work)) throw wrongType('work', WORK, work)
   if (driven.has(work)) throw new TypeError('work is driven by another job already')
   return resumable(work)
 }
@@ -2413,7 +2415,7 @@ function generatorOf(work) {
 function methodPair(pair) {
   const [object, name] = pair
   const isObject = typeof object === 'object' && object !== null || typeof object === 'function'
-  if (pair.length !== 2 || !isObject) throw wrongType('work', "a Task, a generator, a function or [object, 'method']", pair)
+  if (pair.length !== 2 || !isObject) throw wrongType('work', WORK, pair)
   refuseAsyncGenerator('work', callable(`work[1]: ${String(name)}`, object[name]), object[name])
   return UNSTARTED
 }
@@ -2456,8 +2458,12 @@ function launch(core, work, generator, args, release, parameters, signal, admit 
   job.rank = ownRank(job, deadline, priority)
   const isAborted = signal !== undefined && signal.aborted
   try {
+    if (signal !== undefined && !isAborted) {
+      extrasOf(job).unsubscribe = onAbort(signal, reason => { cancel(job, reason) })
+    }
     if (!isAborted && (reservation !== undefined || uses !== undefined)) attach(job, uses ?? [], reservation)
   } catch (error) {
+    job.extras.unsubscribe?.()
     core.stats.jobs--
     throw error
   }
@@ -2469,7 +2475,6 @@ function launch(core, work, generator, args, release, parameters, signal, admit 
     job.entry = setEntry(new Entry(core, job.release, arrive, job, true))
     core.loop.requestTurn()
   }
-  if (signal !== undefined && !isAborted) extrasOf(job).unsubscribe = onAbort(signal, reason => { cancel(job, reason) })
   return job
 }
 
@@ -3994,10 +3999,24 @@ const hasOwn = Object.hasOwn
 
 /** @param {any} value @returns {string} */
 function describe(value) {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (typeof value === 'function') return `function ${value.name || '(anonymous)'}`
+  if (typeof value === 'string') return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value)
+  if (typeof value === 'function') return readIn(value, fn => `function ${fn.name || '(anonymous)'}`) ?? 'a function'
   if (typeof value !== 'object' || value === null) return String(value)
-  return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no constructor'})`
+  if (readIn(value, Array.isArray)) return 'an array'
+  return readIn(value, object => `an object (${object.constructor?.name ?? 'no constructor'})`) ?? 'an object'
+}
+
+/**
+ * Reads a value of any kind.
+ *
+ * @template T @param {any} value @param {(value: any) => T} read @returns {T | null} null if `read` throws
+ */
+function readIn(value, read) {
+  try {
+    return read(value)
+  } catch {
+    return null
+  }
 }
 
 /** @param {string} name @param {string} wanted @param {unknown} value */
@@ -4112,8 +4131,8 @@ function withMethods(name, value, required, optional) {
 
 /** @type {Check} */
 function abortSignal(name, value) {
-  const isSignal = typeof value?.aborted === 'boolean' && typeof value.addEventListener === 'function' &&
-    typeof value.removeEventListener === 'function'
+  const isSignal = readIn(value, signal => typeof signal.aborted === 'boolean' &&
+    typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function')
   if (!isSignal) throw wrongType(name, 'an AbortSignal', value)
   return value
 }
@@ -4129,14 +4148,14 @@ function abortSignal(name, value) {
 function resourceHooks(name, value) {
   if (!Array.isArray(value)) throw wrongType(name, 'an array of Resources', value)
   return Array.from(value, resource => {
-    const hook = resource?.[protocol]
+    const hook = readIn(resource, one => one[protocol])
     if (!hook) throw wrongType(name, 'an array of Resources', resource)
     return hook
   })
 }
 /** @type {Check} */
 function reservationHook(name, value) {
-  const hook = value?.[protocol]
+  const hook = readIn(value, one => one[protocol])
   if (!hook?.groupFor) throw wrongType(name, 'a Reservation', value)
   return hook
 }
