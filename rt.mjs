@@ -3355,7 +3355,8 @@ function fireAlarm(subject, entry) {
 }
 
 /** Whether a turn is needed now. @param {Core} core */
-const hasWork = ({ running, ready, timeline }) => running !== null || ready.size > 0 || timeline.isLate
+const hasWork = ({ running, ready, timeline, time }) => running !== null || ready.size > 0 ||
+  timeline.isLate && timeline.first !== null && timeline.first.key <= time
 
 /** The turns of a scheduler in the event loop: a post while there is work, one timer when there will be. */
 class EventLoop {

@@ -1,21 +1,17 @@
-/** What alarms.mjs and sync.mjs stand on: gates, queues, the timeline, waitables, events and closed schedulers. */
+/** The interface `extend` of rt.mjs: critical sections, wait queues, the timeline, waitables and events. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler, extend } from '../../rt.mjs'
-import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
-import { Channel, choice } from '../../sync.mjs'
+import { extend } from '../../rt.mjs'
+import { Mailbox, either, sleep } from '../support/mailbox.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { execute, microtasks, virtualHost, work } from '../support/virtual-host.mjs'
 import { world as plainWorld, exactWorld as world, rejection } from '../support/world.mjs'
 
-/** The first of several things to wait for. */
-const either = (...ways) => choice(ways.map(wait => ({ wait })))
+// --------------------------------------------------------------------------------------- sections and queues
 
-// ------------------------------------------------------------------------------------------ gates and queues
+const sections = suite('critical sections')
 
-const gates = suite('gates')
-
-gates('sections must nest', () => {
+sections('sections must nest', () => {
   const { host, scheduler } = world()
   const job = scheduler.spawn(function* () {
     const outer = extend.section(job, 1)
@@ -31,7 +27,7 @@ gates('sections must nest', () => {
   assert.is(job.state, 'done')
 })
 
-gates('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
+sections('arrivals and wakes between the rounds of a section do not block its holder, either', () => {
   const { host, scheduler, trace } = plainWorld({ except: [], round: 1, slice: Infinity })
   const waitable = new extend.Waitable()
   scheduler.spawn(function* () {
@@ -60,7 +56,7 @@ gates('arrivals and wakes between the rounds of a section do not block its holde
     7 finish holder`)
 })
 
-gates('a job that ends inside, by a leaked gate, sets the others free', () => {
+sections('a job that ends inside, by a leaked gate, sets the others free', () => {
   const { host, scheduler, log } = world({ onError: error => log.push(error.message) })
   const holder = scheduler.spawn(function* () {
     extend.section(holder, Infinity)
@@ -72,10 +68,10 @@ gates('a job that ends inside, by a leaked gate, sets the others free', () => {
   assert.equal(log, ['other', 'leaked'])
 })
 
-gates('an async job that goes away inside one fails; nobody else comes to harm', async () => {
+sections('an async job that goes away inside one fails; nobody else comes to harm', async () => {
   const { host, scheduler } = world()
-  const holder = scheduler.spawn(async job => {
-    const gate = extend.section(job, Infinity)
+  const holder = scheduler.spawn(async () => {
+    const gate = extend.section(holder, Infinity)
     await new Promise(resolve => host.after(5, resolve))
     gate.close()
   }, { name: 'holder' })
@@ -85,7 +81,7 @@ gates('an async job that goes away inside one fails; nobody else comes to harm',
   assert.equal([holder, ...others].map(({ state }) => state), ['failed', 'done', 'done'])
 })
 
-gates.run()
+sections.run()
 
 const queues = suite('queues')
 
@@ -93,7 +89,7 @@ queues('belongs to whoever owns the queue, from when he does until he does no mo
   const { host, scheduler, log } = world()
   const queue = new extend.WaitQueue()
   class Turn extends extend.Waitable {
-    begin(job) { queue.push(this, job) }
+    enter() { queue.push(this) }
   }
   scheduler.spawn(function* () { yield new Turn() }, { priority: 5 })
   const [one, other] = ['one', 'other'].map(name => scheduler.spawn(function* () {
@@ -108,8 +104,8 @@ queues('belongs to whoever owns the queue, from when he does until he does no mo
   }, { priority: 1, release: 1 })
   queue.owner = other
   assert.is(queue.owner, other)
-  after(1, () => { queue.owner = one }, { scheduler })
-  after(2, () => { queue.owner = null }, { scheduler })
+  extend.at(scheduler, 1, () => { queue.owner = one })
+  extend.at(scheduler, 2, () => { queue.owner = null })
   host.run()
   assert.equal(log, ['other', 'one', 'rival', 'one', 'one', 'other', 'other'])
 })
@@ -120,29 +116,29 @@ queues.run()
 
 const timeline = suite('the timeline')
 
-timeline('what is due happens by kind, then by time, then by creation', () => {
+timeline('due entries fire by time, then by creation, whatever their kind', () => {
   const { host, scheduler, log, trace } = world()
   scheduler.spawn(() => { host.advance(10) }, { name: 'long', deadline: 3 })
   scheduler.spawn(() => {}, { name: 'late', release: 2, priority: 1 })
   scheduler.spawn(() => {}, { name: 'early', release: 1 })
-  after(5, () => log.push('third'), { scheduler })
-  after(4, () => log.push('first'), { scheduler })
-  after(4, () => log.push('second'), { scheduler })
+  extend.at(scheduler, 5, () => log.push('third'))
+  extend.at(scheduler, 4, () => log.push('first'))
+  extend.at(scheduler, 4, () => log.push('second'))
   extend.at(scheduler, 6, time => log.push(`replenished at ${time}`), { replenishment: true })
   host.run()
-  assert.equal(log, ['replenished at 10', 'first', 'second', 'third'])
+  assert.equal(log, ['first', 'second', 'third', 'replenished at 10'])
   assertTrace(trace, `
     0 release long, start long
-    10 finish long, replenish due=6, alarm due=4, alarm due=4, alarm due=5, release early, release late
-    10 miss long, start late, finish late, start early, finish early`)
+    10 finish long, miss long, release early, release late, alarm due=4, alarm due=4, alarm due=5, replenish due=6
+    10 start late, finish late, start early, finish early`)
 })
 
 timeline('left for later by a long one, and then cancelled, leave no turn to be taken', () => {
   const { host, scheduler } = world({ slice: 1 })
-  extend.at(scheduler, 4, () => host.advance(1))
+  extend.at(scheduler, 4, () => host.advance(2))
   const left = extend.at(scheduler, 4, () => assert.unreachable())
   scheduler.spawn(() => { host.advance(6) })
-  scheduler.spawn(function* () { yield new extend.Waitable() }, { deadline: 4, onMiss: () => { left.cancel() } })
+  scheduler.spawn(() => { left.cancel() }, { release: 3 })
   host.run({ turns: 100 })
   assert.is(host.turns, 1)
 })
@@ -152,7 +148,7 @@ timeline('that set themselves anew in the past keep nobody from firing', () => {
   let count = 0
   const again = () => { if (++count < 50) extend.at(scheduler, 0, again) }
   extend.at(scheduler, 1, again)
-  after(2, () => log.push(count), { scheduler })
+  extend.at(scheduler, 2, () => log.push(count))
   host.after(0, () => host.advance(3))
   host.run()
   assert.ok(log[0] <= 2, `${log[0]} others came first`)
@@ -169,13 +165,13 @@ waitables('act when they are waited for, once, and then repeat their outcome', a
   const nap = sleep(5)
   let begun = 0
   class Counted extends extend.Waitable {
-    begin() {
+    enter() {
       begun++
       this.wake(begun)
     }
   }
   const counted = new Counted()
-  const failing = timeout(1, sleep(9))
+  const failing = either(new extend.Sleep(1, true, {}, function () { failing.fail(new RangeError('over')) }), sleep(9))
   scheduler.spawn(function* () {
     yield nap
     log.push(host.time)
@@ -191,14 +187,14 @@ waitables('act when they are waited for, once, and then repeat their outcome', a
     }
   }, { release: 3 })
   host.run()
-  assert.equal(log, [8, 8, 1, 1, 1, 'TimeoutError at 9', 'TimeoutError at 9'])
+  assert.equal(log, [8, 8, 1, 1, 1, 'RangeError at 9', 'RangeError at 9'])
 })
 
 waitables('can be delegated to, which types the outcome', () => {
   const { host, scheduler } = world()
-  const channel = new Channel()
+  const channel = new Mailbox()
   const job = scheduler.spawn(function* () {
-    return (yield* channel.receive()) + (yield* timeout(5, channel.receive()))
+    return (yield* channel.receive()) + (yield* either(sleep(5), channel.receive())).value
   })
   scheduler.spawn(function* () {
     yield* channel.send(1)
@@ -211,14 +207,15 @@ waitables('can be delegated to, which types the outcome', () => {
 
 waitables('can be awaited outside jobs and in async jobs', async () => {
   const { host, scheduler, log } = world()
-  const channel = new Channel()
+  const channel = new Mailbox()
   const outside = async () => {
     await sleep(2, { scheduler })
     log.push(`outside at ${host.time}`)
     log.push(await channel.receive())
   }
   outside()
-  scheduler.spawn(async job => {
+  scheduler.spawn(async () => {
+    const job = scheduler.current
     await sleep(5)
     await job.yield()
     log.push(`job at ${host.time}`)
@@ -232,7 +229,7 @@ waitables('begin anew after the last who waited has left', () => {
   const { host, scheduler, log } = world()
   const nap = sleep(10)
   const first = scheduler.spawn(function* () { yield nap }, { name: 'first' })
-  after(4, () => first.cancel(), { scheduler })
+  extend.at(scheduler, 4, () => first.cancel())
   scheduler.spawn(function* () {
     yield nap
     log.push(host.time)
@@ -246,18 +243,18 @@ waitables('begin anew after the last who waited has left', () => {
 waitables('shared by several who wait: all are told; one may leave', () => {
   const { host, scheduler, log } = world()
   const nap = sleep(10)
-  const { begin } = nap
-  nap.begin = () => {
-    log.push('begun')
-    begin.call(nap)
+  const { enter } = nap
+  nap.enter = job => {
+    log.push('entered')
+    enter.call(nap, job)
   }
   const jobs = ['a', 'b', 'c'].map(name => scheduler.spawn(function* () {
     yield nap
     log.push(name)
   }, { name }))
-  after(5, () => jobs[0].cancel(), { scheduler })
+  extend.at(scheduler, 5, () => jobs[0].cancel())
   host.run()
-  assert.equal(log, ['begun', 'b', 'c'])
+  assert.equal(log, ['entered', 'b', 'c'])
 })
 
 waitables('can be made of jobs and promises, and of nothing else', async () => {
@@ -273,16 +270,14 @@ waitables('can be made of jobs and promises, and of nothing else', async () => {
   scheduler.spawn(function* () {
     log.push(yield either(child, sleep(5)))
     log.push(yield either(sleep(5), child))
-    log.push(yield timeout(5, Promise.resolve('promise')))
-    try {
-      yield timeout(5, new Promise(() => {}))
-    } catch (error) {
-      log.push(`${error.name} at ${host.time}`)
-    }
+    log.push(yield either(sleep(5), Promise.resolve('promise')))
+    log.push(yield either(sleep(5), new Promise(() => {})), host.time)
   })
   await host.drain()
-  const chosen = [{ index: 0, value: 'child' }, { index: 1, value: 'child' }]
-  assert.equal(log, [...chosen, 'promise', 'TimeoutError at 8'])
+  assert.equal(log, [
+    { index: 0, value: 'child' }, { index: 1, value: 'child' }, { index: 1, value: 'promise' },
+    { index: 0, value: undefined }, 8
+  ])
 })
 
 waitables('made of a job: its failure is heard by whoever waits, and not reported', () => {
@@ -292,7 +287,7 @@ waitables('made of a job: its failure is heard by whoever waits, and not reporte
     throw new Error(message)
   })
   scheduler.spawn(function* () {
-    for (const waitable of [either(failing('choice'), sleep(9)), timeout(9, failing('timeout'))]) {
+    for (const waitable of [either(failing('first'), sleep(9)), either(sleep(9), failing('second'))]) {
       try {
         yield waitable
       } catch (error) {
@@ -302,7 +297,7 @@ waitables('made of a job: its failure is heard by whoever waits, and not reporte
   })
   failing('nobody')
   host.run()
-  assert.equal(log, ['choice', 'timeout', 'reported nobody'])
+  assert.equal(log, ['first', 'second', 'reported nobody'])
 })
 
 waitables('that hand something over do so although the job is cancelled before it goes on', () => {
@@ -330,10 +325,10 @@ waitables('that hand something over do so although the job is cancelled before i
   }
 })
 
-waitables('that fail in begin throw at the yield', () => {
+for (const method of ['try', 'enter']) waitables(`that fail in ${method} throw at the yield`, () => {
   const { host, scheduler, log } = world()
   class Broken extends extend.Waitable {
-    begin() { throw new Error('broken') }
+    [method]() { throw new Error('broken') }
   }
   scheduler.spawn(function* () {
     try {
@@ -346,23 +341,22 @@ waitables('that fail in begin throw at the yield', () => {
   assert.equal(log, ['broken'])
 })
 
-waitables('timeout lets go of what it waited for', () => {
+waitables('that lose leave their queues', () => {
   const { host, scheduler, log } = world()
-  const [a, b] = [new Channel(0, { name: 'a' }), new Channel(0, { name: 'b' })]
+  const [a, b] = [new Mailbox(), new Mailbox()]
   scheduler.spawn(function* () {
-    try {
-      yield timeout(5, either(a.receive(), timeout(9, b.send(1))))
-    } catch (error) {
-      log.push(`${error instanceof TimeoutError} at ${host.time}`)
-    }
+    log.push(yield either(sleep(5), either(a.receive(), either(sleep(9), b.send(1)))), host.time)
   })
+  host.run({ until: 1 })
+  assert.equal([a.receivers.size, b.senders.size], [1, 1])
   host.run()
-  assert.equal([log, a.offer(1), b.poll(), host.timers], [['true at 5'], false, undefined, []])
+  assert.equal(log, [{ index: 0, value: undefined }, 5])
+  assert.equal([a.receivers.size, b.senders.size, host.timers], [0, 0, []])
 })
 
-waitables('of those who await outside jobs rank like jobs without deadline and priority', async () => {
+waitables('of those who await outside jobs rank after all jobs', async () => {
   const { host, scheduler, log } = world()
-  const channel = new Channel()
+  const channel = new Mailbox()
   channel.receive().then(value => log.push(`outside ${value}`))
   await microtasks()
   const receiver = (name, options) => scheduler.spawn(function* () {
@@ -376,7 +370,7 @@ waitables('of those who await outside jobs rank like jobs without deadline and p
     for (let i = 1; i <= 4; i++) yield channel.send(i)
   }, { priority: -2 })
   await host.drain()
-  assert.equal(log.sort(), ['high 1', 'low 4', 'middle 2', 'outside 3'])
+  assert.equal(log.sort(), ['high 1', 'low 3', 'middle 2', 'outside 4'])
 })
 
 waitables('act on the scheduler of the running job, outside on the one given', () => {
@@ -656,7 +650,8 @@ events('a scheduler that has nothing to do takes no turn, and a paused one stays
 events('a job that has begun its round in microtasks is not overtaken', async () => {
   const { host, scheduler } = world({ slice: 1, round: 5 })
   const log = []
-  scheduler.spawn(async job => {
+  scheduler.spawn(async () => {
+    const job = scheduler.current
     for (let n = 0; n < 3; n++) {
       log.push(n)
       queueMicrotask(() => extend.event(() => {}, [scheduler]))
@@ -669,146 +664,3 @@ events('a job that has begun its round in microtasks is not overtaken', async ()
 })
 
 events.run()
-
-// ----------------------------------------------------------------------------------------- closed schedulers
-
-const closed = suite('closed schedulers')
-
-/** Two jobs that wait for messages of each other. */
-function stuck(scheduler) {
-  const [there, back] = [new Channel(0, { name: 'there' }), new Channel(0, { name: 'back' })]
-  const pass = (name, from, to) => scheduler.spawn(function* () {
-    yield from.receive()
-    yield to.send(1)
-  }, { name })
-  return [pass('ping', back, there), pass('pong', there, back)]
-}
-
-closed('idle() rejects with a DeadlockError that names the jobs, when nothing can wake them', async () => {
-  const { host, scheduler } = world({ closed: true })
-  const jobs = stuck(scheduler)
-  const error = rejection(scheduler.idle())
-  host.run()
-  assert.instance(await error, DeadlockError)
-  assert.is((await error).message, 'deadlock: nothing can wake ping, pong')
-  assert.equal((await error).jobs, jobs)
-})
-
-closed('onError is told, once, whoever asks for idleness', async () => {
-  const onError = (error, job) => log.push(`${error.name} ${job}`)
-  const { host, scheduler, log } = world({ closed: true, onError })
-  stuck(scheduler)
-  const idle = rejection(scheduler.idle())
-  host.run()
-  await idle
-  assert.instance(await rejection(scheduler.idle()), DeadlockError)
-  assert.equal(log, ['DeadlockError null'])
-})
-
-closed('an alarm, a release, a promise and a hold may still wake them', async () => {
-  const wakers = [
-    ({ scheduler }, wake) => after(5, wake, { scheduler }),
-    ({ host, scheduler }, wake) => {
-      after(5, wake, { scheduler, ref: false })
-      host.after(6, () => {}) // keeps the process alive for as long
-    },
-    ({ scheduler }, wake) => scheduler.spawn(() => wake(), { release: 5 }),
-    ({ host, scheduler }, wake) => scheduler.spawn(function* () {
-      yield new Promise(resolve => host.after(5, resolve))
-      wake()
-    }),
-    ({ host, scheduler }, wake) => scheduler.spawn(async () => {
-      await new Promise(resolve => host.after(5, resolve))
-      wake()
-    }),
-    ({ host, scheduler }, wake) => {
-      const release = extend.hold(scheduler)
-      host.after(5, () => {
-        wake()
-        release()
-      })
-    }
-  ]
-  for (const prepare of wakers) {
-    const run = world({ closed: true, onError(error) { run.log.push(error.message) } })
-    const { host, scheduler, log } = run
-    const waitable = new extend.Waitable()
-    scheduler.spawn(function* () { yield waitable }, { name: 'waiter' })
-    prepare(run, () => waitable.wake())
-    scheduler.idle().then(() => log.push(`idle at ${host.time}`), error => log.push(error.message))
-    await host.drain()
-    assert.equal(log, ['idle at 5'])
-  }
-})
-
-closed('the end of the last hold is when the deadlock is noticed', async () => {
-  const { host, scheduler, log } = world({ closed: true })
-  stuck(scheduler)
-  const [first, last] = [extend.hold(scheduler), extend.hold(scheduler)]
-  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
-  for (const time of [1, 2, 3]) host.after(time, first) // which counts once
-  host.after(5, last)
-  await host.drain()
-  assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
-})
-
-closed('async jobs hold it only while they are away', async () => {
-  const away = (host, ms) => new Promise(resolve => host.after(ms, resolve))
-  const ends = [
-    async ({ host }) => { await away(host, 5) },
-    async ({ host }, job) => {
-      await away(host, 5)
-      await job.yield()
-    },
-    async ({ host }, job) => {
-      host.after(3, () => job.cancel()) // which cannot leave what it awaits
-      await away(host, 5)
-    }
-  ]
-  for (const end of ends) {
-    const run = world({ closed: true })
-    const { host, scheduler, log } = run
-    stuck(scheduler)
-    scheduler.spawn(async job => end(run, job), { name: 'away' })
-    scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
-    await host.drain({ until: 20 })
-    assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
-  }
-})
-
-closed('deadlines wake nobody: the deadlock is noticed before they are missed', async () => {
-  const { host, scheduler, log } = world({ closed: true })
-  for (const job of stuck(scheduler)) job.deadline = 1000
-  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
-  await host.drain()
-  assert.equal(log, ['deadlock: nothing can wake ping, pong at 0'])
-})
-
-closed('deadlines at which jobs abort do wake them', async () => {
-  const { host, scheduler, log } = world({ closed: true })
-  scheduler.spawn(function* () { yield new Channel().receive() }, { deadline: 5, miss: 'abort' })
-  scheduler.idle().then(() => log.push('idle'), error => log.push(error.message))
-  await host.drain()
-  assert.equal(log, ['idle'])
-})
-
-closed('after the jobs have been cancelled, it is idle', async () => {
-  const { host, scheduler } = world({ closed: true })
-  const jobs = stuck(scheduler)
-  const first = rejection(scheduler.idle())
-  host.run()
-  await first
-  for (const job of jobs) job.cancel()
-  host.run()
-  await scheduler.idle()
-})
-
-closed('an open scheduler waits in silence', async () => {
-  const { host, scheduler, log } = world({ onError: error => log.push(error) })
-  const jobs = stuck(scheduler)
-  scheduler.idle().then(() => log.push('idle'), error => log.push(error))
-  await host.drain()
-  assert.equal([log, jobs.map(({ state }) => state)], [[], ['waiting', 'waiting']])
-})
-
-closed.run()

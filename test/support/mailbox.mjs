@@ -1,7 +1,7 @@
-/** The smallest lock and the smallest channel that can be written with `extend`, for tests of rt.mjs alone. */
+/** The smallest channel, lock and choice that can be written with `extend`, for tests of rt.mjs alone. */
 import { extend } from '../../rt.mjs'
 
-const { Waitable, WaitQueue } = extend
+const { Sleep, Waitable, Waiter, WaitQueue } = extend
 
 /** One end of a rendezvous. */
 class End extends Waitable {
@@ -75,3 +75,53 @@ export class Lock {
     next?.wake()
   }
 }
+
+/** @param {number} ms @param {object} [options] */
+export const sleep = (ms, options) => new Sleep(ms, true, options)
+
+/** The first of several waitables, jobs or promises. */
+class Either extends Waitable {
+  /** @param {any[]} ways */
+  constructor(ways) {
+    super()
+    this.ways = ways.map(way => /** @type {any} */ (Waitable.of(way)))
+    /** @type {any[]} */
+    this.waiters = []
+  }
+
+  try(job) {
+    return this.ways.some((way, index) => way.attempt(job) && this.settle(way, index))
+  }
+
+  enter(job) {
+    for (const [index, way] of this.ways.entries()) {
+      const settled = () => {
+        this.leave()
+        this.settle(way, index)
+      }
+      this.waiters[index] = new Waiter(job, settled)
+      if (way.waitBy(this.waiters[index])) return settled()
+    }
+  }
+
+  leave() {
+    this.waiters.forEach((waiter, index) => this.ways[index].dismiss(waiter))
+  }
+
+  refresh() {
+    for (const waiter of this.waiters) waiter.refresh()
+  }
+
+  owners() {
+    return this.ways.flatMap(way => way.owners())
+  }
+
+  settle(way, index) {
+    if (way.isFulfilled) this.wake({ index, value: way.outcome })
+    else this.fail(way.outcome)
+    return true
+  }
+}
+
+/** @param {...any} ways */
+export const either = (...ways) => new Either(ways)
