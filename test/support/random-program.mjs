@@ -1,5 +1,6 @@
 /** Programs of random jobs that check, while they run, what a scheduler owes them. */
 import { DeadlineError, DeadlockError, Scheduler, budget as points, edf, fp } from '../../rt.mjs'
+import { checkInvariants, coreOf } from './internals.mjs'
 import { watch } from './invariants.mjs'
 import { virtualHost } from './virtual-host.mjs'
 
@@ -57,6 +58,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
   const round = random.pick([GRAIN, 1, 5, 5, Infinity])
   const scheduler = new Scheduler({ host, policy, budget, slice, round })
   const seen = watch(scheduler, host, policy, options)
+  const core = coreOf(scheduler)
   /** @type {Actor[]} */
   const actors = []
   /** @type {Actor | null} the one whose code runs */
@@ -74,6 +76,7 @@ export function program(random, { hostOf = virtualHost, ...options } = {}) {
     if (scheduler.current !== job) seen.note(`${job.name} runs, current is ${scheduler.current?.name}`)
     if (job.state !== 'running') seen.note(`${job.name} runs and is ${job.state}`)
     if (seen.running !== job) seen.note(`${job.name} runs, ${seen.running?.name} was dispatched`)
+    if (!options.blind) checkInvariants(core, actors.map(actor => actor.job), {}, seen.note)
     if (!atPoint) return
     if (budget === 1) checkChoice(actor)
     else if (seen.takeAlert() && !actor.isAsync) seen.mostEligible(job, 'goes on')
