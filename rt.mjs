@@ -987,9 +987,10 @@ class Waiter {
     this.notify(waitable)
   }
 
-  /** Moves the waiter in its queue after the rank of its job has changed. */
-  refresh() {
-    const rank = this.job === null ? OUTSIDE : effectiveRank(this.job)
+  /** Moves the waiter in its queue after the rank of its job has changed. @param {Job | null} [job] now its job */
+  refresh(job = this.job) {
+    this.job = job
+    const rank = job === null ? OUTSIDE : effectiveRank(job)
     if (rank === this.rank) return
     if (this.queue !== null) this.queue.rerank(this, rank)
     else this.rank = rank
@@ -1039,6 +1040,16 @@ function setWait(node, waitable) {
   else node.wait = waitable
 }
 
+/**
+ * An operation to wait for: `yield` or `yield*` it in a job, `await` it anywhere.
+ *
+ * @template [T=unknown]
+ * @typedef {PromiseLike<T> & {
+ *   catch<E = never>(onFailed?: ((error: any) => E | PromiseLike<E>) | null): Promise<T | E>,
+ *   finally(onEnded?: (() => void) | null): Promise<T>,
+ *   [Symbol.iterator](): Generator<Awaitable<T>, T, unknown>
+ * }} Awaitable
+ */
 /**
  * An operation that a job can wait for. It is lazy, acts once, and then repeats its outcome.
  *
@@ -1174,6 +1185,8 @@ class Waitable {
   static of(value) {
     if (value instanceof Waitable) return value
     if (isJob(value)) return new Join(value)
+    const hook = Object(value) === value ? value[protocol] : undefined
+    if (hook?.waitable !== undefined) return hook.waitable()
     return isThenable(value) ? new Settlement(value) : null
   }
 }
@@ -1288,7 +1301,10 @@ function abandon(node) {
   const { waiter } = waitable
   if (waiter instanceof Crowd && waiter !== node) {
     waiter.members.splice(waiter.members.indexOf(node), 1)
-    if (waiter.members.length > 0) return waiter.refresh()
+    if (waiter.members.length > 0) {
+      waiter.refresh()
+      return waitable.refresh() // a combinator waits on behalf of its best waiter
+    }
   }
   waitable.phase = IDLE
   if (waitable.signal !== null) waitable.unsubscribe?.()
@@ -4492,7 +4508,10 @@ function reportToPlatform(error) {
 
 // ------------------------------------------------------------------------------------- 13 the extension interface
 
-/** The property by which `reservation` and `uses` reach their hooks. */
+/**
+ * The property by which `reservation` and `uses` reach their hooks. A hook with `waitable()` makes an object that a job can yield
+ * again and again: each wait is for the waitable that this method returns.
+ */
 const protocol = Symbol('rt.mjs')
 
 /** Waits for a time. @internal */

@@ -496,7 +496,8 @@ class Group extends Waitable {
     for (const branch of branches) branch.wait?.dismiss(branch)
   }
   refresh() {
-    for (const branch of this.branches) branch.refresh()
+    const { job } = this
+    for (const branch of this.branches) branch.refresh(job)
   }
   /** @param {Job | null} job @returns {Branch} of a member that is about to be entered */
   newBranch(job) {
