@@ -1322,7 +1322,7 @@ function abandon(node) {
 class WaitQueue extends Queue {
   /**
    * @param {Job | null} [owner]
-   * @param {() => void} [onOwnerEnded] called when the owner has ended; by default the queue then has no owner
+   * @param {(job: Job) => void} [onOwnerEnded] called when an owner has ended. The job is no owner any more after that
    */
   constructor(owner = null, onOwnerEnded) {
     super()
@@ -1371,9 +1371,9 @@ class WaitQueue extends Queue {
   }
   /** The owner has ended. @param {Job} job */
   orphan(job) {
-    if (this.onOwnerEnded !== undefined && job === this.holder) this.onOwnerEnded()
-    else if (job === this.holder) this.owner = null
-    else this.deleteOwner(job)
+    this.onOwnerEnded?.(job)
+    if (job === this.holder) this.owner = null
+    this.deleteOwner(job)
   }
 
   /** The first waitable. @returns {Waitable | null} */
