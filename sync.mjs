@@ -819,6 +819,11 @@ class Call extends Waitable {
     if (!isKept.call) keep('call', () => new Call('call', () => finish(undefined)))
   }
   get handsOver() { return true }
+  /** For `yield* call`. @returns {Generator<this, any, any>} */
+  *[Symbol.iterator]() {
+    if (here().current === null) throw new TypeError(`yield* ${this.name} must be in a job; other code awaits it`)
+    return yield this
+  }
 
   /** @param {Job} job @returns {Generator<any, any, any>} the code, for the job to run */
   call(job) {

@@ -61,7 +61,8 @@ kinds('timeout and until are ready when their time has come', () => {
 kinds('wait is ready when a waitable, a job or a promise is over, and fails as it does', async () => {
   const mutex = new Mutex()
   const guards = [{ receive: new Channel() }, { wait: mutex.lock() }]
-  assert.equal(chosen(guards), [{ index: 1, value: undefined }, 0])
+  const [{ index, value: held }, time] = chosen(guards)
+  assert.equal([index, String(held), time, mutex.locked], [1, '[object HeldLock]', 0, false])
   assert.equal(chosen([{ timeout: 9 }, { wait: sleep(2) }]), [{ index: 1, value: undefined }, 2])
   const { host, scheduler, log } = world()
   const child = scheduler.spawn(function* () {

@@ -3,8 +3,9 @@ import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, extend, fp } from '../../../rt.mjs'
 import { after, sleep } from '../../../alarms.mjs'
 import { Reservation } from '../../../addons/reservations.mjs'
-import { Channel } from '../../../sync.mjs'
+import { Barrier, Channel, Semaphore } from '../../../sync.mjs'
 import { virtualHost, execute } from '../../support/virtual-host.mjs'
+import { assertTrace } from '../../support/trace.mjs'
 import { exactWorld, rejection, world } from '../../support/world.mjs'
 
 const setup = options => world({ except: [], slice: Infinity, ...options })
@@ -295,6 +296,31 @@ closed('an open scheduler waits in silence', async () => {
   scheduler.idle().then(() => log.push('idle'), error => log.push(error))
   await host.drain()
   assert.equal([log, jobs.map(({ state }) => state)], [[], ['waiting', 'waiting']])
+})
+
+closed('jobs that wait on channels of a closed scheduler are a deadlock that names them', async () => {
+  const { host, scheduler, trace } = closedWorld()
+  const left = new Channel(0, { name: 'left' })
+  const right = new Channel(0, { name: 'right' })
+  scheduler.spawn(function* () { yield left.send(yield right.receive()) }, { name: 'ping' }).catch(() => {})
+  scheduler.spawn(function* () { yield right.send(yield left.receive()) }, { name: 'pong' }).catch(() => {})
+  const error = rejection(scheduler.idle())
+  await host.drain()
+  assert.instance(await error, DeadlockError)
+  assert.match((await error).message, /ping.*pong/)
+  assertTrace(trace, `
+    0 release ping, release pong, start ping, block ping on=right.receive(), start pong, block pong on=left.receive()`)
+})
+
+closed('jobs at a barrier where too few meet, and without permits, are a deadlock', async () => {
+  const { host, scheduler } = closedWorld()
+  const barrier = new Barrier(3)
+  scheduler.spawn(() => barrier.wait(), { name: 'one' }).catch(() => {})
+  scheduler.spawn(() => new Semaphore(0).acquire(), { name: 'other' }).catch(() => {})
+  const error = scheduler.idle().then(() => assert.unreachable('idle'), error => error)
+  await host.drain()
+  assert.instance(await error, DeadlockError)
+  assert.equal((await error).jobs.map(({ name }) => name), ['one', 'other'])
 })
 
 closed.run()
