@@ -5,7 +5,7 @@ import { extend } from '../../rt.mjs'
 import { Mailbox, either, sleep } from '../support/mailbox.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { execute, microtasks, virtualHost, work } from '../support/virtual-host.mjs'
-import { world as plainWorld, exactWorld as world, rejection } from '../support/world.mjs'
+import { abortListeners, world as plainWorld, exactWorld as world, rejection } from '../support/world.mjs'
 
 // --------------------------------------------------------------------------------------- sections and queues
 
@@ -110,6 +110,56 @@ queues('belongs to whoever owns the queue, from when he does until he does no mo
   assert.equal(log, ['other', 'one', 'rival', 'one', 'one', 'other', 'other'])
 })
 
+queues('can have several owners: all inherit', () => {
+  const { host, scheduler, log } = world()
+  const ended = []
+  const queue = new extend.WaitQueue(null, job => { ended.push(job.name) })
+  class Turn extends extend.Waitable {
+    enter() { queue.push(this) }
+  }
+  const owners = ['a', 'b', 'c'].map((name, index) => scheduler.spawn(function* () {
+    yield* work(host, 2)
+    log.push(name)
+  }, { name, priority: -index }))
+  const [a, b, c] = owners
+  queue.owner = a
+  for (const owner of [b, c, c]) queue.addOwner(owner)
+  assert.equal(queue.owners.map(({ name }) => name), ['a', 'b', 'c'])
+  const waits = scheduler.spawn(function* () { yield new Turn() }, { name: 'waits', priority: 5 })
+  scheduler.spawn(function* () {
+    yield* work(host, 1)
+    log.push('rival')
+  }, { priority: 1 })
+  host.run({ until: 0, turns: 0 })
+  extend.at(scheduler, 1, () => queue.deleteOwner(b))
+  host.run()
+  // `a` and `c` inherit priority 5; `b` has lost it.
+  assert.equal(log, ['a', 'c', 'rival', 'b'])
+  assert.equal([ended, queue.owners, waits.state], [['a', 'c'], [null], 'waiting'])
+})
+
+queues('wake equals first come, first served, and follow a change of rank', () => {
+  const { host, scheduler, log } = world()
+  const queue = new extend.WaitQueue()
+  class Turn extends extend.Waitable {
+    enter() { queue.push(this) }
+  }
+  const jobs = ['a', 'b', 'c', 'd'].map(name => scheduler.spawn(function* () {
+    yield new Turn()
+    log.push(name)
+  }, { name, priority: 1 }))
+  host.run()
+  jobs[2].priority = 2
+  jobs[0].priority = 0
+  jobs[0].priority = 1
+  assert.equal([queue.size, queue.next.job], [4, jobs[2]])
+  while (queue.next !== null) {
+    queue.shift().wake()
+    host.run()
+  }
+  assert.equal(log, ['c', 'a', 'b', 'd'])
+})
+
 queues.run()
 
 // -------------------------------------------------------------------------------------------------- timeline
@@ -159,6 +209,25 @@ timeline.run()
 // ------------------------------------------------------------------------------------------------- waitables
 
 const waitables = suite('waitables')
+
+/** Notes what is asked of it. */
+class Noted extends extend.Waitable {
+  constructor(log, options) {
+    super(options)
+    this.log = log
+  }
+  try() {
+    this.log.push('try')
+    return false
+  }
+  enter() { this.log.push('enter') }
+  leave() { this.log.push('leave') }
+}
+
+function abortable() {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: reason => controller.abort(reason) }
+}
 
 waitables('act when they are waited for, once, and then repeat their outcome', async () => {
   const { host, scheduler, log } = world()
@@ -385,6 +454,71 @@ waitables('act on the scheduler of the running job, outside on the one given', (
   })
   first.host.run()
   assert.equal(first.log, [true, 1, 0])
+})
+
+waitables('have catch and finally', async () => {
+  const { host, scheduler, log } = world()
+  const failing = () => either(new extend.Sleep(1, true, { scheduler }), Promise.reject(new Error('no')))
+  log.push(await failing().catch(({ message }) => message))
+  log.push(await failing().finally(() => log.push('finally')).catch(({ message }) => message))
+  const nap = sleep(2, { scheduler })
+  const ends = nap.catch(() => 'never').finally(() => log.push('over'))
+  await host.drain()
+  log.push(await ends, await nap.finally(() => 'ignored'))
+  assert.equal(log, ['no', 'finally', 'no', 'over', undefined, undefined])
+})
+
+waitables('end with the reason of their signal, for all who wait', async () => {
+  const { host, scheduler, log } = world()
+  const { signal, abort } = abortable()
+  const waitable = new Noted(log, { signal })
+  const jobs = ['a', 'b'].map(name => scheduler.spawn(function* () {
+    try {
+      yield waitable
+    } catch (error) {
+      log.push(`${name} ${error} at ${host.time}`)
+    }
+    try {
+      yield waitable
+    } catch (error) {
+      log.push(`${name} ${error} again`)
+    }
+  }, { name }))
+  const outside = rejection(waitable)
+  extend.at(scheduler, 3, () => abort('stop'))
+  await host.drain()
+  assert.equal(jobs.map(({ state }) => state), ['done', 'done'])
+  assert.is(await outside, 'stop')
+  assert.equal(log, ['try', 'enter', 'leave', 'a stop at 3', 'a stop again', 'b stop at 3', 'b stop again'])
+  assert.is(abortListeners(signal), 0)
+})
+
+waitables('whose signal is aborted before do not act', async () => {
+  const { host, scheduler, log } = world()
+  const waitable = new Noted(log, { signal: AbortSignal.abort('before') })
+  const job = scheduler.spawn(function* () { yield waitable })
+  assert.is(await Promise.race([rejection(job), host.drain()]), 'before')
+  assert.equal(log, [])
+  assert.throws(() => new Noted(log, { signal: 5 }), 'signal must be an AbortSignal, got 5')
+})
+
+waitables('that have settled, or are left, no longer listen to their signal', async () => {
+  const { host, scheduler, log } = world()
+  const { signal, abort } = abortable()
+  const [settled, left] = [new Noted(log, { signal }), new Noted(log, { signal })]
+  const jobs = [settled, left].map(waitable => scheduler.spawn(function* () { return yield waitable }))
+  host.run()
+  assert.is(abortListeners(signal), 1) // one serves all
+  settled.wake('value')
+  jobs[1].cancel('cancelled')
+  await host.drain()
+  assert.equal([await jobs[0], await rejection(jobs[1]), abortListeners(signal)], ['value', 'cancelled', 0])
+  const again = scheduler.spawn(function* () { return yield left })
+  host.run()
+  assert.equal([again.state, abortListeners(signal)], ['waiting', 1])
+  abort('late')
+  host.run()
+  assert.equal([again.state, await rejection(again), await settled], ['failed', 'late', 'value'])
 })
 
 waitables('and others may write into the trace', () => {

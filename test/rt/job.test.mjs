@@ -305,6 +305,150 @@ accounts('a job says that it is one', () => {
 
 accounts.run()
 
+// --- methods
+
+const methods = suite('a pair of an object and a method')
+
+class Cipher {
+  * encrypt(text) {
+    yield
+    return [this, text, this.key]
+  }
+  key = 7
+  async later(text) { return [this, text, this.key] }
+  plain(text) { return [this, text, this.key] }
+  async * stream() {}
+  static * [Symbol.iterator](text) { return [this, text, 0] }
+}
+
+methods('is called as a method, with its arguments', async () => {
+  const { host, scheduler } = world()
+  const cipher = new Cipher()
+  const jobs = ['encrypt', 'later', 'plain'].map(name => scheduler.spawn([cipher, name], {}, 'text'))
+  jobs.push(scheduler.spawn([Cipher, Symbol.iterator], { name: 'given' }, 'text'))
+  assert.equal(jobs.map(({ name }) => name), ['encrypt', 'later', 'plain', 'given'])
+  await host.drain()
+  for (const job of jobs.slice(0, 3)) {
+    const [self, ...rest] = await job
+    assert.is(self, cipher)
+    assert.equal(rest, ['text', 7])
+  }
+  assert.is((await jobs[3])[0], Cipher)
+  assert.is(scheduler.spawn([Cipher, Symbol.iterator]).name, 'Symbol(Symbol.iterator)')
+})
+
+methods('has no task, and the options of any work', () => {
+  const { scheduler } = world()
+  const job = scheduler.spawn([new Cipher(), 'plain'], { deadline: 5, priority: 2 })
+  assert.equal([job.task, job.deadline, job.priority], [null, 5, 2])
+})
+
+methods('is checked at the call', () => {
+  const { scheduler } = world()
+  const cipher = new Cipher()
+  const wanted = "work must be a Task, a generator, a function or [object, 'method'], got an array"
+  for (const [pair, message] of [
+    [[], wanted],
+    [[cipher], wanted],
+    [[cipher, 'plain', 1], wanted],
+    [[null, 'plain'], wanted],
+    [['text', 'at'], wanted],
+    [[cipher, 'decrypt'], 'work[1]: decrypt must be a function, got undefined'],
+    [[cipher, 'key'], 'work[1]: key must be a function, got 7'],
+    [[cipher, 'stream'], 'work must be a generator function, not an async one, got function stream']
+  ]) {
+    assert.throws(() => scheduler.spawn(pair), error => error instanceof TypeError && error.message === message, message)
+  }
+  assert.is(scheduler.stats().jobs, 0)
+})
+
+methods.run()
+
+// --- the signal of a job
+
+const signals = suite('job.signal')
+
+signals('is made on first use, and stays the same', () => {
+  const { host, spawn } = world()
+  const job = spawn('job')
+  const { signal } = job
+  assert.instance(signal, AbortSignal)
+  assert.is(job.signal, signal)
+  host.run()
+  assert.equal([job.state, job.signal === signal, signal.aborted], ['done', true, false])
+})
+
+signals('is aborted, with the reason, as soon as the job is cancelled, whatever its state', () => {
+  const { host, scheduler, log } = world()
+  const spawn = (name, work, options) => {
+    const job = scheduler.spawn(work, { name, ...options })
+    job.signal.addEventListener('abort', () => log.push(`${name} ${job.signal.reason} ${job.state}`))
+    return job
+  }
+  const pending = spawn('pending', () => {}, { release: 9 })
+  const waiting = spawn('waiting', function* () { yield new extend.Waitable() }, { priority: 1 })
+  const itself = spawn('itself', function* () {
+    itself.cancel('own')
+    log.push('on')
+    yield
+  })
+  host.run({ until: 5 })
+  waiting.cancel('while it waits')
+  pending.cancel('before its release')
+  host.run()
+  assert.equal(log, [
+    'itself own running', 'on', 'waiting while it waits ready', 'pending before its release cancelled'
+  ])
+})
+
+signals('that is asked for after the cancellation is aborted', () => {
+  const { host, scheduler, spawn } = world()
+  const early = spawn('early')
+  early.cancel('early')
+  const late = scheduler.spawn(function* () { yield new extend.Waitable() })
+  host.run()
+  late.cancel('late')
+  assert.equal([early, late].map(({ signal }) => [signal.aborted, signal.reason]), [[true, 'early'], [true, 'late']])
+  host.run()
+  assert.is(late.signal.reason, 'late')
+})
+
+signals('of a job that failed or missed its deadline stays as it was', async () => {
+  const { host, scheduler, spawn } = world()
+  const failed = scheduler.spawn(() => { throw new Error('failed') })
+  const missed = spawn('missed', { deadline: 1 }, 3)
+  const aborted = spawn('aborted', { deadline: 1, miss: 'abort' }, 3)
+  const [one, other, { reason }] = [failed, missed, aborted].map(({ signal }) => signal)
+  await host.drain()
+  assert.equal([one.aborted, other.aborted, reason, aborted.signal.reason.name], [false, false, undefined, 'DeadlineError'])
+})
+
+signals('ties the life of a child to that of its parent', () => {
+  const { host, scheduler } = world()
+  let child
+  const parent = scheduler.spawn(function* () {
+    child = scheduler.spawn(execute(host, 9), { signal: scheduler.current.signal })
+    yield new extend.Waitable()
+  })
+  extend.at(scheduler, 3, () => parent.cancel('both'))
+  host.run()
+  assert.equal([parent.state, child.state, child.cost], ['cancelled', 'cancelled', 3])
+})
+
+signals('job[Symbol.dispose]() cancels the job', () => {
+  const { host, spawn } = world()
+  const [job, done] = [spawn('job', { release: 5 }), spawn('done')]
+  host.run({ until: 2 })
+  for (const one of [job, done]) {
+    assert.is(one[Symbol.dispose](), undefined)
+    assert.is(one[Symbol.dispose](), undefined)
+  }
+  host.run()
+  assert.equal([job, done].map(({ state }) => state), ['cancelled', 'done'])
+})
+
+signals.run()
+
 // --- a job as a promise
 
 const thenables = suite('awaiting a job')
