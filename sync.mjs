@@ -1699,7 +1699,8 @@ const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 
  * - `End`: the waitable of a channel; external channels override `trySend`, `tryReceive`, `enter`, `leave` of Channel
  * - `NOTHING`: the result of `channel.next()` if there is no message
  * - `decide(end)`: makes a choice leave all branches except `end`, which will settle; see Choice
+ * - `withSignal(waitable, options)`: gives a new waitable the signal of its options
  *
  * @internal
  */
-export { End, NOTHING, Supply, Turn, decide }
+export { End, NOTHING, Supply, Turn, decide, withSignal }

@@ -27,16 +27,15 @@
  * @module shared
  */
 
-import { seam } from '../rt.mjs'
-import { Mutex, Semaphore, Supply, Turn } from '../sync.mjs'
+import { extend } from '../rt.mjs'
+import { Mutex, Semaphore, Supply, Turn, withSignal } from '../sync.mjs'
 import { decoding, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
-import { outside } from './internal/outside.mjs'
 import { identified, thisThread, whenEnded } from './internal/threads.mjs'
-/** @import { Awaitable, Job } from '../rt.mjs' */
-/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
-/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+/** @import { Awaitable } from '../rt.mjs' */
+/** @import { SupplyHooks, WaitOptions } from '../sync.mjs' */
+/** @typedef {InstanceType<typeof extend.WaitQueue>} WaitQueue */
 
-const { check } = seam
+const { check } = extend
 
 // ---------------------------------------------------------------------------------------------------- locks
 
@@ -67,7 +66,7 @@ export class SharedMutex extends Mutex {
     const { name, buffer } = check.options(options, SHARED_LOCK)
     /** @type {any} */
     let permits
-    super({ name }, (count, give, queue) => permits = new Permits(MUTEX, count, buffer, give, queue))
+    super({ name }, (count, hooks, queue) => permits = new Permits(MUTEX, count, buffer, hooks, queue))
     this.#permits = permits
   }
 
@@ -105,7 +104,7 @@ export class SharedSemaphore extends Semaphore {
     const { name, buffer } = check.options(options, SHARED_LOCK)
     /** @type {any} */
     let own
-    super(permits, { name }, (count, give) => own = new Permits(SEMAPHORE, count, buffer, give))
+    super(permits, { name }, (count, hooks) => own = new Permits(SEMAPHORE, count, buffer, hooks))
     this.#permits = own
   }
 
@@ -131,31 +130,47 @@ export class SharedSemaphore extends Semaphore {
 
 // -------------------------------------------------------------------------- supplies: what threads wait for
 
-const OutsideTurn = /* @__PURE__ */ outside(Turn, true)
+/** A turn that another thread can serve. Nothing in this thread shows it, so a timer keeps Node alive while the turn waits. */
+class OutsideTurn extends Turn {
+  /** @type {any} */
+  #timer
+
+  enter() {
+    super.enter()
+    if (!this.isSettled) this.#timer = setInterval(() => {}, 2 ** 30)
+  }
+  leave() {
+    super.leave()
+    clearInterval(this.#timer)
+  }
+  /** @param {any} [value] */
+  wake(value) {
+    super.wake(value)
+    clearInterval(this.#timer)
+  }
+  /** @param {unknown} error */
+  fail(error) {
+    super.fail(error)
+    clearInterval(this.#timer)
+  }
+}
 
 /** Those that will be told. @type {Set<Watch>} */
 const listening = /* @__PURE__ */ new Set()
 
 /** What there is of something in shared memory, of which a word changes when there is more. */
 class Watch extends Supply {
-  /**
-   * @param {Memory} memory @param {number} word @param {(turn: Waitable, job: Job | null) => void} give
-   * @param {Queue} [queue]
-   */
-  constructor(memory, word, give, queue) {
-    super(give, queue)
+  /** @param {Memory} memory @param {number} word @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
+  constructor(memory, word, hooks, queue) {
+    super(hooks, queue)
     this.words = memory.words
     this.word = word
     this.buffer = memory.buffer
   }
 
-  /**
-   * @param {{ name: string }} place @param {string} action @param {boolean} [isForSection]
-   * @param {(turn: Turn, job: Job | null) => void} [ask]
-   * @returns {any} what waits for one
-   */
-  turn(place, action, isForSection, ask = this.request) {
-    return new OutsideTurn(place, action, ask, isForSection)
+  /** @param {string} name @param {boolean} [isForSection] @returns {any} */
+  turn(name, isForSection) {
+    return new OutsideTurn(this, name, isForSection)
   }
 
   listen() {
@@ -170,7 +185,7 @@ class Watch extends Supply {
       if (Atomics.load(this.words, this.word) !== seen) Atomics.notify(this.words, this.word)
       value.then(() => {
         listening.delete(this)
-        seam.event(() => this.listen())
+        extend.event(() => this.listen())
       })
     }
   }
@@ -221,11 +236,11 @@ class Permits extends Watch {
 
   /**
    * @param {number} layout @param {number} count how many there are at first @param {SharedArrayBuffer | undefined} buffer
-   * @param {(turn: Waitable, job: Job | null) => void} give @param {Queue} [queue]
+   * @param {SupplyHooks} hooks @param {WaitQueue} [queue]
    */
-  constructor(layout, count, buffer, give, queue) {
+  constructor(layout, count, buffer, hooks, queue) {
     const memory = new Memory(layout, layout === MUTEX ? 1 : Math.max(count, MOST_PERMITS), 0, buffer)
-    super(memory, RELEASES, give, queue)
+    super(memory, RELEASES, hooks, queue)
     this.most = memory.count
     for (let i = 0; buffer === undefined && i < count; i++) this.words[HEADER + i * KIND] = FREE << 1
     identified().then(() => { if (listening.has(this)) this.tell() })
@@ -390,9 +405,14 @@ export class Latest {
     return this.#store.get(place)
   }
 
-  /** @returns {Awaitable<T>} what has been written and not read here; else what will be written next */
-  receive() {
-    return this.#supply.turn({ name: 'latest' }, '.receive()')
+  /**
+   * Returns the value that has been written and not read here, or waits for the next write.
+   *
+   * @param {WaitOptions} [options]
+   * @returns {Awaitable<T>}
+   */
+  receive(options) {
+    return withSignal(this.#supply.turn('latest.receive()'), options)
   }
 }
 
@@ -471,9 +491,9 @@ export class Ring {
     return value
   }
 
-  /** @returns {Awaitable<T>} the oldest value, once there is one */
-  receive() {
-    return this.#supply.turn({ name: 'ring' }, '.receive()')
+  /** Returns the oldest value, or waits for one. @param {WaitOptions} [options] @returns {Awaitable<T>} */
+  receive(options) {
+    return withSignal(this.#supply.turn('ring.receive()'), options)
   }
 }
 
@@ -628,8 +648,8 @@ function storeOf(layout, count, options, first) {
  * @param {() => any} read
  */
 function supplyOf(store, word, hasNext, read) {
-  const give = (/** @type {Waitable} */ turn) => turn.wake(read())
-  const supply = store instanceof Store ? new Watch(store, word, give) : new Supply(give)
+  const hooks = { give: read }
+  const supply = store instanceof Store ? new Watch(store, word, hooks) : new Supply(hooks)
   supply.take = hasNext
   return supply
 }
