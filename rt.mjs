@@ -460,7 +460,7 @@ const NO_OPTIONS = Object.freeze({})
  *
  * @typedef {{ name: string, deadline: number, priority: number, period: number, wcet: number, budget: number | undefined,
  *   miss: 'continue' | 'abort', onMiss?: (job: Job) => void, onOverrun?: (job: Job) => void,
- *   reservation: any, uses: ResourceHook[] | undefined, isTask?: boolean }} Parameters
+ *   reservation: any, uses: ResourceHook[] | undefined }} Parameters
  */
 
 /**
@@ -490,9 +490,9 @@ const PLAIN = /* @__PURE__ */ Object.freeze(parametersOf(NO_OPTIONS, null))
 const CONTINUATION = /* @__PURE__ */ Object.freeze({ ...PLAIN, name: 'continuation' })
 
 /** Whether the rank of a job holds all of its parameters. @param {Parameters} parameters */
-const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservation, uses, isTask }) => name === '' &&
+const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservation, uses }) => name === '' &&
   period === Infinity && wcet === Infinity && budget === undefined && miss === 'continue' && onMiss === undefined &&
-  onOverrun === undefined && reservation === undefined && uses === undefined && isTask === undefined
+  onOverrun === undefined && reservation === undefined && uses === undefined
 
 /**
  * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a method `run`; write
@@ -608,6 +608,24 @@ const STATES = /** @type {const} */ (['pending', 'ready', 'waiting', 'done', 'fa
 
 /** A promise and the functions that settle it. @typedef {{ promise: Promise<any>, resolve: (value: any) => void,
  *   reject: (error: unknown) => void }} Deferred */
+
+/** The promise of a job's outcome. Tasks have one from the start: see `extend.task`. */
+class Outcome {
+  /** @param {boolean} isTask @param {AbortSignal | null} signal each yield rejects once it has been aborted */
+  constructor(isTask, signal) {
+    this.isTask = isTask
+    this.signal = signal
+    /** @type {(value: any) => void} */
+    this.resolve = unchecked
+    /** @type {(error: unknown) => void} */
+    this.reject = unchecked
+    /** @type {Promise<any>} */
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+    })
+  }
+}
 
 /** All jobs without arguments share this array: 100,000 jobs at once take 0.85 of the time (Node 20). @type {any[]} */
 const NO_ARGUMENTS = []
@@ -752,7 +770,7 @@ export class Job {
     this.cost = 0
     /** @internal on the timeline: the release of a pending job, then the deadline @type {Entry | null} */
     this.entry = null
-    /** @internal @type {Deferred | null} */
+    /** @internal @type {Outcome | null} */
     this.deferred = null
     /** @internal @type {Extras} */
     this.extras = NO_EXTRAS
@@ -923,7 +941,7 @@ function levelNow(job) {
 /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
 function promiseOf(job) {
   if (job.deferred === null) {
-    job.deferred = defer(/** @type {Deferred} */ ({}))
+    job.deferred = new Outcome(false, null)
     if (job.status >= DONE) settlePromise(job, job.deferred)
   }
   return job.deferred.promise
@@ -939,7 +957,7 @@ function defer(target) {
   return deferred
 }
 
-/** @param {Job} job that has ended @param {Deferred} deferred */
+/** @param {Job} job that has ended @param {Outcome} deferred */
 function settlePromise(job, { promise, resolve, reject }) {
   if (job.status === DONE) return resolve(job.input)
   reject(job.input)
@@ -1991,7 +2009,7 @@ function start(job) {
   } finally {
     // A function that called job.yield() and is no async function.
     const { driver } = job.extras
-    if (driver !== null && !driver.isAsync) driver.resume(false, undefined)
+    if (driver !== null && !driver.isAsync) PASSED.then(() => driver.resume(false, undefined))
   }
 }
 
@@ -2003,7 +2021,7 @@ function startWith(job, result) {
     result.phase = WAITED
     result = code.call(result, job)
   }
-  const isResult = job.extras.parameters.isTask === true && !(result instanceof Generator)
+  const isResult = isTask(job) && !(result instanceof Generator)
   if (!isResult && isIterator(result) && !isJob(result)) {
     const generator = resumable(result)
     if (driven.has(generator)) throw new TypeError('work is driven by another job already')
@@ -2016,6 +2034,8 @@ function startWith(job, result) {
   }
   if (!isThenable(result) || isJob(result)) return finishWith(job, result)
   driverOf(job).follow(result)
+  // An aborted task ends now: the promise that it awaits may never settle.
+  if (isTask(job) && isDoomed(job)) return conclude(job, job.extras.reason, true)
   job.generator = null
   return ASYNC
 }
@@ -2057,6 +2077,11 @@ function cancel(job, reason) {
   // Async code that awaits a foreign promise gets the reason at its next yield.
   if (extras.controller !== null) callUser(core, 'abort', () => extras.controller?.abort(extras.reason))
   return true
+}
+
+/** The signal of a job cancels it; that of a task only until its function has returned. @param {Job} job @param {unknown} reason */
+function abort(job, reason) {
+  if (!isTask(job) || job.generator !== null) cancel(job, reason)
 }
 
 /** Ends the wait of a cancelled job. @param {Job} job */
@@ -2475,7 +2500,7 @@ function launch(core, work, generator, args, release, parameters, signal, admit 
   const isAborted = signal !== undefined && signal.aborted
   try {
     if (signal !== undefined && !isAborted) {
-      extrasOf(job).unsubscribe = onAbort(signal, reason => { cancel(job, reason) })
+      extrasOf(job).unsubscribe = onAbort(signal, reason => abort(job, reason))
     }
     if (!isAborted && (reservation !== undefined || uses !== undefined)) attach(job, uses ?? [], reservation)
   } catch (error) {
@@ -2679,7 +2704,7 @@ function finish(job, status, outcome) {
   if (extras.cancellation !== NONE) {
     const wasTold = extras.cancellation === THROWN
     // The job ended without having been told, or passed on what it was told.
-    if (status === DONE && !wasTold) outcome = extras.reason
+    if ((status === DONE || isTask(job)) && !wasTold) outcome = extras.reason
     if (Object.is(outcome, extras.reason) && !(status === DONE && wasTold)) status = CANCELLED
   }
   if (job.status === READY) dequeue(job)
@@ -2698,8 +2723,8 @@ function finish(job, status, outcome) {
     emit(core, status === DONE ? 'finish' : status === FAILED ? 'fail' : 'cancel', job,
       status === DONE ? undefined : { error: outcome })
   }
-  if (job.extras !== NO_EXTRAS) release(job, job.extras)
   if (job.deferred !== null) settlePromise(job, job.deferred)
+  if (job.extras !== NO_EXTRAS) release(job, job.extras)
   if (status === FAILED && !extras.isHandled && job.deferred === null) core.failures.push(job)
   if (isLate) miss(job)
   if (core.inRound) return
@@ -2712,7 +2737,10 @@ function finish(job, status, outcome) {
 function release(job, extras) {
   const { core } = job
   const { driver, group, parameters, joiners } = extras
-  if (driver !== null && driver.promise !== null) driver.resume(job.status !== DONE, job.input)
+  if (driver !== null && driver.promise !== null) {
+    const isDone = job.status === DONE
+    driver.resume(!isDone, isDone ? undefined : job.input)
+  }
   extras.unsubscribe?.()
   extras.callers = null
   if (extras.sections > 0) {
@@ -3458,7 +3486,7 @@ const PATIENCE = 32
 /** Microtasks for the code that awaits a task, before the next task: 2 are too few if it posts another one. */
 const CHECKPOINT = 4
 const PASSED = Promise.resolve()
-const YIELD_OPTIONS = { priority: priorityOption, signal: signalOption, deadline: positive }
+const YIELD_OPTIONS = { priority: finite, signal: abortSignal, deadline: positive }
 
 /** The async job whose continuation runs for certain. @type {Job | null} */
 let certainJob = null
@@ -3518,9 +3546,11 @@ class AsyncDriver {
 
   /** @param {boolean} isThrowing @param {any} input @returns {number} */
   resume(isThrowing, input) {
-    const settle = isThrowing ? this.reject : this.resolve
+    const signal = signalOf(this.job)
+    const isAborted = !isThrowing && signal !== null && signal.aborted
+    const settle = isThrowing || isAborted ? this.reject : this.resolve
     this.promise = this.resolve = this.reject = null
-    if (settle !== null) this.settle(settle, input)
+    if (settle !== null) this.settle(settle, isAborted ? signal.reason : input)
     return ASYNC
   }
 
@@ -3546,11 +3576,14 @@ class AsyncDriver {
 const driverOf = job => extrasOf(job).driver ??= new AsyncDriver(job)
 /** Whether a job continues code that is no job's. @param {Job} job */
 const isOfNoJob = ({ extras }) => extras.parameters === CONTINUATION
+/** Whether a job was spawned by `extend.task`. @param {Job} job */
+const isTask = ({ deferred }) => deferred !== null && deferred.isTask
+/** The signal that the yields of a task obey. @param {Job} job @returns {AbortSignal | null} */
+const signalOf = ({ deferred }) => deferred === null ? null : deferred.signal
 /** Whether a job runs before tasks of equal rank that have not started. @param {Job} job */
-const isContinuation = ({ extras: { parameters, driver } }) =>
-  parameters === CONTINUATION || parameters.isTask === true && driver !== null
+const isContinuation = job => isOfNoJob(job) || isTask(job) && job.extras.driver !== null
 /** Whether code that awaits a finished task must run before the next task. @param {Job} job */
-const needsCheckpoint = job => job.status >= DONE && job.deferred !== null && job.extras.parameters.isTask === true
+const needsCheckpoint = job => job.status >= DONE && isTask(job)
 /** Whether the code of a job is a generator. @param {Job} job */
 const hasGenerator = ({ generator }) => generator !== null && generator !== UNSTARTED
 
@@ -3597,6 +3630,8 @@ function yieldIn(job) {
   if (job.status >= DONE) {
     return Promise.reject(job.status === CANCELLED ? job.input : new TypeError(`${job.name} has ended`))
   }
+  const signal = signalOf(job)
+  if (signal !== null && signal.aborted) return driver.answer(true, signal.reason)
   if (driver.promise !== null) return driver.promise
   const isFirst = isContinuation(job)
   if (isRunning) {
@@ -3604,7 +3639,7 @@ function yieldIn(job) {
     if (budget.left > 1 && (!isFirst || goFirst(job))) {
       budget.left--
       driver.hasPassed = true
-      return driver.owner === null ? PASSED : driver.answer(false, undefined)
+      return driver.isAsync && driver.owner === null ? PASSED : driver.answer(false, undefined)
     }
   }
   const { promise } = defer(driver)
@@ -3632,13 +3667,13 @@ function yieldAsync(core, options) {
   if (isBare && caller !== null && !hasGenerator(caller) && caller.status < DONE) return yieldIn(caller)
   // A continuation that inherits nothing can be the rest of any code that inherits nothing.
   if (isBare && caller === null && current !== null && current.extras.driver?.inheritsNothing) return yieldIn(current)
-  const { deadline: given, priority: asked = 'inherit', signal = undefined } = optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
-  const heeded = signal === 'inherit' ? undefined : signal
-  if (heeded?.aborted) return Promise.reject(heeded.reason)
+  const { deadline: given, priority = caller?.priority ?? 0, signal: own } = optionsOf(options ?? NO_OPTIONS, YIELD_OPTIONS)
+  const signal = isBare && caller !== null ? signalOf(caller) : own ?? null
+  if (signal !== null && signal.aborted) return Promise.reject(signal.reason)
   const now = readClock(core)
   const deadline = given ?? (caller === null ? Infinity : caller.absoluteDeadline - now)
-  const priority = asked === 'inherit' ? caller?.priority ?? 0 : asked
   const job = createJob(core, undefined, null, NO_ARGUMENTS, now)
+  job.input = undefined
   extrasOf(job).parameters = CONTINUATION
   job.rank = ownRank(job, deadline, priority)
   const driver = driverOf(job)
@@ -3647,7 +3682,7 @@ function yieldAsync(core, options) {
   driver.owner = driver.inheritsNothing ? null : caller?.extras.driver ? caller.extras.driver.owner : job
   const { promise } = defer(driver)
   core.live++
-  if (heeded !== undefined) extrasOf(job).unsubscribe = onAbort(heeded, reason => { cancel(job, reason) })
+  if (signal !== null) extrasOf(job).unsubscribe = onAbort(signal, reason => { cancel(job, reason) })
   arrive(job)
   goFirst(job)
   return promise
@@ -3676,7 +3711,7 @@ function goFirst(job) {
  */
 function hasPeer(core, job) {
   const best = bestOf(core)
-  return best !== null && best.seq >= 0 && !(best.started === undefined && best.extras.parameters.isTask === true) &&
+  return best !== null && best.seq >= 0 && !(best.started === undefined && isTask(best)) &&
     compareRanks(effectiveRank(best), effectiveRank(job)) === 0
 }
 
@@ -4096,10 +4131,6 @@ function record(name, value) {
 }
 /** @type {Check} */
 function schedulerOption(_, scheduler) { return here({ scheduler }) }
-/** @type {Check} */
-function priorityOption(name, value) { return value === 'inherit' ? value : finite(name, value) }
-/** @type {Check} */
-function signalOption(name, value) { return value === 'inherit' ? value : abortSignal(name, value) }
 
 /** @param {string} name @param {any} fn @param {unknown} given */
 function refuseAsyncGenerator(name, fn, given) {
@@ -4602,6 +4633,36 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * @returns {Job}
    */
   spawn: (scheduler, work, options, args, admit) => spawn(coreOf(scheduler), work, options, args, admit),
+
+  /**
+   * Releases a task: a job in the order of the Prioritized Task Scheduling API. Its continuations run before tasks of equal rank
+   * that have not started, and code that awaits `promiseOf(job)` runs before the next task. An iterator that `fn` returns is a
+   * result, unless it is a generator. `signal` cancels the job until `fn` has returned; after that, each yield rejects instead.
+   *
+   * @param {Scheduler} scheduler @param {() => any} fn
+   * @param {{ deadline: number, priority: number, delay: number, signal?: AbortSignal }} options checked
+   * @returns {Job}
+   */
+  task(scheduler, fn, { deadline, priority, delay, signal }) {
+    const core = coreOf(scheduler)
+    const parameters = deadline === Infinity && priority === 0 ? PLAIN : { ...PLAIN, deadline, priority }
+    const release = delay > 0 ? readClock(core) + delay : undefined
+    const job = launch(core, fn, UNSTARTED, NO_ARGUMENTS, release, parameters, signal)
+    const outcome = job.deferred = new Outcome(true, signal ?? null)
+    if (job.status >= DONE) settlePromise(job, outcome)
+    return job
+  },
+
+  /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
+  promiseOf,
+
+  /**
+   * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any await in engines with
+   * AsyncContext.
+   *
+   * @param {Scheduler} scheduler @returns {Job | null}
+   */
+  callerOf: scheduler => callerOf(coreOf(scheduler)),
 
   /** Opens a critical section of a job. @param {Job} job @param {number} level */
   section: (job, level) => openSection(job, level),
