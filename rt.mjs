@@ -1377,7 +1377,9 @@ class WaitQueue extends Queue {
 
   /** @param {Job} job */
   #own(job) {
-    specialOf(job).owned.push(this)
+    const { owned, group } = specialOf(job)
+    owned.push(this)
+    group?.dependents.add(job)
     updateRank(job)
     if (this.size > 0) breakCycle(job)
   }
@@ -1936,13 +1938,13 @@ function wait(job, waitable) {
  * @param {Job} job @param {Waitable} waitable @throws {DeadlockError} if the wait would close an ownership cycle
  */
 function block(job, waitable) {
-  const { core } = job
-  const rank = effectiveRank(job)
+  const { core, extras: { isSpecial } } = job
+  const rank = isSpecial ? effectiveRank(job) : job.rank
   dequeue(job)
   job.status = WAITING
   job.rank = rank
   const isWaiting = enter(waitable, job, job)
-  const error = isWaiting ? cycleOf(job, waitable) : null
+  const error = isWaiting && isSpecial ? cycleOf(job, waitable) : null
   if (error !== null) abandon(job)
   if (isWaiting && error === null) {
     core.running = null
@@ -2359,9 +2361,11 @@ function isGroupRank(job, rank) {
 function placeReady(job, rank) {
   const { core, extras: { group } } = job
   if (group !== null && isGroupRank(job, rank)) {
+    if (job.extras.owned.length === 0) group.dependents.delete(job)
     job.rank = ownRankOf(job)
     group.insert(job)
   } else {
+    group?.dependents.add(job)
     job.rank = rank
     core.ready.insert(job)
   }
@@ -2402,9 +2406,9 @@ function preemptFor(job) {
   const { core } = job
   const { running } = core
   if (running === null || running === job) return
-  const { group } = job.extras
-  const isSameGroup = group !== null && job.queue === group.jobs && running.queue === group.jobs
-  const order = isSameGroup ? compareRanks(job.rank, running.rank) : compareRanks(effectiveRank(job), effectiveRank(running))
+  const isInGroup = job.queue !== core.ready || running.queue !== core.ready
+  const order = isInGroup && job.queue !== running.queue ? compareRanks(effectiveRank(job), effectiveRank(running))
+    : compareRanks(job.rank, running.rank)
   if (order > 0) return
   if (order < 0) return interrupt(core)
   // Switches to an equal at the next point: rotation at the end of slices alone would make choices unfair.
@@ -2879,7 +2883,7 @@ class Group {
     this.isBackground = false
     /** The rank of all of its jobs, unless it is in the background. @type {Rank} */
     this.shared = DEPLETED_RANK
-    /** The jobs whose rank can depend on the group while they are not in it. @type {Set<Job>} */
+    /** The jobs that are not in its queue, and those that can leave the queue by inheritance. @type {Set<Job>} */
     this.dependents = new Set()
   }
 
@@ -2924,13 +2928,14 @@ class Group {
   change(keys) {
     const { core } = this
     const wasOut = this.isOut
-    this.isOut = keys === null
+    if (keys !== null) this.isOut = false
     this.isBackground = keys === 'background'
     this.shared = keys === null ? DEPLETED_RANK : keys === 'background' ? this.shared
       : rankOf(core, keys.isAbove ? RESERVED : ORDINARY, keys, Infinity, this)
-    const isObserved = core.observers !== null && wasOut !== this.isOut
-    // Jobs that inherit leave the group before it is depleted, and return after that.
+    const isObserved = core.observers !== null && wasOut !== (keys === null)
+    // Jobs that inherit leave the queue before the group is depleted, and return after that.
     for (const job of [...this.dependents]) updateRank(job)
+    this.isOut = keys === null
     this.refreshFirst()
     const { first } = this.jobs
     if (wasOut && !this.isOut && first !== null) preemptFor(first)
@@ -2951,7 +2956,6 @@ class Group {
 
   /** @param {Job} job @param {number} time */
   arrives(job, time) {
-    this.dependents.delete(job)
     this.hooks.arrives?.(job, time)
   }
   /** @param {Job} job @param {number} time */
