@@ -982,8 +982,9 @@ class Waiter {
   /**
    * @param {Job | null} job on whose behalf it waits: its rank orders the waiter
    * @param {(waitable: Waitable) => void} notify called once when the waitable settles
+   * @param {Waitable | null} [combinator] the waitable that waits by it for one of its members
    */
-  constructor(job, notify) {
+  constructor(job, notify, combinator = null) {
     this.rank = job === null ? OUTSIDE : effectiveRank(job)
     this.seq = 0
     /** @type {any} */
@@ -995,8 +996,15 @@ class Waiter {
     this.after = null
     this.job = job
     this.notify = notify
+    this.combinator = combinator
     /** @type {Waitable | null} */
     this.wait = null
+  }
+
+  /** Whether a choice can still prefer another waitable. @returns {boolean} */
+  get isBranch() {
+    const { combinator } = this
+    return combinator !== null && (combinator.isChoice || combinator.waiter instanceof Waiter && combinator.waiter.isBranch)
   }
 
   /** @param {Waitable} waitable */
@@ -1005,9 +1013,10 @@ class Waiter {
     this.notify(waitable)
   }
 
-  /** Moves the waiter in its queue after the rank of its job has changed. @param {Job | null} [job] now its job */
-  refresh(job = this.job) {
-    this.job = job
+  /** Moves the waiter in its queue after the rank of its job has changed. */
+  refresh() {
+    if (this.combinator !== null) this.job = this.combinator.job // the best of several
+    const { job } = this
     const rank = job === null ? OUTSIDE : effectiveRank(job)
     if (rank === this.rank) return
     if (this.queue !== null) this.queue.rerank(this, rank)
@@ -1050,6 +1059,8 @@ class Crowd extends Waiter {
 const jobOf = node => node instanceof Job ? node : node.job
 /** @param {Job | Waiter} node @returns {Rank} */
 const effectiveRankOfNode = node => node instanceof Job ? effectiveRank(node) : node.rank
+/** @param {Job | Waiter | null} node @returns {{ combinator?: Waitable | null }} */
+const asWaiter = node => node instanceof Waiter ? node : {}
 /** @param {Job | Waiter} node @returns {Waitable | null} */
 const waitOf = node => node instanceof Job ? node.extras.wait : node.wait
 /** @param {Job | Waiter} node @param {Waitable | null} waitable */
@@ -1115,6 +1126,24 @@ class Waitable {
   get goesOn() { return false }
   /** Whether the rank of the waiter can matter. */
   get isRanked() { return true }
+  /** Whether other branches lose when one settles. */
+  get isChoice() { return false }
+  /**
+   * Whether `enter` would commit a branch of a choice, although it settles later: a message to another thread. A choice enters
+   * such a branch first, after `try` of all branches before it has failed.
+   */
+  get commits() { return false }
+  /** Commits: combinators leave their other members, because this one will settle. */
+  commit() {
+    const { waiter } = this
+    for (const { combinator } of waiter instanceof Crowd ? waiter.members.map(asWaiter) : [asWaiter(waiter)]) {
+      combinator?.committed(this)
+    }
+  }
+  /** A member has committed. @param {Waitable} _member */
+  committed(_member) {
+    this.commit()
+  }
   /** The jobs that must act before this can settle; null for code outside of jobs. @returns {(Job | null)[]} */
   owners() {
     const queue = this.waiter?.queue
@@ -1944,7 +1973,8 @@ function block(job, waitable) {
   job.status = WAITING
   job.rank = rank
   const isWaiting = enter(waitable, job, job)
-  const error = isWaiting && isSpecial ? cycleOf(job, waitable) : null
+  // A job that waits for a lock of its own gets its first waiter now.
+  const error = isWaiting && job.extras.isSpecial ? cycleOf(job, waitable) : null
   if (error !== null) abandon(job)
   if (isWaiting && error === null) {
     core.running = null

@@ -441,19 +441,6 @@ class Messages {
 
 // -------------------------------------------------------------------------------------------------- 2 choice
 
-/** Waits for one member of a group: on behalf of a job, or of code outside of jobs. */
-class Branch extends Waiter {
-  /** @param {Job | null} job @param {Group} group */
-  constructor(job, group) {
-    super(job, notifyGroup)
-    this.group = group
-  }
-}
-/** @this {any} a Branch @param {Waitable} member settled */
-function notifyGroup(member) {
-  this.group.conclude(member)
-}
-
 /** How many groups are settling. */
 let settling = 0
 /** Child jobs whose calls have lost their waiters. @type {Job[]} */
@@ -482,8 +469,8 @@ class Group extends Waitable {
     super()
     this.kind = kind
     this.members = members
-    /** @type {Branch[]} */
-    this.branches = NO_BRANCHES
+    /** One for each member that has been entered. @type {Waiter[]} */
+    this.waiters = NO_WAITERS
   }
   get name() {
     return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
@@ -491,26 +478,29 @@ class Group extends Waitable {
   get handsOver() { return true }
 
   leave() {
-    const { branches } = this
-    this.branches = NO_BRANCHES
-    for (const branch of branches) branch.wait?.dismiss(branch)
+    const { waiters } = this
+    this.waiters = NO_WAITERS
+    for (const waiter of waiters) waiter.wait?.dismiss(waiter)
   }
   refresh() {
-    const { job } = this
-    for (const branch of this.branches) branch.refresh(job)
+    for (const waiter of this.waiters) waiter.refresh()
   }
-  /** @param {Job | null} job @returns {Branch} of a member that is about to be entered */
-  newBranch(job) {
-    const branch = new Branch(job, this)
-    if (this.branches === NO_BRANCHES) this.branches = []
-    this.branches.push(branch)
-    return branch
+  /** @param {Job | null} job @returns {Waiter} for a member that is about to be entered */
+  newWaiter(job) {
+    const waiter = new Waiter(job, notifyGroup, this)
+    if (this.waiters === NO_WAITERS) this.waiters = []
+    this.waiters.push(waiter)
+    return waiter
   }
   /** A member has settled. @param {Waitable} _member */
   conclude(_member) {}
 }
 /** @type {any} */
-const NO_BRANCHES = /* @__PURE__ */ Object.freeze([])
+const NO_WAITERS = /* @__PURE__ */ Object.freeze([])
+/** @this {any} a Waiter @param {Waitable} member settled */
+function notifyGroup(member) {
+  this.combinator.conclude(member)
+}
 
 /** The last choices of each job, and of code outside of jobs, for fair choices. @type {WeakMap<object, WeakMap<object, number>>} */
 const memories = /* @__PURE__ */ new WeakMap()
@@ -526,13 +516,7 @@ function memoryOf(job) {
   return memory
 }
 
-/**
- * Waits until one of several waitables settles.
- *
- * Protocol for waitables that need time after they have committed, for example a message to another thread: `commits` is true
- * after a `try` that returned false if the waitable would commit when entered. The choice then enters this branch first.
- * `decide(waitable)` tells the choice that the waitable will settle: the choice leaves all other branches and waits for it.
- */
+/** Waits until one of several waitables settles. */
 class Choice extends Group {
   /**
    * @param {string} kind @param {(Waitable | null)[]} listed the branches by the index of their guard; null for disabled guards
@@ -542,11 +526,13 @@ class Choice extends Group {
     super(kind, /** @type {Waitable[]} */ (listed.filter(isEnabled)))
     this.listed = listed
     this.isFair = isFair
-    /** The branch that will settle. @type {Waitable | null} */
+    /** The member that has settled, or has committed. @type {Waitable | null} */
     this.decision = null
-    /** Whether `decision` has to be entered first. */
-    this.commits = false
+    /** The member that will commit when it is entered. @type {Waitable | null} */
+    this.candidate = null
   }
+  get isChoice() { return this.kind === 'choice' }
+  get commits() { return this.candidate !== null }
   get mayBlock() { return this.members.every(member => member.mayBlock) }
 
   owners() {
@@ -557,7 +543,7 @@ class Choice extends Group {
   /** @param {Job | null} job @returns {boolean} */
   try(job) {
     if (this.isFair) this.#sort(memoryOf(job))
-    this.commits = false
+    this.candidate = null
     const { members } = this
     for (let i = 0; i < members.length; i++) {
       const member = members[i]
@@ -565,9 +551,8 @@ class Choice extends Group {
         if (this.isFair) this.#remember(member, job)
         return member.isFulfilled ? this.fulfill(this.#resultOf(member)) : this.reject(member.outcome)
       }
-      if (/** @type {any} */ (member).commits === true) {
-        this.commits = true
-        this.decision = member
+      if (member.commits) {
+        this.candidate = member
         return false
       }
     }
@@ -576,31 +561,29 @@ class Choice extends Group {
 
   /** @param {Job | null} job */
   enter(job) {
-    const { commits, decision, members } = this
-    this.decision = null
-    if (commits && decision !== null) this.#wait(decision, job)
+    const { candidate, members } = this
+    this.decision = this.candidate = null
+    if (candidate !== null) this.#wait(candidate, job)
     // Entering other waitables can call user code, which must find all ends in their queues.
-    for (const member of members) if (member instanceof End) this.#wait(member, job)
-    for (const member of members) if (!(member instanceof End)) this.#wait(member, job)
+    for (const member of members) if (member !== candidate && member instanceof End) this.#wait(member, job)
+    for (const member of members) if (member !== candidate && !(member instanceof End)) this.#wait(member, job)
   }
   /** @param {Waitable} member @param {Job | null} job */
   #wait(member, job) {
-    if (this.decision !== null || this.commits && this.branches.some(({ wait }) => wait === member)) return
-    if (member.waitBy(this.newBranch(job))) this.conclude(member)
+    if (this.decision === null && member.waitBy(this.newWaiter(job))) this.conclude(member)
   }
   leave() {
     this.decision = null
     undisturbed(() => super.leave())
   }
 
-  /** @param {Waitable} member will settle */
-  decide(member) {
-    const { branches } = this
+  /** @param {Waitable} member */
+  committed(member) {
     this.decision = member
     undisturbed(() => {
-      for (const branch of branches) if (branch.wait !== member) branch.wait?.dismiss(branch)
+      for (const waiter of this.waiters) if (waiter.wait !== member) waiter.wait?.dismiss(waiter)
     })
-    decide(this)
+    this.commit()
   }
   /** @param {Waitable} member */
   conclude(member) {
@@ -637,12 +620,6 @@ class Choice extends Group {
 
 /** @param {Waitable | null} branch @param {number} index @param {(Waitable | null)[]} listed @returns {boolean} */
 const isEnabled = (branch, index, listed) => branch !== null && listed.indexOf(branch) === index
-
-/** Tells the choices that wait for a waitable that the waitable will settle. @param {Waitable} waitable */
-function decide(waitable) {
-  const waiter = /** @type {any} */ (waitable.waiter)
-  for (const { group } of waiter?.members ?? [waiter ?? {}]) if (group instanceof Choice) group.decide(waitable)
-}
 
 /** Waits for a time; settled immediately if the time has passed. */
 class Time extends Sleep {
@@ -769,9 +746,7 @@ export function choice(guards, options = {}) {
     const { when, wait, action } = guards[i]
     if (when === false) branches[i] = null
     else if (action !== undefined) hasActions = true
-    const branch = when === false ? null : branches[i] ??= Waitable.of(wait)
-    // An external channel must not send for a choice before the choice has committed.
-    if (branch instanceof End && 'isGuard' in branch) branch.isGuard = true
+    if (when !== false) branches[i] ??= Waitable.of(wait)
   }
   if (!isKept.choice) keep('choice', () => new Choice('choice', [], false))
   const chosen = new Choice('choice', branches, fair)
@@ -1502,7 +1477,7 @@ class All extends Group {
   enter(job) {
     this.unsettled = this.members.length
     for (const member of this.members) {
-      if (!this.isSettled && member.enlist(this.newBranch(job))) this.conclude(member)
+      if (!this.isSettled && member.enlist(this.newWaiter(job))) this.conclude(member)
     }
   }
   /** @param {Waitable} member */
@@ -1698,9 +1673,8 @@ const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 
  * - `Supply`, `Turn`: the base of locks; `take()` takes a thing, `turn(name)` waits for one
  * - `End`: the waitable of a channel; external channels override `trySend`, `tryReceive`, `enter`, `leave` of Channel
  * - `NOTHING`: the result of `channel.next()` if there is no message
- * - `decide(end)`: makes a choice leave all branches except `end`, which will settle; see Choice
  * - `withSignal(waitable, options)`: gives a new waitable the signal of its options
  *
  * @internal
  */
-export { End, NOTHING, Supply, Turn, decide, withSignal }
+export { End, NOTHING, Supply, Turn, withSignal }

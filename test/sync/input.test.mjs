@@ -154,7 +154,7 @@ const PARAMETERS = [
 ]
 
 /** Exports for the addons. */
-const INTERNAL = ['End', 'NOTHING', 'Supply', 'Turn', 'decide', 'withSignal']
+const INTERNAL = ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal']
 
 /** @param {() => void} act @param {Function} type */
 const assertThrows = (act, type) => assert.instance(errorOf(act), type)
