@@ -1478,15 +1478,26 @@ class Settlement extends Waitable {
     this.thenable = thenable
     /** How often it has been waited for: an outcome counts for the present wait only. */
     this.waits = 0
+    /** The scheduler that the wait holds open. @type {Core | null} */
+    this.core = null
   }
   get isRanked() { return false }
-  enter() {
+  /** @param {Job | null} job */
+  enter(job) {
     const wait = ++this.waits
     const isWaited = () => wait === this.waits
-    follow(this.thenable, isWaited, (isFulfilled, outcome) => isFulfilled ? this.wake(outcome) : this.fail(outcome))
+    this.core = job === null ? null : job.core
+    if (this.core !== null) this.core.holds++
+    follow(this.thenable, isWaited, (isFulfilled, outcome) => {
+      this.leave()
+      if (isFulfilled) this.wake(outcome)
+      else this.fail(outcome)
+    })
   }
   leave() {
     this.waits++
+    if (this.core !== null) this.core.holds--
+    this.core = null
   }
 }
 
@@ -2342,11 +2353,30 @@ function endRound(core) {
   core.loop.requestTurn(true)
 }
 
-/** Resolves the promises of `idle()` if no job is left. @param {Core} core */
+/** Settles the promises of `idle()` if no job is left, or if the remaining jobs are deadlocked. @param {Core} core */
 function answerIdlers(core) {
-  if (core.live > 0) return
+  if (core.live > 0) return core.findDeadlock === null ? undefined : reportDeadlock(core, core.findDeadlock)
   if (core.stats.jobs !== core.shapedJobs) keepShapes(core)
-  if (core.idlers.length > 0) for (const resolve of core.idlers.splice(0)) resolve()
+  if (core.idlers.length > 0) for (const { resolve } of core.idlers.splice(0)) resolve()
+}
+
+/** @param {Core} core with jobs @param {(live: number) => unknown} find */
+function reportDeadlock(core, find) {
+  const error = isQuiet(core) ? find(core.live) : null
+  const isNew = error !== null && error !== core.deadlock
+  core.deadlock = error
+  if (error === null) return
+  const idlers = core.idlers.splice(0)
+  if (isNew && (core.onError !== undefined || idlers.length === 0)) report(core, error, null)
+  for (const { reject } of idlers) reject(error)
+}
+
+/** Whether no code outside of jobs, and no entry of the timeline, can make a job ready. @param {Core} core */
+function isQuiet(core) {
+  if (hasWork(core) || core.holds > 0) return false
+  return nodesOf(core.timeline).every(({ action, subject, time, ref }) => {
+    return action === fireAlarm ? subject.isReplenishment || time === Infinity : !ref
+  })
 }
 
 /**
@@ -2977,7 +3007,7 @@ class Group {
   #notify() {
     const { core } = this
     readClock(core)
-    for (const job of jobsOf(this.jobs)) {
+    for (const job of nodesOf(this.jobs)) {
       if (job === core.running) continue
       if (this.isOut) emitDepletion(job)
       else emit(core, 'wake', job)
@@ -2999,12 +3029,13 @@ class Group {
   }
 }
 
-/** @param {Queue<Job>} queue @returns {Job[]} in no order */
-function jobsOf({ first, heads }) {
-  const jobs = []
-  for (let node = first; node !== null; node = node.after) jobs.push(node)
-  for (const head of heads) for (let node = head; node !== null; node = /** @type {any} */ (node).after) jobs.push(node)
-  return jobs
+/** @template {Node} N @param {Queue<N>} queue @returns {N[]} in no order */
+function nodesOf({ first, heads }) {
+  const nodes = []
+  for (const head of first === null ? heads : [first, ...heads]) {
+    for (let node = head; node !== null; node = node.after) nodes.push(node)
+  }
+  return nodes
 }
 
 // --------------------------------------------------------------------------------------- 7 accounts and budgets
@@ -3846,8 +3877,14 @@ class Core extends Settings {
     this.live = 0
     /** Jobs that failed in this round. @type {Job[]} */
     this.failures = []
-    /** @type {(() => void)[]} */
+    /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
     this.idlers = []
+    /** How many sources outside of jobs can wake jobs: promises, listeners, peers. */
+    this.holds = 0
+    /** See `extend.onQuiet`. @type {((live: number) => unknown) | null} */
+    this.findDeadlock = null
+    /** The latest error that it returned; null if the scheduler is not deadlocked. @type {unknown} */
+    this.deadlock = null
     /** @type {object[]} */
     this.shapes = []
     this.shapedJobs = 0
@@ -3989,8 +4026,8 @@ export class Scheduler {
   /** @returns {Promise<void>} resolves when no job is pending, ready, running or waiting */
   idle() {
     const core = this.#core
-    return new Promise(resolve => {
-      core.idlers.push(resolve)
+    return new Promise((resolve, reject) => {
+      core.idlers.push({ resolve, reject })
       if (!core.inRound) answerIdlers(core)
     })
   }
@@ -4697,6 +4734,38 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * @param {Scheduler} scheduler @returns {Job | null}
    */
   callerOf: scheduler => callerOf(coreOf(scheduler)),
+
+  /**
+   * Holds a scheduler open: code outside of jobs can still make jobs ready, such as an event listener or a peer in another
+   * thread. While a scheduler is held, it cannot be deadlocked. Waits for promises and timeline entries need no hold.
+   *
+   * @param {Scheduler} scheduler @returns {() => void} releases the hold
+   */
+  hold(scheduler) {
+    const core = coreOf(scheduler)
+    let isHeld = true
+    core.holds++
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      core.holds--
+      if (!core.inRound) answerIdlers(core)
+    }
+  },
+
+  /**
+   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler open: at the end of a
+   * round, and when `idle()` is called. `idle()` rejects with the error that `find` returns. The scheduler reports each such
+   * error object once.
+   *
+   * @param {Scheduler} scheduler @param {(live: number) => Error | null} find called with the number of jobs that have not ended
+   * @returns {() => void} removes `find`
+   */
+  onQuiet(scheduler, find) {
+    const core = coreOf(scheduler)
+    core.findDeadlock = find
+    return () => { if (core.findDeadlock === find) core.findDeadlock = null }
+  },
 
   /** Opens a critical section of a job. @param {Job} job @param {number} level */
   section: (job, level) => openSection(job, level),

@@ -2,8 +2,9 @@ import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, extend, fp } from '../../../rt.mjs'
 import { after, sleep } from '../../../alarms.mjs'
+import { reportDeadlocks } from '../../../addons/deadlock.mjs'
 import { Reservation } from '../../../addons/reservations.mjs'
-import { Barrier, Channel, Semaphore } from '../../../sync.mjs'
+import { Barrier, Channel, Semaphore, choice } from '../../../sync.mjs'
 import { virtualHost, execute } from '../../support/virtual-host.mjs'
 import { assertTrace } from '../../support/trace.mjs'
 import { exactWorld, rejection, world } from '../../support/world.mjs'
@@ -21,7 +22,13 @@ function* outcomeOf(waitable) {
 
 const deadlock = suite('a closed world')
 
-const closedWorld = options => setup({ closed: true, ...options })
+/** @template {{ scheduler: Scheduler }} W @param {W} made @returns {W} whose scheduler reports deadlocks */
+function closed(made) {
+  reportDeadlocks(made.scheduler)
+  return made
+}
+const closedWorld = options => closed(setup(options))
+const closedExactWorld = options => closed(exactWorld(options))
 
 deadlock('a closed scheduler tells idle() when nothing is left that could wake its jobs', async () => {
   const { host, scheduler } = closedWorld()
@@ -130,9 +137,9 @@ deadlock('a closed scheduler reports one beside a server that polls', async () =
   assert.equal(error.jobs.map(job => job.name), ['stuck'])
 })
 
-deadlock('closed may be set', async () => {
+deadlock('reportDeadlocks() may be called for a scheduler that exists', async () => {
   const { host, scheduler } = world()
-  scheduler.configure({ closed: true })
+  reportDeadlocks(scheduler)
   const job = scheduler.spawn(function* () { yield new extend.Waitable() }, { name: 'waits' })
   const idle = scheduler.idle().catch(error => error)
   await host.drain()
@@ -144,7 +151,8 @@ deadlock('closed may be set', async () => {
 
 deadlock('a thenable that throws is no waker that a closed scheduler waits for', async () => {
   const host = virtualHost()
-  const scheduler = new Scheduler({ host, closed: true })
+  const scheduler = new Scheduler({ host })
+  reportDeadlocks(scheduler)
   scheduler.spawn(function* () {
     try {
       yield { then() { throw new Error('thrown by then') } }
@@ -159,7 +167,7 @@ deadlock('a thenable that throws is no waker that a closed scheduler waits for',
 
 deadlock.run()
 
-const closed = suite('closed schedulers')
+const schedulers = suite('closed schedulers')
 
 /** Two jobs that wait for messages of each other. */
 function stuck(scheduler) {
@@ -171,8 +179,8 @@ function stuck(scheduler) {
   return [pass('ping', back, there), pass('pong', there, back)]
 }
 
-closed('idle() rejects with a DeadlockError that names the jobs, when nothing can wake them', async () => {
-  const { host, scheduler } = exactWorld({ closed: true })
+schedulers('idle() rejects with a DeadlockError that names the jobs, when nothing can wake them', async () => {
+  const { host, scheduler } = closedExactWorld()
   const jobs = stuck(scheduler)
   const error = rejection(scheduler.idle())
   host.run()
@@ -181,9 +189,9 @@ closed('idle() rejects with a DeadlockError that names the jobs, when nothing ca
   assert.equal((await error).jobs, jobs)
 })
 
-closed('onError is told, once, whoever asks for idleness', async () => {
+schedulers('onError is told, once, whoever asks for idleness', async () => {
   const onError = (error, job) => log.push(`${error.name} ${job}`)
-  const { host, scheduler, log } = exactWorld({ closed: true, onError })
+  const { host, scheduler, log } = closedExactWorld({ onError })
   stuck(scheduler)
   const idle = rejection(scheduler.idle())
   host.run()
@@ -192,7 +200,7 @@ closed('onError is told, once, whoever asks for idleness', async () => {
   assert.equal(log, ['DeadlockError null'])
 })
 
-closed('an alarm, a release, a promise and a hold may still wake them', async () => {
+schedulers('an alarm, a release, a promise and a hold may still wake them', async () => {
   const wakers = [
     ({ scheduler }, wake) => after(5, wake, { scheduler }),
     ({ host, scheduler }, wake) => {
@@ -217,7 +225,7 @@ closed('an alarm, a release, a promise and a hold may still wake them', async ()
     }
   ]
   for (const prepare of wakers) {
-    const run = exactWorld({ closed: true, onError(error) { run.log.push(error.message) } })
+    const run = closedExactWorld({ onError(error) { run.log.push(error.message) } })
     const { host, scheduler, log } = run
     const waitable = new extend.Waitable()
     scheduler.spawn(function* () { yield waitable }, { name: 'waiter' })
@@ -228,8 +236,8 @@ closed('an alarm, a release, a promise and a hold may still wake them', async ()
   }
 })
 
-closed('the end of the last hold is when the deadlock is noticed', async () => {
-  const { host, scheduler, log } = exactWorld({ closed: true })
+schedulers('the end of the last hold is when the deadlock is noticed', async () => {
+  const { host, scheduler, log } = closedExactWorld()
   stuck(scheduler)
   const [first, last] = [extend.hold(scheduler), extend.hold(scheduler)]
   scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
@@ -239,7 +247,7 @@ closed('the end of the last hold is when the deadlock is noticed', async () => {
   assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
 })
 
-closed('async jobs hold it only while they are away', async () => {
+schedulers('async jobs hold it only while they are away', async () => {
   const away = (host, ms) => new Promise(resolve => host.after(ms, resolve))
   const ends = [
     async ({ host }) => { await away(host, 5) },
@@ -253,34 +261,34 @@ closed('async jobs hold it only while they are away', async () => {
     }
   ]
   for (const end of ends) {
-    const run = exactWorld({ closed: true })
+    const run = closedExactWorld()
     const { host, scheduler, log } = run
     stuck(scheduler)
-    scheduler.spawn(async job => end(run, job), { name: 'away' })
+    scheduler.spawn(async () => end(run, scheduler.current), { name: 'away' })
     scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
     await host.drain({ until: 20 })
     assert.equal(log, ['deadlock: nothing can wake ping, pong at 5'])
   }
 })
 
-closed('deadlines wake nobody: the deadlock is noticed before they are missed', async () => {
-  const { host, scheduler, log } = exactWorld({ closed: true })
+schedulers('deadlines wake nobody: the deadlock is noticed before they are missed', async () => {
+  const { host, scheduler, log } = closedExactWorld()
   for (const job of stuck(scheduler)) job.deadline = 1000
   scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
   await host.drain()
   assert.equal(log, ['deadlock: nothing can wake ping, pong at 0'])
 })
 
-closed('deadlines at which jobs abort do wake them', async () => {
-  const { host, scheduler, log } = exactWorld({ closed: true })
+schedulers('deadlines at which jobs abort do wake them', async () => {
+  const { host, scheduler, log } = closedExactWorld()
   scheduler.spawn(function* () { yield new Channel().receive() }, { deadline: 5, miss: 'abort' })
   scheduler.idle().then(() => log.push('idle'), error => log.push(error.message))
   await host.drain()
   assert.equal(log, ['idle'])
 })
 
-closed('after the jobs have been cancelled, it is idle', async () => {
-  const { host, scheduler } = exactWorld({ closed: true })
+schedulers('after the jobs have been cancelled, it is idle', async () => {
+  const { host, scheduler } = closedExactWorld()
   const jobs = stuck(scheduler)
   const first = rejection(scheduler.idle())
   host.run()
@@ -290,7 +298,7 @@ closed('after the jobs have been cancelled, it is idle', async () => {
   await scheduler.idle()
 })
 
-closed('an open scheduler waits in silence', async () => {
+schedulers('an open scheduler waits in silence', async () => {
   const { host, scheduler, log } = exactWorld({ onError: error => log.push(error) })
   const jobs = stuck(scheduler)
   scheduler.idle().then(() => log.push('idle'), error => log.push(error))
@@ -298,7 +306,7 @@ closed('an open scheduler waits in silence', async () => {
   assert.equal([log, jobs.map(({ state }) => state)], [[], ['waiting', 'waiting']])
 })
 
-closed('jobs that wait on channels of a closed scheduler are a deadlock that names them', async () => {
+schedulers('jobs that wait on channels of a closed scheduler are a deadlock that names them', async () => {
   const { host, scheduler, trace } = closedWorld()
   const left = new Channel(0, { name: 'left' })
   const right = new Channel(0, { name: 'right' })
@@ -309,10 +317,11 @@ closed('jobs that wait on channels of a closed scheduler are a deadlock that nam
   assert.instance(await error, DeadlockError)
   assert.match((await error).message, /ping.*pong/)
   assertTrace(trace, `
-    0 release ping, release pong, start ping, block ping on=right.receive(), start pong, block pong on=left.receive()`)
+    0 release ping, release pong, start ping, block ping on=right.receive(), start pong, block pong on=left.receive()
+    0 round start=0`)
 })
 
-closed('jobs at a barrier where too few meet, and without permits, are a deadlock', async () => {
+schedulers('jobs at a barrier where too few meet, and without permits, are a deadlock', async () => {
   const { host, scheduler } = closedWorld()
   const barrier = new Barrier(3)
   scheduler.spawn(() => barrier.wait(), { name: 'one' }).catch(() => {})
@@ -323,4 +332,80 @@ closed('jobs at a barrier where too few meet, and without permits, are a deadloc
   assert.equal((await error).jobs.map(({ name }) => name), ['one', 'other'])
 })
 
-closed.run()
+schedulers('a choice with a promise among its guards can still be woken', async () => {
+  const { host, scheduler, log } = closedExactWorld()
+  const promise = new Promise(resolve => host.after(5, resolve))
+  scheduler.spawn(function* () {
+    yield choice([{ receive: new Channel() }, { wait: promise }])
+    yield new Channel().receive()
+  }, { name: 'chooser' })
+  scheduler.idle().catch(error => log.push(`${error.message} at ${host.time}`))
+  await host.drain()
+  assert.equal(log, ['deadlock: nothing can wake chooser at 5'])
+})
+
+schedulers('a job that another job waits for is deadlocked with it', async () => {
+  const { host, scheduler } = closedExactWorld()
+  const inner = scheduler.spawn(function* () { yield new Channel().receive() }, { name: 'inner' })
+  scheduler.spawn(function* () { yield inner }, { name: 'outer' })
+  const error = rejection(scheduler.idle())
+  host.run()
+  assert.is((await error).message, 'deadlock: nothing can wake inner, outer')
+})
+
+schedulers('a new deadlock after a job was woken is reported again', async () => {
+  const messages = []
+  const { host, scheduler } = closedExactWorld({ onError: error => messages.push(error.message) })
+  const channel = new Channel()
+  scheduler.spawn(function* () {
+    yield channel.receive()
+    scheduler.spawn(function* () { yield channel.receive() }, { name: 'second' })
+  }, { name: 'first' })
+  host.run()
+  channel.offer(1)
+  host.run()
+  assert.equal(messages, ['deadlock: nothing can wake first', 'deadlock: nothing can wake second'])
+})
+
+schedulers('nothing is reported while a job lives that was spawned before', async () => {
+  const messages = []
+  const { host, scheduler } = exactWorld({ onError: error => messages.push(error.message) })
+  const early = scheduler.spawn(function* () { yield new Channel().receive() })
+  host.run()
+  reportDeadlocks(scheduler)
+  scheduler.spawn(function* () { yield new Channel().receive() }, { name: 'late' })
+  host.run()
+  assert.equal(messages, [])
+  early.cancel()
+  host.run()
+  assert.equal(messages, ['deadlock: nothing can wake late'])
+})
+
+schedulers('a report can be stopped; a later one replaces an earlier one', async () => {
+  const { host, scheduler, log } = exactWorld({ onError: error => log.push(error.message) })
+  const stops = [reportDeadlocks(scheduler), reportDeadlocks(scheduler)]
+  stuck(scheduler)
+  stops[0]()
+  host.run()
+  assert.equal(log, ['deadlock: nothing can wake ping, pong'])
+  stops[1]()
+  let isIdle = false
+  scheduler.idle().then(() => { isIdle = true })
+  await host.drain()
+  assert.equal([log.length, isIdle], [1, false])
+})
+
+schedulers('a message names twelve jobs at most', async () => {
+  const { host, scheduler } = closedExactWorld()
+  for (let i = 0; i < 20; i++) scheduler.spawn(function* () { yield new Channel().receive() }, { name: `${i}` })
+  const error = rejection(scheduler.idle())
+  host.run()
+  assert.is((await error).message, 'deadlock: nothing can wake 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 8 more')
+  assert.is((await error).jobs.length, 20)
+})
+
+schedulers('a wrong scheduler is rejected', () => {
+  assert.throws(() => reportDeadlocks(/** @type {any} */ ({})), /scheduler must be a Scheduler, got an object/)
+})
+
+schedulers.run()

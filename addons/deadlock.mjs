@@ -1,0 +1,99 @@
+/**
+ * addons/deadlock.mjs: reports that no remaining job can ever run again.
+ *
+ * A cycle of jobs that wait for each other's locks is always reported (DeadlockError of rt.mjs). This addon finds the other kind
+ * of deadlock: every job waits on a channel, a semaphore, a barrier, a lock or another job, and nothing is left that could wake
+ * one of them. CSP calls such a set of jobs a closed world. A scheduler of a page is usually open, because the next click can
+ * start a job. So the page asks for the report:
+ *
+ *   const stop = reportDeadlocks()
+ *   await rt.idle() // rejects with a DeadlockError if the jobs are deadlocked
+ *
+ * A scheduler is deadlocked if all of these hold:
+ *
+ *   - jobs are left, and all of them wait;
+ *   - no job is ready, pending, or waits for a reservation to be replenished;
+ *   - no alarm is set, no job sleeps, and no job has `miss: 'abort'` and a deadline;
+ *   - no job waits for a promise or for another thread, also as one branch of a choice;
+ *   - no event listener of alarms.mjs, no channel to a peer and no worker holds the scheduler open (`extend.hold`).
+ *
+ * The addon is an observer (`scheduler.observe`): it follows which jobs wait. It cannot know jobs that were spawned before it,
+ * so it reports nothing while one of them lives.
+ *
+ * @module deadlock
+ */
+
+import { DeadlockError, extend, rt } from '../rt.mjs'
+/** @import { Job, Scheduler } from '../rt.mjs' */
+
+/** Maximum number of jobs that a message names. */
+const MAX_NAMES = 12
+
+/** @param {Job[]} jobs @returns {string} */
+function namesOf(jobs) {
+  const names = jobs.slice(0, MAX_NAMES).map(({ name }) => name).join(', ')
+  return jobs.length <= MAX_NAMES ? names : `${names} and ${jobs.length - MAX_NAMES} more`
+}
+
+/** The states of the jobs of one scheduler. */
+class Watch {
+  /** Whether each known job waits for something inside of the scheduler. @type {Map<Job, boolean>} */
+  #isBlocked = new Map()
+  /** The present deadlock. @type {DeadlockError | null} */
+  #error = null
+
+  /** @param {{ type: string, job: Job | null, on?: unknown }} record */
+  note({ type, job, on }) {
+    if (job === null) return
+    switch (type) {
+      case 'release':
+      case 'wake':
+        this.#isBlocked.set(job, false)
+        this.#error = null
+        break
+      case 'block':
+        this.#isBlocked.set(job, on !== null) // null: async code awaits a foreign promise
+        break
+      case 'finish':
+      case 'fail':
+      case 'cancel':
+        this.#isBlocked.delete(job)
+        this.#error = null
+    }
+  }
+
+  /**
+   * @param {number} live the number of jobs that have not ended
+   * @returns {DeadlockError | null} the error of the present deadlock: the same object until a job is woken or ends
+   */
+  find(live) {
+    const jobs = [...this.#isBlocked.keys()]
+    if (jobs.length !== live || jobs.some(job => !this.#isBlocked.get(job))) return null
+    return this.#error ??= new DeadlockError(`deadlock: nothing can wake ${namesOf(jobs)}`, jobs)
+  }
+}
+
+/**
+ * Reports deadlocks of a scheduler: `idle()` rejects with a DeadlockError that names the jobs, and `onError` is called with it
+ * once per deadlock. Call this function before the jobs are spawned. A second call replaces the first one.
+ *
+ * ```js
+ * const stop = reportDeadlocks()
+ * rt.spawn(function* () { yield new Channel().receive() }, { name: 'reader' })
+ * rt.idle().catch(error => console.log(error.message)) // deadlock: nothing can wake reader
+ * ```
+ *
+ * @param {Scheduler} [scheduler] default: `rt`
+ * @returns {() => void} stops reporting
+ * @throws {TypeError} if `scheduler` is not a Scheduler
+ */
+export function reportDeadlocks(scheduler = rt) {
+  extend.check.scheduler('scheduler', scheduler)
+  const watch = new Watch()
+  const unsubscribe = scheduler.observe(record => watch.note(record))
+  const forget = extend.onQuiet(scheduler, live => watch.find(live))
+  return () => {
+    unsubscribe()
+    forget()
+  }
+}
