@@ -1021,7 +1021,9 @@ class Waiter {
     if (rank === this.rank) return
     if (this.queue !== null) this.queue.rerank(this, rank)
     else this.rank = rank
-    this.wait?.refresh()
+    const { wait } = this
+    if (wait?.waiter instanceof Crowd) wait.waiter.refresh()
+    else wait?.refresh()
   }
 }
 
