@@ -2619,7 +2619,8 @@ function arrive(job) {
   if (job.status >= DONE) return
   if (waitable === null) {
     makeReady(job, 'release')
-    if (job === bestOf(core)) reconsider(core)
+    // A job can also move its group after the other jobs of the same rank.
+    if (job === bestOf(core) || job.extras.group !== null) reconsider(core)
   } else {
     holdBack(job, waitable)
   }
