@@ -1,8 +1,9 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Scheduler, fp } from '../../rt.mjs'
-import { HOSTS } from '../support/platform-host.mjs'
+import { HOSTS, WORK_CONSERVING } from '../support/platform-host.mjs'
 import { outcomes, program } from '../support/random-program.mjs'
+import { waitingProgram } from '../support/random-waits.mjs'
 import { forSeeds, seeded } from '../support/seeded.mjs'
 import { assertTrace, record } from '../support/trace.mjs'
 import { execute, virtualHost } from '../support/virtual-host.mjs'
@@ -25,6 +26,12 @@ for (const { where, hostOf, part } of HOSTS) {
     if (watched.host.read > 0) return
     assertTrace(outcomes(unwatched), outcomes(watched), 'being watched changes the schedule')
   }))
+}
+
+for (const { where, hostOf, part } of WORK_CONSERVING) {
+  properties(`that wait, in locks and servers, keep the invariants on ${where}`, () => {
+    return forSeeds(3000 * part, random => waitingProgram(random, { hostOf }).run())
+  })
 }
 
 properties.run()

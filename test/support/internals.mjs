@@ -78,16 +78,17 @@ function checkQueue(queue, title, note, misplaced) {
  * its host.
  *
  * @param {any} core @param {Iterable<any>} jobs those that are known, ended or not, of this scheduler or others
- * @param {{ isOrdered?: boolean }} options isOrdered: whether the policy has never thrown
+ * @param {{ isOrdered?: boolean, queues?: any[] }} options `isOrdered`: whether the policy has never thrown; `queues`: further
+ *   wait queues, in which jobs wait by the branches of choices
  * @param {(text: string) => void} note
  */
-export function checkInvariants(core, jobs, { isOrdered = true }, note) {
+export function checkInvariants(core, jobs, { isOrdered = true, queues = [] }, note) {
   const misplaced = isOrdered ? note : () => {}
   const own = [...jobs].filter(job => job.core === core)
   const ready = checkQueue(core.ready, 'the ready queue', note, misplaced)
   const entries = checkTimeline(core, note)
   const members = checkGroups(core, own, ready, entries, note, misplaced)
-  checkWaitQueues(own, note, misplaced)
+  checkWaitQueues(own, queues, note, misplaced)
 
   // 1
   const { running } = core
@@ -118,7 +119,7 @@ export function checkInvariants(core, jobs, { isOrdered = true }, note) {
     // 5
     if (status === WAITING && job.extras.sections > 0) note(`${named(job)} waits inside a critical section`)
     checkMiss(job, entries, note)
-    checkRank(job, members, misplaced)
+    checkRank(job, misplaced)
   }
   checkSections(core, own, note)
 }
@@ -240,9 +241,9 @@ function presentRank(node) {
 /**
  * A job has the best of its own rank, or its reservation's, and the ranks of the first waiters of the queues that it owns.
  *
- * @param {any} job @param {Set<any>} members @param {(text: string) => void} note
+ * @param {any} job @param {(text: string) => void} note
  */
-function checkRank(job, members, note) {
+function checkRank(job, note) {
   const { extras: { group, owned, wait, sections }, status } = job
   if (status === PENDING) return // its rank is computed at its release
   // A group updates only the jobs whose rank can matter while they are outside of it.
@@ -255,9 +256,6 @@ function checkRank(job, members, note) {
   const present = presentRank(job)
   if (sections > 0 && group !== null && right.band < present.band) return // it finishes its section
   if (compare(present, right) !== 0) note(`${named(job)}, ${job.state}, ranks by ${shown(present)}, not ${shown(right)}`)
-  if (members.has(job) && owned.some((/** @type {any} */ { first }) => first !== null && first.rank === right)) {
-    note(`${named(job)} inherits, and is in its group`)
-  }
 }
 /** @param {any} node */
 const hasJob = node => node.extras !== undefined || node.job !== null
@@ -265,10 +263,11 @@ const hasJob = node => node.extras !== undefined || node.job !== null
 /**
  * The wait queues in which known jobs wait, and those that they own.
  *
- * @param {any[]} jobs @param {(text: string) => void} note @param {(text: string) => void} misplaced
+ * @param {any[]} jobs @param {any[]} others further queues @param {(text: string) => void} note
+ * @param {(text: string) => void} misplaced
  */
-function checkWaitQueues(jobs, note, misplaced) {
-  const queues = new Set()
+function checkWaitQueues(jobs, others, note, misplaced) {
+  const queues = new Set(others)
   for (const { extras: { wait, owned }, queue } of jobs) {
     for (const one of [queue, wait?.waiter?.queue, ...owned]) if (one instanceof extend.WaitQueue) queues.add(one)
   }

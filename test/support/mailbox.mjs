@@ -87,7 +87,11 @@ class Either extends Waitable {
     this.ways = ways.map(way => /** @type {any} */ (Waitable.of(way)))
     /** @type {any[]} */
     this.waiters = []
+    /** @type {any} */
+    this.winner = null
   }
+
+  get handsOver() { return this.winner?.handsOver ?? false }
 
   try(job) {
     return this.ways.some((way, index) => way.attempt(job) && this.settle(way, index))
@@ -117,6 +121,7 @@ class Either extends Waitable {
   }
 
   settle(way, index) {
+    this.winner = way
     if (way.isFulfilled) this.wake({ index, value: way.outcome })
     else this.fail(way.outcome)
     return true
