@@ -2110,7 +2110,8 @@ function cancel(job, reason) {
   if (currentOf(core) !== job) leaveGroup(job)
   const elsewhere = special(extras.wait)
   if (elsewhere?.cancel !== undefined) {
-    elsewhere.cancel(extras.reason) // it ends by itself
+    extras.cancellation = THROWN // elsewhere: the wait ends by itself, and its outcome counts
+    elsewhere.cancel(extras.reason)
   } else if (job.started === undefined) {
     if (extras.wait !== null) abandon(job)
     finish(job, CANCELLED, extras.reason)
@@ -4851,6 +4852,19 @@ export const extend = /* @__PURE__ */ Object.freeze({
     const core = coreOf(scheduler)
     core.stallListeners.push(fn)
     return () => { core.stallListeners = core.stallListeners.filter(other => other !== fn) }
+  },
+  /** Reports that a job that runs elsewhere has missed its deadline. @param {Job} job */
+  miss(job) {
+    if (!job.missed) miss(job)
+  },
+  /**
+   * Sets the accounts of a job that runs elsewhere.
+   *
+   * @param {Job} job @param {{ started?: number, finished?: number, cost: number, preemptions: number }} accounts
+   */
+  setAccounts(job, { preemptions, ...times }) {
+    extrasOf(job).preemptions = preemptions
+    Object.assign(job, times)
   },
   /** Reports that a job has kept the thread since it started. @param {Job} job */
   stall(job) {

@@ -1,6 +1,6 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Scheduler, Task, seam } from '../../rt.mjs'
+import { Scheduler, Task, extend } from '../../rt.mjs'
 import {
   Alarm, AsyncEvent, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic, timeout, until
 } from '../../alarms.mjs'
@@ -167,7 +167,7 @@ wrong('timeout: jobs, promises, thenables and waitables are', () => {
   for (const awaited of [
     scheduler.spawn(generate), Promise.resolve(), { then() {} }, sleep(1), timeout(1, sleep(1))
   ]) {
-    assert.instance(timeout(5, awaited), seam.Waitable)
+    assert.instance(timeout(5, awaited), extend.Waitable)
   }
 })
 

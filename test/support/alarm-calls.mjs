@@ -2,7 +2,7 @@
 import { getEventListeners } from 'node:events'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { Task, seam } from '../../rt.mjs'
+import { Task, extend } from '../../rt.mjs'
 import { AsyncEvent, on } from '../../alarms.mjs'
 import { IoReservation, Reservation, admit } from '../../addons/reservations.mjs'
 import {
@@ -55,7 +55,7 @@ export function world() {
   const { signal } = new AbortController()
   const target = new EventTarget()
   const event = new AsyncEvent({ scheduler })
-  const partner = { [seam.protocol]: hookOf(scheduler) }
+  const partner = { [extend.protocol]: hookOf(scheduler) }
   const reservation = new Reservation({ capacity: 2, period: 10, scheduler })
   const io = new IoReservation({ utilization: 0.1, scheduler })
   const handling = on(target, 'pong', generate, { scheduler })
