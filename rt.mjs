@@ -1252,6 +1252,8 @@ Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
  */
 /** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
 const special = waitable => waitable
+/** @param {Job} job */
+const isElsewhere = job => special(job.extras.wait)?.cancel !== undefined
 
 /** @param {Waitable} waitable idle @param {Job | null} job @returns {boolean} whether it has settled */
 function attempt(waitable, job) {
@@ -2635,18 +2637,23 @@ function holdBack(job, waitable) {
   extras.own ??= job.rank
   job.rank = rankToHave(job)
   enter(waitable, job, job)
+  if (isElsewhere(job) && job.entry !== null) {
+    clearEntry(job.entry)
+    job.entry = null
+  }
   extras.group?.dependents.add(job)
   if (core.observers !== null) emit(core, 'release', job)
   if (core.observers !== null && extras.wait === waitable) emit(core, 'block', job, { on: waitable })
   if (extras.wait === waitable) breakCycle(job)
 }
 
-/** @param {Job} job */
+/** Sets an entry for the miss of a job; not if the job runs elsewhere, because it is late to know how it ended. @param {Job} job */
 function expectMiss(job) {
   const { core, absoluteDeadline } = job
+  const isExpected = absoluteDeadline < Infinity && !isElsewhere(job)
   // Only a miss that acts keeps the process alive.
   const ref = job.extras.parameters.miss === 'abort'
-  job.entry = absoluteDeadline < Infinity ? setEntry(new Entry(core, justAfter(absoluteDeadline), missDue, job, ref)) : null
+  job.entry = isExpected ? setEntry(new Entry(core, justAfter(absoluteDeadline), missDue, job, ref)) : null
 }
 
 /** The next time after a time >= 0, so that a job that finishes exactly at its deadline is on time. @param {number} time */
@@ -2924,7 +2931,8 @@ class Group {
   /**
    * @param {Core} core
    * @param {{ name?: string, arrives?(job: Job, time: number): void, departs?(job: Job, time: number): void,
-   *   drain?(job: Job, ms: number, time: number): void, detach?(job: Job): void }} hooks
+   *   drain?(job: Job, ms: number, time: number, isBackground: boolean): void, detach?(job: Job): void }} hooks
+   *   `isBackground`: whether the job ran after all other jobs
    */
   constructor(core, hooks) {
     this.core = core
@@ -3097,8 +3105,9 @@ function learn(core, job) {
 function bill(core, job, rank) {
   const { extras: { group } } = job
   const { elapsed, time } = core
-  group?.hooks.drain?.(job, elapsed, time)
-  if (rank.group !== null && rank.group !== group) rank.group.hooks.drain?.(job, elapsed, time)
+  const isBackground = rank.band < ORDINARY
+  group?.hooks.drain?.(job, elapsed, time, isBackground)
+  if (rank.group !== null && rank.group !== group) rank.group.hooks.drain?.(job, elapsed, time, isBackground)
   if (group !== null && job.extras.cancellation !== NONE) leaveGroup(job)
   if (core.hasNotified) core.mark = readClock(core)
 }
@@ -4852,6 +4861,17 @@ export const extend = /* @__PURE__ */ Object.freeze({
     const core = coreOf(scheduler)
     core.stallListeners.push(fn)
     return () => { core.stallListeners = core.stallListeners.filter(other => other !== fn) }
+  },
+  /**
+   * Ends a job that runs elsewhere: one that waits for a waitable with `cancel`, or is pending.
+   *
+   * @param {Job} job @param {any} outcome @param {boolean} hasFailed a cancelled job ends as cancelled by failing with the reason
+   */
+  finish(job, outcome, hasFailed) {
+    if (job.status >= DONE) return
+    if (job.extras.wait !== null) abandon(job)
+    readClock(job.core)
+    finish(job, hasFailed ? FAILED : DONE, outcome)
   },
   /** Reports that a job that runs elsewhere has missed its deadline. @param {Job} job */
   miss(job) {
