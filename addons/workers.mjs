@@ -25,8 +25,8 @@
  * @module workers
  */
 
-import { DeadlineError, DeadlockError, Job, Scheduler, edf, fp, rm, seam } from '../rt.mjs'
-import { ChannelError, OwnershipError } from '../sync.mjs'
+import { DeadlineError, DeadlockError, Job, Scheduler, edf, extend, fp, rm } from '../rt.mjs'
+import { ChannelError, OwnershipError, withSignal } from '../sync.mjs'
 import { ERRORS, NONE, cannotClone, isCount, kindOf } from './internal/bytes.mjs'
 import {
   CLONED, Transport, anArray, platformKindOf, transferablesIn, transferring
@@ -36,12 +36,11 @@ import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mj
 /** @import { ArgumentsOf, Awaitable, JobOptions, Policy, ResultOf } from '../rt.mjs' */
 /** @import { TaskOptions, TraceRecord } from '../rt.mjs' */
 /** @import { TaskParameters } from './schedulable.mjs' */
-/** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
-/** @typedef {InstanceType<typeof seam.Queue>} Queue */
+/** @typedef {InstanceType<typeof extend.Waitable>} Waitable */
 
 export { AdmissionError }
 
-const { Elsewhere, Heap, Queue, Waitable, check, here } = seam
+const { Heap, Waitable, Waiter, WaitQueue, check, here } = extend
 
 /**
  * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With half as much, workers
@@ -106,13 +105,12 @@ export class Workers {
   /** Jobs that have not ended. @type {Set<Remote>} */
   #all = new Set()
   /** Those that no worker has yet. @type {InstanceType<typeof Heap<any>>} */
-  #held
+  #held = new Heap()
   /** What works have cost lately, ms. @type {Map<string, number>} */
   #costs = new Map()
   /** @type {Set<(record: any) => void>} */
   #observers = new Set()
-  /** @type {Queue} */
-  #waiters = new Queue()
+  #waiters = new WaitQueue()
   #spawned = 0
   #isTelling = false
   #isClosed = false
@@ -131,7 +129,6 @@ export class Workers {
     const address = isMade ? '' : addressOf(url)
     const source = { url: address, preemptify, settings: { ...settings, policy: policy.name } }
     this.#options = { policy, share: Number(admit), restart, limit, source, make: isMade ? url : makeWorker }
-    this.#held = new Heap((a, b) => policy.compare(a.job, b.job) || a.id - b.id)
     this.#sites = Array.from({ length: size }, () => new Site())
     try {
       for (const site of this.#sites) this.#start(site)
@@ -163,14 +160,20 @@ export class Workers {
     const { signal, onMiss, onOverrun, ...given } = parameters
     const scheduler = here({ scheduler: wanted })
     const priority = policy.priority?.({ deadline: Infinity, priority: 0, period: Infinity, ...given }) ?? given.priority
-    const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart))
+    const remote = new Remote(this.#far, scheduler, ++this.#spawned, name, given, args, transfer, timesOf(restart), onOverrun)
     this.#all.add(remote)
     try {
       const release = this.#admit(remote, given.release ?? scheduler.now())
-      const job = /** @type {any} */ (scheduler.spawn(/** @type {any} */ (remote), { name, ...parameters, priority, release }))
-      if (release > scheduler.now()) remote.state = 'pending'
-      if (job.state === 'cancelled') this.#refuse(remote, undefined)
-      else this.#place(remote)
+      const { deadline, period, miss } = given
+      const options = { name: given.name ?? name, deadline, period, miss, priority, release, signal, onMiss }
+      const job = remote.local = /** @type {any} */ (extend.spawn(scheduler, () => {}, options, [], remote.admit))
+      if (job.state === 'cancelled') {
+        this.#refuse(remote, undefined)
+      } else {
+        remote.rekeyed(job)
+        extend.ended(job, () => this.#forget(remote))
+        this.#place(remote)
+      }
       return job
     } catch (error) {
       this.#refuse(remote, error)
@@ -191,11 +194,11 @@ export class Workers {
   /**
    * Waits until another job may be spawned, which is to be done at once: nothing is kept for who has waited.
    *
+   * @param {{ signal?: AbortSignal }} [options] `signal`: ends the wait
    * @returns {Awaitable<void>}
    */
-  ready() {
-    return /** @type {any} */ (new Room(
-      (room, job) => this.#all.size < this.#options.limit ? room.wake() : this.#waiters.push(room, job)))
+  ready(options) {
+    return withSignal(new Room(() => this.#all.size < this.#options.limit, this.#waiters), options)
   }
 
   /**
@@ -208,7 +211,7 @@ export class Workers {
   observe(fn) {
     const observers = this.#observers
     const scheduler = here()
-    const observer = (/** @type {any} */ record) => seam.call(scheduler, 'observer', fn, record)
+    const observer = (/** @type {any} */ record) => extend.callUser(scheduler, 'observer', fn, record)
     const tell = () => { for (const { line } of this.#sites) line?.say('observe', [observers.size > 0]) }
     check.callable('fn', fn)
     observers.add(observer)
@@ -244,10 +247,10 @@ export class Workers {
     const { cancel = false } = check.options(options, { cancel: check.flag })
     this.#isClosed = true
     const all = [...this.#all]
-    const ended = Promise.all(all.map(({ job }) => new Promise(resolve => seam.ended(job, () => resolve(undefined)))))
+    const ended = Promise.all(all.map(({ local }) => new Promise(resolve => extend.ended(local, () => resolve(undefined)))))
     if (cancel) {
       all[0]?.scheduler.host.after(GRACE, () => { for (const site of this.#sites) this.#lose(site, 'closed') }, { ref: false })
-      for (const { job } of all) job.cancel()
+      for (const { local } of all) local.cancel()
     }
     await ended
     for (const site of this.#sites) end(site)
@@ -293,17 +296,24 @@ export class Workers {
 
   /** @param {Remote} remote */
   #place(remote) {
-    const { promised, job, args, transfer } = remote
+    const { promised, local, args, transfer } = remote
     const unique = remote.restarts > 0 ? (transfer ?? transferablesIn(args)).find(one => !CLONED.includes(kindOf(one))) : undefined
     if (unique !== undefined) Object.assign(remote, { unique: platformKindOf(unique), restarts: 0 })
     const { restarts } = remote
     const { first } = this.#held
-    const isBehind = first !== null && this.#options.policy.compare(first.job, job) <= 0
-    const site = promised?.site ?? (isBehind ? null : this.#siteFor(job))
+    const isBehind = first !== null && this.#options.policy.compare(first.local, local) <= 0
+    const site = promised?.site ?? (isBehind ? null : this.#siteFor(local))
     if (restarts > 0 || site === null) [remote.args, remote.transfer] = snapshot(args, restarts > 0 ? transfer ?? NONE : transfer)
     if (restarts > 0) remote.transfer = NONE // for the next worker there is to be one, too
     if (site !== null) this.#send(remote, site)
-    else this.#held.push(remote)
+    else this.#hold(remote)
+  }
+  /** @param {Remote} remote */
+  #hold(remote) {
+    const { absoluteDeadline, priority } = remote.local
+    const isByDeadline = this.#options.policy === edf
+    remote.rank = { band: 0, key: isByDeadline ? absoluteDeadline : -priority, tie: isByDeadline ? -priority : 0, comparison: null }
+    this.#held.insert(remote)
   }
 
   /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
@@ -316,10 +326,10 @@ export class Workers {
       let count = 0
       let ms = 0
       for (const other of site.jobs.values()) {
-        if (policy.compare(other.job, job) > 0) continue
+        if (policy.compare(other.local, job) > 0) continue
         count++
         // Of what has taken longer than was expected, as much again.
-        ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.job.cost)
+        ms += Math.abs((other.given.wcet ?? this.#costs.get(other.name) ?? 1) - other.local.cost)
       }
       if (count >= MOST || ms > least || ms === least && free !== null && site.jobs.size >= free.jobs.size) continue
       least = ms
@@ -330,21 +340,21 @@ export class Workers {
 
   /** @param {Remote} remote @param {Site} site @param {boolean} [wasHeld] */
   #send(remote, site, wasHeld = false) {
-    const { id, name, given, args, transfer, job } = remote
+    const { id, name, given, args, transfer, local } = remote
     remote.site = site
     site.jobs.set(id, remote)
     if (site.line === null && !this.#start(site)) return // it is lost as others are
     const { line } = site
     if (site.jobs.size === 1) line?.endpoint.ref?.()
-    const options = { ...given, release: job.release }
+    const options = { ...given, release: local.release }
     transferring(args, transfer, chosen => line?.say('start', [id, name, options, args], chosen, wasHeld))
   }
 
   #sendHeld() {
     for (let first = this.#held.first; first !== null; first = this.#held.first) {
-      const site = this.#siteFor(first.job)
+      const site = this.#siteFor(first.local)
       if (site === null) return
-      this.#held.remove(first)
+      this.#held.delete(first)
       this.#attempt(first, () => this.#send(first, site, true))
     }
   }
@@ -385,18 +395,20 @@ export class Workers {
     ended: (site, [id, state, outcome, isTold, missed, counts]) => {
       const remote = site.jobs.get(id)
       if (remote === undefined) return
-      const { name, activation } = remote
+      const { name } = remote
       if (counts) this.#costs.set(name, ((this.#costs.get(name) ?? counts.cost) * 3 + counts.cost) / 4)
       if (missed) remote.tell('onMiss')
+      remote.accounts = counts ?? null
       this.#finish(remote, state, state === 'done' ? outcome : restored(outcome), isTold)
-      Object.assign(activation, counts)
       this.#sendHeld()
     },
     status: (site, [changed, stats, records]) => {
       site.stats = stats
       for (const [id, state, counts] of changed) {
         const remote = site.jobs.get(id)
-        if (remote !== undefined) Object.assign(remote, { state }) && Object.assign(remote.activation, counts)
+        if (remote === undefined) continue
+        remote.shownState = state
+        extend.setAccounts(remote.local, counts)
       }
       this.#sendHeld()
       for (const record of records) for (const observer of this.#observers) observer({ ...record, worker: this.#sites.indexOf(site) })
@@ -408,18 +420,27 @@ export class Workers {
     const { promised, scheduler, site, id } = remote
     if (!this.#all.delete(remote)) return
     remote.args = NONE
-    if (remote.queue !== null) this.#held.remove(remote)
+    if (remote.queue !== null) this.#held.delete(remote)
     if (site?.jobs.delete(id) && site.jobs.size === 0) site.line?.endpoint.unref?.()
     promised?.site.leave(promised, scheduler.now())
     remote.end(state, outcome, isTold)
     this.#tellOfRoom(scheduler)
   }
 
+  /** A job has ended here: after its outcome is known, or because it was cancelled before its release. @param {Remote} remote */
+  #forget(remote) {
+    const { site, id, local, accounts } = remote
+    if (accounts !== null) extend.setAccounts(local, accounts)
+    if (!this.#all.has(remote)) return
+    site?.line?.say('cancel', [id, NONE])
+    this.#finish(remote, 'cancelled', undefined)
+  }
+
   /** Who is told need not spawn: if there is room a while later, the next one is, too. @param {Scheduler} scheduler */
   #tellOfRoom(scheduler) {
     if (this.#all.size >= this.#options.limit) return
     this.#waiters.shift()?.wake()
-    if (this.#waiters.first === null || this.#isTelling) return
+    if (this.#waiters.size === 0 || this.#isTelling) return
     this.#isTelling = true
     scheduler.host.after(REPORT, () => {
       this.#isTelling = false
@@ -440,7 +461,7 @@ export class Workers {
         this.#finish(remote, isCancelled ? 'cancelled' : 'failed', new ChannelError(`${name}: its worker has gone (${why})${rest}`, error))
         continue
       }
-      remote.state = 'ready'
+      remote.shownState = 'ready'
       promised?.site.take(promised, scheduler.now())
       this.#attempt(remote, () => this.#place(remote))
     }
@@ -451,15 +472,13 @@ export class Workers {
   #far = {
     cancel: (/** @type {Remote} */ remote, /** @type {unknown} */ reason) => {
       const { site, id } = remote
-      remote.isCancelled = true
       if (site === null) return this.#finish(remote, 'cancelled', reason)
       site.line?.say('cancel', [id, portable(reason)])
     },
     change: (/** @type {Remote} */ remote, /** @type {string} */ key, /** @type {number} */ value) => {
-      remote.given[key] = value
       if (remote.queue === null) return remote.site?.line?.say('change', [remote.id, key, value])
-      this.#held.remove(remote)
-      this.#held.push(remote)
+      this.#held.delete(remote)
+      this.#hold(remote)
       this.#sendHeld()
     }
   }
@@ -475,43 +494,109 @@ function end(site) {
 
 /** Waits until another job may be spawned. */
 class Room extends Waitable {
-  /** @param {(room: Room, job: Job | null) => void} ask wakes the waiter, or queues it */
-  constructor(ask) {
+  /** @param {() => boolean} hasRoom @param {InstanceType<typeof WaitQueue>} queue */
+  constructor(hasRoom, queue) {
     super()
-    this.ask = ask
+    this.hasRoom = hasRoom
+    this.queue = queue
   }
   get name() { return 'workers.ready()' }
   get handsOver() { return true }
-  /** @param {Job | null} job */
-  begin(job) {
-    this.ask(this, job)
+  try() {
+    return this.hasRoom() && this.fulfill()
+  }
+  enter() {
+    this.queue.push(this)
   }
 }
 
-/** A job in a worker. */
-class Remote extends Elsewhere {
+/**
+ * A job in a worker. The local job waits for it from its release on, never starts, and ends with it. It is a node of the heap
+ * of held jobs, too.
+ */
+class Remote extends Waitable {
+  /** The job here. @type {any} */
+  local = null
   /** @type {Site | null} */
   site = null
   /** @type {Slot | null} */
   promised = null
   isCancelled = false
+  /** @type {unknown} */
+  reason = undefined
   /** Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that. */
   unique = ''
+  /** Its deadline and priority, as its worker knows them. @type {Record<string, number> | null} */
+  keys = null
+  /** What its worker says of its times and cost, once it has ended. @type {any} */
+  accounts = null
+  /** @type {any} */
+  rank = null
+  /** @type {any} */
+  queue = null
+  slot = 0
+  /** @type {any} */
+  before = null
+  /** @type {any} */
+  after = null
 
   /**
-   * @param {any} far of Elsewhere @param {Scheduler} scheduler @param {number} id @param {string} name of the work
+   * @param {any} far what is done to jobs here @param {Scheduler} scheduler @param {number} id @param {string} name of the work
    * @param {any} given options that go there @param {any[]} args @param {any[] | undefined} transfer
-   * @param {number} restarts how often it may still be started again
+   * @param {number} restarts how often it may still be started again @param {((job: Job) => void) | undefined} onOverrun
    */
-  constructor(far, scheduler, id, name, given, args, transfer, restarts) {
-    super(far)
+  constructor(far, scheduler, id, name, given, args, transfer, restarts, onOverrun) {
+    super()
+    this.far = far
     this.scheduler = scheduler
-    this.id = id
+    this.id = this.seq = id
     this.name = name
     this.given = given
     this.args = args
     this.transfer = transfer
     this.restarts = restarts
+    this.onOverrun = onOverrun
+    /** The state of the local job while it waits. @type {Job['state']} */
+    this.shownState = 'ready'
+  }
+
+  /** Called at the release of the local job. @param {Job} job @returns {Waitable} */
+  admit = job => {
+    this.local = job
+    this.rekeyed(job) // it may have been changed while it was pending
+    return this
+  }
+
+  /** @param {unknown} reason */
+  cancel(reason) {
+    this.isCancelled = true
+    this.reason = reason
+    this.far.cancel(this, reason)
+  }
+  /** @param {Job} job its deadline or priority may have changed */
+  rekeyed({ deadline, priority }) {
+    const { keys, given, far } = this
+    this.keys = { deadline, priority }
+    for (const [key, value] of Object.entries(this.keys)) {
+      if (keys === null || keys[key] === value) continue
+      given[key] = value
+      far.change(this, key, value)
+    }
+  }
+  /** @param {'onMiss' | 'onOverrun'} event */
+  tell(event) {
+    const { onOverrun, local, scheduler } = this
+    if (event === 'onMiss') extend.miss(local)
+    else if (onOverrun !== undefined) extend.callUser(scheduler, event, onOverrun, local)
+  }
+  /** @param {Job['state']} state @param {unknown} outcome @param {boolean} [isTold] whether it knew of its cancellation */
+  end(state, outcome, isTold = false) {
+    const { local } = this
+    if (local === null || local.finished !== undefined) return
+    const hasCancelled = state === 'cancelled' && !this.isCancelled // by itself, or at its deadline
+    if (hasCancelled) local.cancel(outcome)
+    if (this.isCancelled && (state === 'cancelled' || state === 'done' && !isTold)) extend.finish(local, this.reason, true)
+    else extend.finish(local, outcome, state !== 'done')
   }
 }
 
@@ -660,7 +745,7 @@ class Line extends Transport {
   hear(act, gone = () => {}) {
     this.#gone = gone
     const receive = (/** @type {any} */ message) => {
-      if (Array.isArray(message) && message[0] === WORK) seam.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
+      if (Array.isArray(message) && message[0] === WORK) extend.event(() => { for (const [kind, content] of message.slice(1)) act(kind, content) })
     }
     this.listen({ receive, gone, closeUnreadable: () => gone('a message could not be read') })
   }
@@ -824,7 +909,7 @@ function labour(load, endpoint, scheduler) {
         jobs.set(id, entry)
         const end = /** @type {Waitable} */ (Waitable.of(job))
         const woken = () => ended(id, job.state, end.outcome, job, entry.isTold)
-        if (end.enlist({ job: null, woken })) woken()
+        if (end.enlist(new Waiter(null, woken))) woken()
       } catch (error) {
         ended(id, 'failed', error)
       }
@@ -872,8 +957,8 @@ const CREW = {
 }
 const SPAWNED = {
   deadline: check.positive, priority: check.finite, period: check.positive, wcet: check.notNegative, release: check.finite,
-  transfer: anArray, restart: /* @__PURE__ */ orFlag(restartCount),
-  .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'budget', 'miss', 'onMiss', 'onOverrun', 'signal')
+  budget: check.points, onOverrun: check.callable, transfer: anArray, restart: /* @__PURE__ */ orFlag(restartCount),
+  .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'miss', 'onMiss', 'signal')
 }
 /** @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too */
 const timesOf = restart => restart === true ? 3 : Number(restart)
