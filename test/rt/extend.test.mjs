@@ -138,14 +138,66 @@ queues('can have several owners: all inherit', () => {
   assert.equal([ended, queue.owners, waits.state], [['a', 'c'], [null], 'waiting'])
 })
 
+class Turn extends extend.Waitable {
+  constructor(queue) {
+    super()
+    this.queue = queue
+  }
+  enter() { this.queue.push(this) }
+}
+
+queues('rank a waitable of several jobs by the best of them', () => {
+  const { host, scheduler } = world()
+  const queue = new extend.WaitQueue()
+  const [shared, other] = [new Turn(queue), new Turn(queue)]
+  const jobs = [[shared, 0], [shared, 1], [other, 2]].map(([turn, priority]) =>
+    scheduler.spawn(function* () { yield turn }, { priority }))
+  host.run()
+  assert.equal([queue.size, queue.next === other, shared.job === jobs[1]], [2, true, true])
+  jobs[0].priority = 3
+  assert.equal([queue.next === shared, shared.job === jobs[0]], [true, true])
+  jobs[0].cancel()
+  assert.equal([queue.next === other, shared.job === jobs[1], queue.size], [true, true, 2])
+  jobs[1].cancel()
+  assert.equal([queue.size, shared.job], [1, null])
+})
+
+queues('are left by a waitable that settles in one', () => {
+  const { host, scheduler } = world()
+  const queue = new extend.WaitQueue()
+  const [one, other] = [new Turn(queue), new Turn(queue)]
+  const jobs = [one, other].map(turn => scheduler.spawn(function* () { return yield turn }))
+  host.run()
+  one.wake('woken')
+  other.fail(new Error('failed'))
+  assert.equal([queue.size, queue.next], [0, null])
+  host.run()
+  assert.equal(jobs.map(({ state }) => state), ['done', 'failed'])
+})
+
+queues('fail the wait of a job that comes to own what would close a cycle', async () => {
+  const { host, scheduler, log } = world()
+  const [one, other] = [new extend.WaitQueue(), new extend.WaitQueue()]
+  const [a, b] = [one, other].map((queue, index) => scheduler.spawn(function* () {
+    try {
+      yield new Turn(queue)
+    } catch (error) {
+      log.push(`${index}: ${error.message}`)
+    }
+  }, { name: `job ${index}` }))
+  host.run()
+  other.owner = a // which waits in `one`
+  assert.is(b.state, 'waiting')
+  one.owner = b
+  host.run()
+  assert.equal([log, a.state, b.state], [['1: deadlock: job 1 waits for job 0 waits for job 1'], 'waiting', 'done'])
+})
+
 queues('wake equals first come, first served, and follow a change of rank', () => {
   const { host, scheduler, log } = world()
   const queue = new extend.WaitQueue()
-  class Turn extends extend.Waitable {
-    enter() { queue.push(this) }
-  }
   const jobs = ['a', 'b', 'c', 'd'].map(name => scheduler.spawn(function* () {
-    yield new Turn()
+    yield new Turn(queue)
     log.push(name)
   }, { name, priority: 1 }))
   host.run()

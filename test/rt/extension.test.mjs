@@ -164,4 +164,34 @@ servers('lets a depleted holder of a lock finish by the rank of the waiter', () 
   assert.equal([holder.finished, urgent.finished], [4, 5])
 })
 
+servers('let a holder that runs out of tokens go on by the rank of a job that waits already', () => {
+  const { host, scheduler, spawn, trace } = world()
+  const lock = new RwLock()
+  const reservation = new TokenBucket({ scheduler, size: 2, rate: 0.125, priority: 5 })
+  scheduler.spawn(writing(lock, host, 4), { name: 'holder', reservation })
+  const waits = scheduler.spawn(writing(lock, host, 1), { name: 'waits', priority: 6, release: 1 })
+  extend.at(scheduler, 1.5, () => { waits.priority = 3 })
+  spawn('middle', { priority: 4, release: 1.5 }, 1)
+  host.run({ until: 20 })
+  assertTrace(trace, `
+    0 release holder, start holder
+    1 release waits, preempt holder by=waits, start waits, block waits on=Entering, resume holder
+    2 alarm due=1.5, release middle
+    3 preempt holder by=middle, start middle
+    4 finish middle, resume holder
+    5 wake waits, finish holder, resume waits
+    6 finish waits`)
+})
+
+servers('pay for the jobs to which they lend their rank', () => {
+  const { host, scheduler } = world()
+  const lock = new RwLock()
+  const reservation = new TokenBucket({ scheduler, size: 3, rate: 0.001, priority: 5 })
+  const holder = scheduler.spawn(writing(lock, host, 6), { name: 'holder' })
+  const waits = scheduler.spawn(writing(lock, host, 1), { name: 'waits', reservation, release: 1 })
+  host.run({ until: 8 })
+  assert.equal([holder.state, waits.state], ['done', 'depleted'])
+  assert.ok(Math.abs(reservation.tokens + 1) < 0.1, `${reservation.tokens} are left`)
+})
+
 servers.run()
