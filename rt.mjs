@@ -610,7 +610,7 @@ const STATES = /** @type {const} */ (['pending', 'ready', 'waiting', 'done', 'fa
  *   reject: (error: unknown) => void }} Deferred */
 
 /** The promise of a job's outcome. Tasks have one from the start: see `extend.task`. */
-class Outcome {
+class PromisedOutcome {
   /** @param {boolean} isTask @param {AbortSignal | null} signal each yield rejects once it has been aborted */
   constructor(isTask, signal) {
     this.isTask = isTask
@@ -770,7 +770,7 @@ export class Job {
     this.cost = 0
     /** @internal on the timeline: the release of a pending job, then the deadline @type {Entry | null} */
     this.entry = null
-    /** @internal @type {Outcome | null} */
+    /** @internal @type {PromisedOutcome | null} */
     this.deferred = null
     /** @internal @type {Extras} */
     this.extras = NO_EXTRAS
@@ -941,7 +941,7 @@ function levelNow(job) {
 /** The promise of a job's outcome, created on first use. @param {Job} job @returns {Promise<any>} */
 function promiseOf(job) {
   if (job.deferred === null) {
-    job.deferred = new Outcome(false, null)
+    job.deferred = new PromisedOutcome(false, null)
     if (job.status >= DONE) settlePromise(job, job.deferred)
   }
   return job.deferred.promise
@@ -957,7 +957,7 @@ function defer(target) {
   return deferred
 }
 
-/** @param {Job} job that has ended @param {Outcome} deferred */
+/** @param {Job} job that has ended @param {PromisedOutcome} deferred */
 function settlePromise(job, { promise, resolve, reject }) {
   if (job.status === DONE) return resolve(job.input)
   reject(job.input)
@@ -4732,7 +4732,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
     const parameters = deadline === Infinity && priority === 0 ? PLAIN : { ...PLAIN, deadline, priority }
     const release = delay > 0 ? readClock(core) + delay : undefined
     const job = launch(core, fn, UNSTARTED, NO_ARGUMENTS, release, parameters, signal)
-    const outcome = job.deferred = new Outcome(true, signal ?? null)
+    const outcome = job.deferred = new PromisedOutcome(true, signal ?? null)
     if (job.status >= DONE) settlePromise(job, outcome)
     return job
   },

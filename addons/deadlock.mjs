@@ -1,10 +1,10 @@
 /**
- * addons/deadlock.mjs: reports that no remaining job can ever run again.
+ * addons/deadlock.mjs: reports that the remaining jobs can never run again.
  *
- * A cycle of jobs that wait for each other's locks is always reported (DeadlockError of rt.mjs). This addon finds the other kind
- * of deadlock: every job waits on a channel, a semaphore, a barrier, a lock or another job, and nothing is left that could wake
- * one of them. CSP calls such a set of jobs a closed world. A scheduler of a page is usually open, because the next click can
- * start a job. So the page asks for the report:
+ * rt.mjs itself reports a cycle of jobs that wait for locks of each other. This addon finds the second kind of
+ * deadlock: every job waits on a channel, a semaphore, a barrier, a lock or a job, and nothing is left to wake
+ * one of them. In CSP such a set of jobs is a closed world. The scheduler of a page is usually open, because
+ * the next click can start a job. So a page has to ask for the report:
  *
  *   const stop = reportDeadlocks()
  *   await rt.idle() // rejects with a DeadlockError if the jobs are deadlocked
@@ -15,10 +15,11 @@
  *   - no job is ready, pending, or waits for a reservation to be replenished;
  *   - no alarm is set, no job sleeps, and no job has `miss: 'abort'` and a deadline;
  *   - no job waits for a promise or for another thread, also as one branch of a choice;
- *   - no event listener of alarms.mjs, no channel to a peer and no worker holds the scheduler open (`extend.hold`).
+ *   - no event listener of alarms.mjs, no channel to a peer and no worker holds the scheduler open
+ *     (`extend.hold`).
  *
- * The addon is an observer (`scheduler.observe`): it follows which jobs wait. It cannot know jobs that were spawned before it,
- * so it reports nothing while one of them lives.
+ * The addon is an observer (`scheduler.observe`): it follows which jobs wait. It cannot know jobs that were
+ * spawned before it, so it reports nothing while one of them lives.
  *
  * @module deadlock
  */
@@ -64,7 +65,8 @@ class Watch {
 
   /**
    * @param {number} live the number of jobs that have not ended
-   * @returns {DeadlockError | null} the error of the present deadlock: the same object until a job is woken or ends
+   * @returns {DeadlockError | null} the error of the present deadlock: the same object until a job is woken
+   *   or ends
    */
   find(live) {
     const jobs = [...this.#isBlocked.keys()]
@@ -74,8 +76,9 @@ class Watch {
 }
 
 /**
- * Reports deadlocks of a scheduler: `idle()` rejects with a DeadlockError that names the jobs, and `onError` is called with it
- * once per deadlock. Call this function before the jobs are spawned. A second call replaces the first one.
+ * Reports deadlocks of a scheduler: `idle()` rejects with a DeadlockError that names the jobs, and `onError`
+ * is called with it once per deadlock. Call this function before the jobs are spawned. A second call replaces
+ * the first one.
  *
  * ```js
  * const stop = reportDeadlocks()

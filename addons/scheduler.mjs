@@ -1,23 +1,24 @@
 /**
- * addons/scheduler.mjs: the platform's `scheduler` (Prioritized Task Scheduling API), on a scheduler of rt.mjs.
+ * addons/scheduler.mjs: the platform's `scheduler` (Prioritized Task Scheduling API), on a scheduler of
+ * rt.mjs.
  *
- * Code written for the platform changes one line. Its tasks then run in rounds with all other jobs, by the same policy, and in
- * engines that have no `scheduler`.
+ * Code written for the platform changes one line. Its tasks then run in rounds with all other jobs, by the
+ * same policy, and in engines that have no `scheduler`.
  *
  *   import { scheduler } from 'rt.mjs/scheduler'
  *   await scheduler.postTask(save, { priority: 'background' })
  *
- * A task is a job. Its priority is a number, or one of the platform's names: 'user-blocking' is 1, 'user-visible' is 0, and
- * 'background' is -1. The order is the platform's:
+ * A task is a job. Its priority is a number, or one of the platform's names: 'user-blocking' is 1,
+ * 'user-visible' is 0, and 'background' is -1. The order is the platform's:
  *
- *   1. A task with a larger priority runs first. Tasks of equal priority run in the order in which they were posted, or in which
- *      their delays ended.
+ *   1. A task with a larger priority runs first. Tasks of equal priority run in the order in which they were
+ *      posted, or in which their delays ended.
  *   2. Code that awaits a task runs before the next task.
  *   3. Code that continues after `yield()` runs before tasks of equal priority that have not started.
  *
- * This API differs from the platform's in four points. Misuse throws at the call. A generator function is work: the scheduler
- * drives it, and every `yield` is a preemption point. A task can have a deadline, which ranks before priorities under edf. A
- * rejection by an aborted signal is never reported as unhandled.
+ * This API differs from the platform's in four points. Misuse throws at the call. A generator function is
+ * work: the scheduler drives it, and every `yield` is a preemption point. A task can have a deadline, which
+ * ranks before priorities under edf. A rejection by an aborted signal is never reported as unhandled.
  *
  * @module scheduler
  */
@@ -36,13 +37,15 @@ const { callerOf, check, here, promiseOf } = extend
 /**
  * @typedef {object} PostTaskOptions
  * @property {TaskPriority | number} [priority] default: the priority of the signal, else 'user-visible'
- * @property {TaskSignal} [signal] cancels the task until `fn` has returned; after that, each `yield()` of the task rejects
+ * @property {TaskSignal} [signal] cancels the task until `fn` has returned; after that, each `yield()` of the
+ *   task rejects
  * @property {number} [delay] minimum ms before the task starts; default 0
  * @property {number} [deadline] ms after the end of the delay, > 0; default Infinity
  */
 /**
  * @typedef {object} YieldOptions the continuation then has a rank of its own
- * @property {TaskPriority | number | 'inherit'} [priority] default 'inherit': the priority of the calling task or job, else 0
+ * @property {TaskPriority | number | 'inherit'} [priority] default 'inherit': the priority of the calling
+ *   task or job, else 0
  * @property {TaskSignal | 'inherit'} [signal] rejects the yield; 'inherit': the signal of the calling task
  * @property {number} [deadline] ms from now, > 0; default: that of the calling task or job
  */
@@ -62,7 +65,9 @@ const inheritable = other => (/** @type {string} */ name, /** @type {any} */ val
   return value === 'inherit' ? value : other(name, value)
 }
 
-const POST_OPTIONS = { priority: priorityOf, signal: check.signal, delay: check.duration, deadline: check.positive }
+const POST_OPTIONS = {
+  priority: priorityOf, signal: check.signal, delay: check.duration, deadline: check.positive
+}
 const YIELD_OPTIONS = {
   priority: inheritable(priorityOf), signal: inheritable(check.signal), deadline: check.positive
 }
@@ -73,7 +78,10 @@ const USER_VISIBLE = { deadline: Infinity, priority: 0, delay: 0, signal: undefi
 /** The signals of tasks, for `signal: 'inherit'`. @type {WeakMap<Job, AbortSignal>} */
 const signals = new WeakMap()
 
-/** The tasks that follow the priority of one signal. They share one listener, because a signal searches its listeners. */
+/**
+ * The tasks that follow the priority of one signal. They share one listener, because a signal searches its
+ * listeners one by one.
+ */
 class Followers {
   /** @type {Set<Job>} */
   #jobs = new Set()
@@ -128,8 +136,8 @@ class TaskScheduler {
    * @template T
    * @param {() => T} fn called without arguments; the scheduler drives a generator that it returns
    * @param {PostTaskOptions | null} [options]
-   * @returns {Promise<T extends Generator<any, infer R, any> ? R : Awaited<T>>} the result or error of `fn`; rejects with the
-   *   reason of `signal` if the signal cancels the task
+   * @returns {Promise<T extends Generator<any, infer R, any> ? R : Awaited<T>>} the result or error of `fn`;
+   *   rejects with the reason of `signal` if the signal cancels the task
    * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   postTask(fn, options) {
@@ -151,8 +159,8 @@ class TaskScheduler {
   /**
    * A preemption point of any async code: the same as `rt.yield()`, with the platform's names for priorities.
    *
-   * The continuation keeps the priority and the signal of its task as long as the task has only awaited its own yields; in
-   * engines with AsyncContext, after any await. Elsewhere the continuation is user-visible.
+   * The continuation keeps the priority and the signal of its task as long as the task has only awaited its
+   * own yields; in engines with AsyncContext, after any await. Elsewhere the continuation is user-visible.
    *
    * ```js
    * for (const photo of photos) {
@@ -219,7 +227,8 @@ class OwnTaskController extends AbortController {
     const { priority = 'user-visible' } = check.options(options ?? {}, CONTROLLER_OPTIONS)
     const signal = /** @type {any} */ (this.signal)
     signal.priority = priority
-    signal.addEventListener('prioritychange', (/** @type {Event} */ event) => signal.onprioritychange?.(event))
+    const callHandler = (/** @type {Event} */ event) => signal.onprioritychange?.(event)
+    signal.addEventListener('prioritychange', callHandler)
   }
 
   /**
@@ -245,9 +254,14 @@ class OwnTaskController extends AbortController {
   }
 }
 
+/** @param {any} platform the global object @returns {typeof OwnTaskController} */
+function controllerOf({ TaskController = OwnTaskController }) {
+  return TaskController
+}
+
 /**
- * The platform's TaskController; in engines that have none, a class with the same members. Its signal is an AbortSignal with a
- * `priority` and `prioritychange` events.
+ * The platform's TaskController; in engines that have none, a class with the same members. Its signal is an
+ * AbortSignal with a `priority` and `prioritychange` events.
  *
  * ```js
  * const controller = new TaskController({ priority: 'background' })
@@ -257,4 +271,4 @@ class OwnTaskController extends AbortController {
  *
  * @type {typeof OwnTaskController}
  */
-export const TaskController = /* @__PURE__ */ (() => /** @type {any} */ (globalThis).TaskController ?? OwnTaskController)()
+export const TaskController = /* @__PURE__ */ controllerOf(globalThis)

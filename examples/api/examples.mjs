@@ -1,11 +1,13 @@
 // An example of each export, run in the page and in the tests: what they log is what the comment says.
 import { adopt } from '../../addons/adopt.mjs'
 import { accept, connect } from '../../addons/connect.mjs'
+import { reportDeadlocks } from '../../addons/deadlock.mjs'
 import { isModule, isOwnModule, preemptify } from '../../addons/preemptify.mjs'
 import {
   IoReservation, Reservation, admit, interrupt, loop, worstCaseDelay
 } from '../../addons/reservations.mjs'
 import { AdmissionError, schedulable } from '../../addons/schedulable.mjs'
+import { TaskController, scheduler, schedulerOf } from '../../addons/scheduler.mjs'
 import { Latest, Ring, SharedMutex, SharedSemaphore } from '../../addons/shared.mjs'
 import { Workers } from '../../addons/workers.mjs'
 import {
@@ -13,7 +15,7 @@ import {
   timeout, until
 } from '../../alarms.mjs'
 import {
-  DeadlineError, DeadlockError, Job, Scheduler, Task, TaskController, budget, defaultHost, edf, fp, rm, rt
+  DeadlineError, DeadlockError, Job, Scheduler, Task, budget, defaultHost, edf, fp, rm, rt
 } from '../../rt.mjs'
 import {
   Barrier, Channel, ChannelError, Mutex, OwnershipError, Resource, Semaphore, choice, nonPreemptive, par, race
@@ -152,10 +154,28 @@ export const examples = {
     // → true, [2,8]
   },
 
+  async scheduler(log) {
+    const task = scheduler.postTask(async () => {
+      log('one')
+      await scheduler.yield()
+      log('two')
+    })
+    scheduler.postTask(() => log('background'), { priority: 'background' })
+    await task
+    await rt.idle()
+    // → one, two, background
+  },
+
+  async schedulerOf(log) {
+    const core = new Scheduler({ policy: fp, round: 2 })
+    log(await schedulerOf(core).postTask(() => 42), core.stats().jobs)
+    // → 42, 1
+  },
+
   async TaskController(log) {
     const controller = new TaskController({ priority: 'background' })
-    const task = rt.postTask(() => log('first'), { signal: controller.signal })
-    rt.postTask(() => log('second'))
+    const task = scheduler.postTask(() => log('first'), { signal: controller.signal })
+    scheduler.postTask(() => log('second'))
     controller.setPriority('user-blocking')
     await task
     await rt.idle()
@@ -190,6 +210,14 @@ export const examples = {
     const results = await Promise.allSettled([rt.spawn(take(left, right)), rt.spawn(take(right, left))])
     log(results.some(({ reason }) => reason instanceof DeadlockError))
     // → true
+  },
+
+  async reportDeadlocks(log) {
+    const core = new Scheduler()
+    reportDeadlocks(core)
+    core.spawn(function* () { yield new Channel().receive() }, { name: 'reader' })
+    await core.idle().catch(({ message }) => log(message))
+    // → deadlock: nothing can wake reader
   },
 
   async after(log) {

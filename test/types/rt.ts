@@ -150,13 +150,9 @@ schedulable([{ period: 5 }])
 
 // --- the async shim
 
-is<Job<number>>()(rt.postTask(() => 5, { priority: 'user-blocking', delay: 5 }))
-is<Job<number>>()(rt.postTask(async () => 5))
 is<Promise<void>>()(rt.yield({ priority: 3 }))
 // @ts-expect-error
-rt.postTask(() => 5, { priority: 'urgent' })
-// @ts-expect-error
-rt.postTask(5)
+rt.yield({ priority: 'background' })
 
 // --- preemptify
 
