@@ -1110,11 +1110,20 @@ class Waitable {
     }
   }
 
-  /** Acts now. @param {Job | null} _job @returns {boolean} `true` if it has settled; else nothing has changed */
+  /**
+   * Acts now: `return this.fulfill(value)` or `return this.reject(error)`. An error that it throws rejects.
+   *
+   * @param {Job | null} _job the waiting job; null outside of jobs
+   * @returns {boolean} `true` if it has settled; else nothing has changed
+   */
   try(_job) { return false }
-  /** Starts to wait, after `try` has failed. @param {Job | null} _job */
+  /**
+   * Starts to wait, after `try` has failed: `queue.push(this)`, or a timer. It may settle by `wake` or `fail`.
+   *
+   * @param {Job | null} _job
+   */
   enter(_job) {}
-  /** Stops waiting. */
+  /** Stops waiting, before the outcome: undoes `enter`. After that it can be tried again. */
   leave() {
     this.waiter?.queue?.delete(this.waiter)
   }
@@ -4697,7 +4706,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * Sets an entry of the timeline.
    *
    * @param {Scheduler} scheduler @param {number} time Infinity: never
-   * @param {((time: number) => void) & { of?: string }} fn `of`: the name of the reservation, for traces
+   * @param {((time: number) => void) & { of?: string }} fn called with `time`; `of`: the name of the reservation, for traces
    * @param {{ ref?: boolean, replenishment?: boolean }} [options] `ref`: whether it keeps the process alive; default true
    * @returns {Entry} with `time`, `isSet`, `set(time)` and `cancel()`
    */
@@ -4780,10 +4789,33 @@ export const extend = /* @__PURE__ */ Object.freeze({
     return () => { if (core.findDeadlock === find) core.findDeadlock = null }
   },
 
-  /** Opens a critical section of a job. @param {Job} job @param {number} level */
+  /**
+   * Opens a critical section of a job. Until it closes, only jobs of a larger level than `level` preempt the job, waiting is an
+   * error, and a cancellation is put off. Sections nest. `raise(level)` raises the level of an open section, `close()` closes
+   * the innermost section. The level must be at least the level of the job itself.
+   *
+   * @param {Job} job @param {number} level @returns {{ raise(level: number): void, close(): void }}
+   */
   section: (job, level) => openSection(job, level),
 
-  /** Creates the group of a reservation. @param {Scheduler} scheduler @param {any} hooks */
+  /**
+   * Creates the group of a reservation: its ready jobs compete with other jobs by the keys of the reservation, and with each
+   * other by their own. Until the first `group.change(keys)`, the group ranks after all jobs.
+   *
+   * A reservation is an object whose property `protocol` is `{ groupFor(job, scheduler), level }`. The scheduler calls
+   * `groupFor` at the release, and rejects the job with an error that it throws. `level` is optional: the preemption level of
+   * all jobs.
+   *
+   * The hooks are optional. `name`: for traces. `arrives(job, time)`: a job becomes ready; `change` takes effect before its rank
+   * is asked for. `departs(job, time)`: it has started to wait. `drain(job, ms, time)`: after each budget of its jobs, and of a
+   * job that ran by a rank inherited from one of them. `detach(job)`: the job has ended, or was cancelled: it leaves the group,
+   * so that its `finally` blocks run.
+   *
+   * `group.change(null)` takes the group out: it is depleted. Jobs in critical sections and jobs that inherit from others still
+   * run. `at(..., { replenishment: true })` sets the entry that calls `change` again; its function gets the present time.
+   *
+   * @param {Scheduler} scheduler @param {Group['hooks']} hooks
+   */
   group: (scheduler, hooks) => new Group(coreOf(scheduler), hooks),
 
   /** The group that pays for a job, or null. @param {Job} job */
