@@ -114,30 +114,27 @@ const End = /* @__PURE__ */ (() => {
       this.phase = 0
       /** @type {any} */
       this.outcome = undefined
+      /** @type {any} */
       this.waiter = null
       this.channel = channel
       this.isSender = isSender
       this.message = message
     }
-    try() {
-      const { channel } = this
-      return this.isSender ? channel.trySend(/** @type {any} */ (this)) : channel.tryReceive(/** @type {any} */ (this))
-    }
-    enter() {
-      this.channel.enter(/** @type {any} */ (this))
-    }
-    leave() {
-      this.channel.leave(/** @type {any} */ (this))
-    }
+    /** @this {any} */
+    try() { return this.isSender ? this.channel.trySend(this) : this.channel.tryReceive(this) }
+    /** @this {any} */
+    enter() { this.channel.enter(this) }
+    /** @this {any} */
+    leave() { this.channel.leave(this) }
     get name() { return `${this.channel.name}.${this.isSender ? 'send' : 'receive'}()` }
     get mayBlock() { return !this.isSender || this.channel.overflow === 'block' && this.channel.size < Infinity }
     get handsOver() { return true }
     get goesOn() { return true }
   }
   Object.setPrototypeOf(End.prototype, Waitable.prototype)
-  return /** @type {new (channel: Channel<any>, isSender: boolean, message?: any) => End} */ (/** @type {unknown} */ (End))
+  return /** @type {new (channel: Channel<any>, isSender: boolean, message?: any) => ChannelEnd} */ (/** @type {any} */ (End))
 })()
-/** @typedef {Waitable & { channel: Channel<any>, isSender: boolean, message: any, name: string }} End */
+/** @typedef {Waitable & { channel: Channel<any>, isSender: boolean, message: any }} ChannelEnd */
 
 /** The buffer of a channel: messages in the order of their arrival. */
 class Fifo {
@@ -296,26 +293,24 @@ export class Channel {
 
   // For ends
 
-  /** @internal @param {End} end @returns {boolean} */
+  /** @internal @param {ChannelEnd} end @returns {boolean} */
   trySend(end) {
     if (this.closing !== null) return end.reject(this.closing)
     return (this.deliver(end.message) || this.overflow !== 'block') && end.fulfill()
   }
-  /** @internal @param {End} end @returns {boolean} */
+  /** @internal @param {ChannelEnd} end @returns {boolean} */
   tryReceive(end) {
     const message = this.next()
     if (message !== NOTHING) return end.fulfill(message)
     return this.closing !== null && end.reject(this.closing)
   }
-  /** @internal @param {End} end */
+  /** @internal @param {ChannelEnd} end */
   enter(end) {
-    const queue = end.isSender ? this.senders : this.receivers
-    queue.push(end)
+    (end.isSender ? this.senders : this.receivers).push(end)
   }
-  /** @internal @param {End} end */
+  /** @internal @param {ChannelEnd} end */
   leave(end) {
-    const queue = end.isSender ? this.senders : this.receivers
-    queue.remove(end)
+    (end.isSender ? this.senders : this.receivers).remove(end)
   }
 
   /** @internal @param {any} message @returns {boolean} whether a receiver or the buffer has taken the message */
@@ -338,7 +333,7 @@ export class Channel {
     const { buffer } = this
     const isBuffered = buffer.size > 0
     const message = isBuffered ? buffer.shift() : NOTHING
-    const sender = /** @type {End | null} */ (this.senders.shift())
+    const sender = /** @type {ChannelEnd | null} */ (this.senders.shift())
     if (sender === null) return message
     if (isBuffered) buffer.push(sender.message)
     sender.wake()
@@ -443,12 +438,12 @@ class Messages {
 
 /** How many groups are settling. */
 let settling = 0
-/** Child jobs whose calls have lost their waiters. @type {Job[]} */
-const superfluous = []
+/** Cancels jobs whose groups or calls have settled or lost their waiters. @type {(() => void)[]} */
+const cancellations = []
 
 /**
- * Settles a group. Superfluous jobs are cancelled after that: a cancellation notifies observers, which may call any function,
- * for example send a message to a branch that the group is about to leave.
+ * Settles a group, or leaves a call. Jobs that are no longer needed are cancelled after that: a cancellation notifies
+ * observers, which may call any function, for example send a message to a branch that the group is about to leave.
  *
  * @param {() => void} act
  */
@@ -458,19 +453,22 @@ function undisturbed(act) {
     act()
   } finally {
     settling--
-    while (settling === 0 && superfluous.length > 0) superfluous.shift()?.cancel()
+    while (settling === 0 && cancellations.length > 0) cancellations.shift()?.()
   }
 }
 
-/** Waits for several waitables. */
+/** Waits for several waitables, its members. */
 class Group extends Waitable {
+  /** A waiter for each member that has been entered. @type {Waiter[]} */
+  waiters = []
+  /** Called when a member has settled the group, for `par` and `race`. */
+  decided = () => {}
+
   /** @param {string} kind @param {Waitable[]} members */
   constructor(kind, members) {
     super()
     this.kind = kind
     this.members = members
-    /** One for each member that has been entered. @type {Waiter[]} */
-    this.waiters = NO_WAITERS
   }
   get name() {
     return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
@@ -478,25 +476,29 @@ class Group extends Waitable {
   get handsOver() { return true }
 
   leave() {
-    const { waiters } = this
-    this.waiters = NO_WAITERS
-    for (const waiter of waiters) waiter.wait?.dismiss(waiter)
+    undisturbed(() => { for (const waiter of this.waiters.splice(0)) waiter.wait?.dismiss(waiter) })
   }
   refresh() {
     for (const waiter of this.waiters) waiter.refresh()
   }
-  /** @param {Job | null} job @returns {Waiter} for a member that is about to be entered */
+  /** @param {Job | null} job @returns {Waiter} a waiter for a member that is entered next */
   newWaiter(job) {
     const waiter = new Waiter(job, notifyGroup, this)
-    if (this.waiters === NO_WAITERS) this.waiters = []
     this.waiters.push(waiter)
     return waiter
   }
   /** A member has settled. @param {Waitable} _member */
   conclude(_member) {}
+  /** A member has settled the group. @param {Waitable} member @param {any} value the outcome, unless the member has failed */
+  decide(member, value) {
+    undisturbed(() => {
+      this.leave()
+      cancellations.push(this.decided)
+      if (member.isFulfilled) this.wake(value)
+      else this.fail(member.outcome)
+    })
+  }
 }
-/** @type {any} */
-const NO_WAITERS = /* @__PURE__ */ Object.freeze([])
 /** @this {any} a Waiter @param {Waitable} member settled */
 function notifyGroup(member) {
   this.combinator.conclude(member)
@@ -526,8 +528,8 @@ class Choice extends Group {
     super(kind, /** @type {Waitable[]} */ (listed.filter(isEnabled)))
     this.listed = listed
     this.isFair = isFair
-    /** The member that has settled, or has committed. @type {Waitable | null} */
-    this.decision = null
+    /** Whether a member has settled, or will settle because it has committed. */
+    this.isDecided = false
     /** The member that will commit when it is entered. @type {Waitable | null} */
     this.candidate = null
   }
@@ -562,38 +564,27 @@ class Choice extends Group {
   /** @param {Job | null} job */
   enter(job) {
     const { candidate, members } = this
-    this.decision = this.candidate = null
+    this.isDecided = false
     if (candidate !== null) this.#wait(candidate, job)
     // Entering other waitables can call user code, which must find all ends in their queues.
-    for (const member of members) if (member !== candidate && member instanceof End) this.#wait(member, job)
-    for (const member of members) if (member !== candidate && !(member instanceof End)) this.#wait(member, job)
+    for (const member of members) if (member instanceof End && member !== candidate) this.#wait(member, job)
+    for (const member of members) if (!(member instanceof End) && member !== candidate) this.#wait(member, job)
   }
   /** @param {Waitable} member @param {Job | null} job */
   #wait(member, job) {
-    if (this.decision === null && member.waitBy(this.newWaiter(job))) this.conclude(member)
+    if (!this.isDecided && member.waitBy(this.newWaiter(job))) this.conclude(member)
   }
-  leave() {
-    this.decision = null
-    undisturbed(() => super.leave())
-  }
-
   /** @param {Waitable} member */
   committed(member) {
-    this.decision = member
-    undisturbed(() => {
-      for (const waiter of this.waiters) if (waiter.wait !== member) waiter.wait?.dismiss(waiter)
-    })
+    this.isDecided = true
+    undisturbed(() => { for (const waiter of this.waiters) if (waiter.wait !== member) waiter.wait?.dismiss(waiter) })
     this.commit()
   }
   /** @param {Waitable} member */
   conclude(member) {
+    this.isDecided = true
     if (this.isFair) this.#remember(member, this.job)
-    undisturbed(() => {
-      super.leave()
-      this.decision = member
-      if (member.isFulfilled) this.wake(this.#resultOf(member))
-      else this.fail(member.outcome)
-    })
+    this.decide(member, this.#resultOf(member))
   }
   /** @param {Waitable} member */
   #resultOf(member) {
@@ -686,10 +677,11 @@ const GUARD_NAMES = []
 function branchOf(guard, index, options) {
   const name = GUARD_NAMES[index] ??= `guards[${index}]`
   const { receive, send, timeout, until, wait, skip, when, action } = check.knownOptions(guard, GUARD, name)
-  const count = +isGiven(receive) + +isGiven(send) + +isGiven(timeout) + +isGiven(until) + +isGiven(wait) + +isGiven(skip)
-  if (count !== 1) {
-    const kinds = KINDS.filter(kind => isGiven(guard[kind])).join(' and ')
-    throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${kinds || 'none'}`)
+  let kinds = 0
+  for (const part of [receive, send, timeout, until, wait, skip]) if (part !== undefined) kinds++
+  if (kinds !== 1) {
+    const given = KINDS.filter(kind => guard[kind] !== undefined).join(' and ')
+    throw new TypeError(`${name} must have one of ${KINDS.join(', ')}, got ${given || 'none'}`)
   }
   if (when !== undefined) check.flag(`${name}.when`, when)
   if (action !== undefined) checkWork(`${name}.action`, action)
@@ -704,8 +696,6 @@ function branchOf(guard, index, options) {
   }
   return null
 }
-
-const isGiven = (/** @type {unknown} */ value) => value !== undefined
 
 /** @param {string} name @param {unknown} value @returns {any} a channel */
 function channelOf(name, value) {
@@ -850,7 +840,7 @@ class Call extends Waitable {
     const child = this.#child
     this.#child = null
     if (this.#hasStarted) this.phase = WAITED // the code runs to its end, which settles the call
-    if (child !== null) undisturbed(() => superfluous.push(child))
+    if (child !== null) undisturbed(() => cancellations.push(() => child.cancel()))
   }
 }
 /** The phase of a waitable that has been entered, as in rt.mjs. */
@@ -1178,35 +1168,18 @@ function* inTurn(turn, section, end) {
   }
 }
 
-/** A held lock: the result of `mutex.lock()`. `using held = await mutex.lock()` unlocks it at the end of its block. */
-class HeldLock {
-  #unlock
-
-  /** @param {(held: HeldLock, mayBeFree: boolean) => void} unlock */
-  constructor(unlock) {
-    this.#unlock = unlock
-  }
-  /**
-   * Unlocks the mutex.
-   *
-   * @throws {OwnershipError} if the mutex is not locked any more, or by another holder
-   */
-  unlock() {
-    this.#unlock(this, false)
-  }
-  get [Symbol.toStringTag]() { return 'HeldLock' }
-
-  static {
-    // Engines without explicit resource management have no such symbol.
-    const { dispose } = /** @type {any} */ (Symbol)
-    if (dispose) {
-      Object.defineProperty(this.prototype, dispose, {
-        value: /** @this {HeldLock} */ function () { this.#unlock(this, true) }, writable: true, configurable: true
-      })
-    }
-  }
+/**
+ * A held lock. Its disposal does nothing if it has been unlocked: `using held = await mutex.lock()` ends with its block.
+ *
+ * @typedef {{ unlock(): void, [Symbol.dispose](): void }} Held
+ */
+/** @param {(held: any, mayBeFree: boolean) => void} unlock @returns {any} a new Held */
+function heldBy(unlock) {
+  const held = { unlock: () => unlock(held, false), [DISPOSE]: () => unlock(held, true) }
+  return held
 }
-/** @typedef {{ unlock(): void, [Symbol.dispose](): void }} Held the held lock; dispose does nothing if it is unlocked */
+/** Engines without explicit resource management have no such symbol. @type {symbol} */
+const DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).dispose ?? Symbol('dispose'))()
 
 /**
  * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds the mutex runs by the rank of its most
@@ -1223,10 +1196,10 @@ class HeldLock {
 export class Mutex {
   /** @type {string} */
   #name
-  /** The owner; a HeldLock if code outside of jobs holds the mutex; null if it is free, or another thread holds it. @type {any} */
+  /** The owner; a Held if code outside of jobs holds the mutex; null if it is free, or another thread holds it. @type {any} */
   #holder = null
-  /** The held lock of all jobs. @type {HeldLock | null} */
-  #heldByJob = null
+  /** The Held of all jobs: whichever job holds the mutex can unlock it. */
+  #heldByJob = heldBy((_, mayBeFree) => this.#unlock(here().current, mayBeFree))
   #queue = new WaitQueue(null, () => this.#pass(true))
   #permits
 
@@ -1276,7 +1249,7 @@ export class Mutex {
    * @throws {OwnershipError} if the running job does not hold the mutex
    */
   unlock() {
-    this.#unlock(here().current)
+    this.#unlock(here().current, false)
   }
 
   /**
@@ -1297,27 +1270,23 @@ export class Mutex {
   }
   get [Symbol.toStringTag]() { return 'Mutex' }
 
-  /** @param {any} key a job or a HeldLock; null for code outside of jobs */
-  #unlock(key) {
-    if (!this.locked) throw new OwnershipError(`${this.#name} is not locked: lock it first, and unlock it once`)
+  /** @param {any} key a job or a Held; null for code outside of jobs @param {boolean} mayBeFree whether another holder is no error */
+  #unlock = (key, mayBeFree) => {
+    const { locked } = this
     const holder = this.#holder
-    if (holder !== null && holder === key) return this.#pass(false)
+    if (locked && holder !== null && holder === key) return this.#pass(false)
+    if (mayBeFree) return
+    if (!locked) throw new OwnershipError(`${this.#name} is not locked: lock it first, and unlock it once`)
     const caller = key instanceof Job ? key.name : 'code outside jobs'
     const [owner, remedy] = holder instanceof Job ? [holder.name, 'only this job can unlock it']
       : holder === null ? ['another thread', 'only that thread can unlock it']
         : ['code outside jobs', 'call unlock() of the object that lock() returned']
     throw new OwnershipError(`${this.#name} is held by ${owner}, not by ${caller}: ${remedy}`)
   }
-  /** @param {HeldLock} held @param {boolean} mayBeFree */
-  #unlockHeld = (held, mayBeFree) => {
-    const key = held === this.#heldByJob ? here().current : held
-    if (mayBeFree && (!this.locked || this.#holder !== key)) return
-    this.#unlock(key)
-  }
 
   /** @param {Job | null} job */
   #give = job => {
-    const held = job === null ? new HeldLock(this.#unlockHeld) : this.#heldByJob ??= new HeldLock(this.#unlockHeld)
+    const held = job === null ? heldBy(this.#unlock) : this.#heldByJob
     this.#holder = job ?? held
     // All threads must notice the end of an owner of a SharedMutex.
     if (this.#queue.size > 0 || this.#permits.isShared) this.#queue.owner = job
@@ -1413,7 +1382,7 @@ export class Barrier {
   /** @type {string} */
   #name
   #parties
-  #supply
+  #queue = new WaitQueue()
 
   /**
    * @param {number} parties the number of jobs that meet, an integer >= 1
@@ -1423,41 +1392,40 @@ export class Barrier {
   constructor(parties, options = {}) {
     this.#parties = partyCount('parties', parties)
     this.#name = check.options(options, NAMED).name ?? 'barrier'
-    this.#supply = new Places(parties)
   }
 
   get name() { return this.#name }
   get parties() { return this.#parties }
   /** The number of waiting jobs. */
-  get waiting() { return this.#supply.queue.size }
+  get waiting() { return this.#queue.size }
 
   /** Waits for the other jobs. @param {WaitOptions} [options] @returns {Awaitable<void>} fulfilled when all have arrived */
   wait(options) {
-    return withSignal(this.#supply.turn(`${this.#name}.wait()`), options)
+    return withSignal(new Arrival(`${this.#name}.wait()`, this.#parties, this.#queue), options)
   }
   get [Symbol.toStringTag]() { return 'Barrier' }
 }
 
-/** The places of a barrier: free only while the last job arrives, for all at once. */
-class Places extends Supply {
-  /** @param {number} parties */
-  constructor(parties) {
-    super({ give: () => {}, prepare: () => this.open() })
+/** Waits at a barrier, unless it is the last to arrive. */
+class Arrival extends Waitable {
+  /** @param {string} name @param {number} parties @param {WaitQueue} queue */
+  constructor(name, parties, queue) {
+    super()
+    this.name = name
     this.parties = parties
+    this.queue = queue
   }
-  open() {
-    const { queue, parties } = this
-    if (queue.size < parties - 1) return
-    this.queue = new WaitQueue() // for jobs that arrive while the others are woken
-    for (let turn = queue.shift(); turn !== null; turn = queue.shift()) turn.wake()
-    this.isOpen = true
+  get handsOver() { return true }
+
+  try() {
+    const { parties, queue } = this
+    if (queue.size < parties - 1) return false
+    for (let left = parties - 1; left > 0; left--) queue.shift()?.wake()
+    return this.fulfill()
   }
-  take() {
-    const { isOpen } = this
-    this.isOpen = false
-    return isOpen
+  enter() {
+    this.queue.push(this)
   }
-  isOpen = false
 }
 
 // ------------------------------------------------------------------------------------------------ 6 par and race
@@ -1484,11 +1452,7 @@ class All extends Group {
   conclude(member) {
     this.unsettled--
     if (member.isFulfilled && this.unsettled > 0) return
-    undisturbed(() => {
-      this.leave()
-      if (member.isFulfilled) this.wake(this.members.map(({ outcome }) => outcome))
-      else this.fail(member.outcome)
-    })
+    this.decide(member, this.members.map(({ outcome }) => outcome))
   }
 }
 
@@ -1517,10 +1481,16 @@ function spawnFor(work, parent) {
 function* together(kind, works, signal, parent) {
   /** @type {Job[]} */
   const children = []
+  /** @type {Set<Job>} */
+  const cancelled = new Set()
+  const cancelRest = (/** @type {unknown} */ reason) => {
+    for (const child of children.filter(({ finished }) => finished === undefined)) {
+      cancelled.add(child)
+      child.cancel(reason)
+    }
+  }
   /** @type {any[]} */
   const errors = []
-  /** @type {Group | undefined} */
-  let group
   let result
   try {
     const members = works.map(work => {
@@ -1530,17 +1500,16 @@ function* together(kind, works, signal, parent) {
       children.push(child)
       return /** @type {Waitable} */ (Waitable.of(child))
     })
-    group = kind === 'race' ? new Choice(kind, members, false) : new All(kind, members)
+    const group = kind === 'race' ? new Choice(kind, members, false) : new All(kind, members)
     if (signal !== undefined) group.signal = signal
+    // The caller can have to wait for its turn. The other jobs must not start until then.
+    group.decided = () => cancelRest(new DOMException(`${kind}() is decided`, 'AbortError'))
     result = yield group
   } catch (error) {
     errors.push(error)
   }
-  const unfinished = children.filter(({ finished }) => finished === undefined)
-  const isDecided = group !== undefined && group.members.some(({ isSettled, outcome }) => isSettled && outcome === errors[0])
-  const reason = errors.length > 0 && !isDecided ? errors[0] : new DOMException(`${kind}() is decided`, 'AbortError')
-  for (const child of unfinished) child.cancel(reason)
-  for (const child of unfinished) yield* joinCancelled(child, errors)
+  cancelRest(errors[0])
+  for (const child of cancelled) yield* joinCancelled(child, errors)
   if (errors.length === 0) return result
   if (errors.length === 1) throw errors[0]
   throw new AggregateError(errors, `${kind}(): ${errors.length} works failed`)
@@ -1554,18 +1523,16 @@ function* together(kind, works, signal, parent) {
  */
 function* joinCancelled(child, errors) {
   const end = /** @type {Waitable} */ (Waitable.of(child))
-  for (let hasFailed = false; child.finished === undefined;) {
+  // A job is cancelled once, so the second wait lasts to the end; except if the child waits for a lock of this job.
+  for (let waits = 2; waits > 0 && !end.attempt(null); waits--) {
     try {
       yield end
     } catch (error) {
-      if (child.finished !== undefined && error === end.outcome) break
-      // A job is cancelled once. A DeadlockError comes again if the child waits for a lock of this job.
-      errors.push(error)
-      if (hasFailed || error instanceof DeadlockError) break
-      hasFailed = true
+      if (!end.isSettled || error !== end.outcome) errors.push(error)
+      if (error instanceof DeadlockError) break
     }
   }
-  if (child.state === 'failed') errors.push(end.isSettled ? end.outcome : undefined)
+  if (child.state === 'failed') errors.push(end.outcome)
 }
 
 /** @param {any} value */

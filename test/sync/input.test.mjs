@@ -272,7 +272,7 @@ late('unlocking twice, or what one does not hold, is an OwnershipError and chang
     () => own.lock(), () => own.unlock(), () => own.unlock(), () => own.unlock(), () => own.locked,
     ({ mutex }) => mutex.unlock()
   ])
-  assert.equal(log.map(String), ['[object HeldLock]', 'undefined', 'OwnershipError', 'OwnershipError', 'false', 'OwnershipError'])
+  assert.equal(log.map(one => one?.unlock ? 'held' : String(one)), ['held', 'undefined', 'OwnershipError', 'OwnershipError', 'false', 'OwnershipError'])
   assert.is(mutex.owner.name, 'j0')
 })
 
@@ -281,18 +281,16 @@ late('locking what one holds is a cycle of one', () => {
   const { log } = seenBy([
     () => own.lock(), () => own.lock(), () => own.use(() => 1), () => own.unlock(), () => own.locked
   ])
-  assert.equal(log.map(String), ['[object HeldLock]', 'DeadlockError', 'DeadlockError', 'undefined', 'false'])
+  assert.equal(log.map(one => one?.unlock ? 'held' : String(one)), ['held', 'DeadlockError', 'DeadlockError', 'undefined', 'false'])
 })
 
 late('a held lock unlocks its own lock, once, and nothing else does', async () => {
   const mutex = new Mutex()
   const first = await mutex.lock()
   assertThrows(() => mutex.unlock(), OwnershipError)
-  for (const wrong of [Object.create(first), { ...first }, null, undefined]) {
-    assertThrows(() => first.unlock.call(wrong), TypeError)
-  }
+  const { unlock } = first
   assert.is(mutex.locked, true)
-  first.unlock()
+  unlock()
   assertThrows(() => first.unlock(), OwnershipError)
   const second = await mutex.lock()
   assertThrows(() => first.unlock(), OwnershipError)
