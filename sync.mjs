@@ -100,10 +100,6 @@ function keep(kind, make) {
 /**
  * Sends or receives one message, when the waitable is yielded or awaited.
  *
- * The channel does the work, so that external channels (addons/connect.mjs) replace it: `channel.trySend(end)` and
- * `channel.tryReceive(end)` act as `try` does, `channel.enter(end)` and `channel.leave(end)` put the end into a queue and take
- * it out again.
- *
  * The class has no base class, because V8 does not inline base constructors in large processes: with two of them CommsTime is
  * 1.2 times slower. It inherits from Waitable by its prototype.
  */
@@ -120,12 +116,23 @@ const End = /* @__PURE__ */ (() => {
       this.isSender = isSender
       this.message = message
     }
+    /** @this {any} @returns {boolean} */
+    try() {
+      const { channel, isSender, message } = this
+      if (isSender) {
+        if (channel.closing !== null) return this.reject(channel.closing)
+        return (channel.deliver(message) || channel.overflow !== 'block') && this.fulfill()
+      }
+      const received = channel.next()
+      if (received !== NOTHING) return this.fulfill(received)
+      return channel.closing !== null && this.reject(channel.closing)
+    }
     /** @this {any} */
-    try() { return this.isSender ? this.channel.trySend(this) : this.channel.tryReceive(this) }
-    /** @this {any} */
-    enter() { this.channel.enter(this) }
-    /** @this {any} */
-    leave() { this.channel.leave(this) }
+    enter() {
+      this.side.push(this)
+    }
+    /** The queue of the ends that wait for the same kind of partner. */
+    get side() { return this.isSender ? this.channel.senders : this.channel.receivers }
     get name() { return `${this.channel.name}.${this.isSender ? 'send' : 'receive'}()` }
     get mayBlock() { return !this.isSender || this.channel.overflow === 'block' && this.channel.size < Infinity }
     get handsOver() { return true }
@@ -134,7 +141,7 @@ const End = /* @__PURE__ */ (() => {
   Object.setPrototypeOf(End.prototype, Waitable.prototype)
   return /** @type {new (channel: Channel<any>, isSender: boolean, message?: any) => ChannelEnd} */ (/** @type {any} */ (End))
 })()
-/** @typedef {Waitable & { channel: Channel<any>, isSender: boolean, message: any }} ChannelEnd */
+/** @typedef {Waitable & { channel: Channel<any>, isSender: boolean, message: any, side: WaitQueue }} ChannelEnd */
 
 /** The buffer of a channel: messages in the order of their arrival. */
 class Fifo {
@@ -292,26 +299,6 @@ export class Channel {
   get [Symbol.toStringTag]() { return 'Channel' }
 
   // For ends
-
-  /** @internal @param {ChannelEnd} end @returns {boolean} */
-  trySend(end) {
-    if (this.closing !== null) return end.reject(this.closing)
-    return (this.deliver(end.message) || this.overflow !== 'block') && end.fulfill()
-  }
-  /** @internal @param {ChannelEnd} end @returns {boolean} */
-  tryReceive(end) {
-    const message = this.next()
-    if (message !== NOTHING) return end.fulfill(message)
-    return this.closing !== null && end.reject(this.closing)
-  }
-  /** @internal @param {ChannelEnd} end */
-  enter(end) {
-    (end.isSender ? this.senders : this.receivers).push(end)
-  }
-  /** @internal @param {ChannelEnd} end */
-  leave(end) {
-    (end.isSender ? this.senders : this.receivers).remove(end)
-  }
 
   /** @internal @param {any} message @returns {boolean} whether a receiver or the buffer has taken the message */
   deliver(message) {
@@ -604,8 +591,7 @@ class Choice extends Group {
   }
   /** The side of a channel, or the index of the guard. @param {Waitable} member @returns {object} */
   #keyOf(member) {
-    if (member instanceof End) return member.isSender ? member.channel.senders : member.channel.receivers
-    return GUARD_KEYS[this.listed.indexOf(member)] ??= {}
+    return member instanceof End ? member.side : GUARD_KEYS[this.listed.indexOf(member)] ??= {}
   }
 }
 
@@ -1171,7 +1157,8 @@ function* inTurn(turn, section, end) {
 /**
  * A held lock. Its disposal does nothing if it has been unlocked: `using held = await mutex.lock()` ends with its block.
  *
- * @typedef {{ unlock(): void, [Symbol.dispose](): void }} Held
+ * @typedef {{ unlock(): void } & (
+ *   SymbolConstructor extends { dispose: infer S extends symbol } ? { [K in S]: () => void } : unknown)} Held
  */
 /** @param {(held: any, mayBeFree: boolean) => void} unlock @returns {any} a new Held */
 function heldBy(unlock) {
@@ -1638,7 +1625,7 @@ const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 
  * channels in the bundle of a SharedMutex.
  *
  * - `Supply`, `Turn`: the base of locks; `take()` takes a thing, `turn(name)` waits for one
- * - `End`: the waitable of a channel; external channels override `trySend`, `tryReceive`, `enter`, `leave` of Channel
+ * - `End`: the waitable of a channel; external channels derive their own ends
  * - `NOTHING`: the result of `channel.next()` if there is no message
  * - `withSignal(waitable, options)`: gives a new waitable the signal of its options
  *

@@ -27,13 +27,14 @@
  */
 
 import { extend } from '../rt.mjs'
-import { Channel, ChannelError, End, NOTHING } from '../sync.mjs'
+import { Channel, ChannelError, End, NOTHING, withSignal } from '../sync.mjs'
 import {
   NONE, bytesOf, decoding, encoded, isBytes, isCount, joined, kindOf, unpacked
 } from './internal/bytes.mjs'
 import { Transport, anArray, transferring } from './internal/endpoints.mjs'
 import { PROTOCOL, isLife, lifeOfThread, randomId, whenReleased } from './internal/threads.mjs'
-/** @import { Awaitable, Job, Scheduler } from '../rt.mjs' */
+/** @import { Awaitable, Scheduler } from '../rt.mjs' */
+/** @import { WaitOptions } from '../sync.mjs' */
 
 const { WaitQueue, check, here } = extend
 
@@ -195,14 +196,43 @@ const UNREADABLE = /* @__PURE__ */ Symbol('unreadable')
 
 // ------------------------------------------------------------------------------------------ channels: wires
 
-/** Sends a message to the peer. */
+/** Sends a message to the peer: it takes time, so it goes out when it is entered. */
 class ExternalSend extends End {
   /** @param {ExternalChannel<any>} channel @param {any} message @param {any[] | undefined} transfer */
   constructor(channel, message, transfer) {
     super(channel, true, message)
+    this.external = channel
     this.transfer = transfer
   }
-  get commits() { return this.channel.mayCommit }
+  get commits() { return this.external.mayCommit }
+  try() {
+    const { closing } = this.external
+    return closing !== null && this.reject(closing)
+  }
+  enter() {
+    this.external.enterSend(this, this.waiter)
+  }
+  leave() {
+    super.leave()
+    this.external.withdraw(this)
+  }
+}
+
+/** Receives a message of the peer. */
+class ExternalReceive extends End {
+  /** @param {ExternalChannel<any>} channel */
+  constructor(channel) {
+    super(channel, false)
+    this.external = channel
+  }
+  enter() {
+    super.enter()
+    this.external.announce()
+  }
+  leave() {
+    super.leave()
+    if (!this.external.closed) this.external.announce()
+  }
 }
 
 /**
@@ -270,6 +300,10 @@ class ExternalChannel extends Channel {
     const send = new ExternalSend(this, message, transfer)
     if (signal !== undefined) send.signal = signal
     return /** @type {any} */ (send)
+  }
+  /** @param {WaitOptions} [options] @returns {Awaitable<T>} */
+  receive(options) {
+    return withSignal(new ExternalReceive(this), options)
   }
 
   /** @internal */
@@ -397,10 +431,6 @@ class ExternalChannel extends Channel {
     return true
   }
 
-  /** @internal a send takes time: it goes out when it is entered @param {End} end @returns {boolean} */
-  trySend(end) {
-    return this.closing !== null && end.reject(this.closing)
-  }
   /** @internal whether a branch of a choice commits if it is entered now @returns {boolean} */
   get mayCommit() {
     return this.closing === null && this.#flight === null && this.isConnected && this.#isWanted
@@ -467,29 +497,17 @@ class ExternalChannel extends Channel {
 
   // --- both
 
-  /** @internal @param {End} end */
-  enter(end) {
-    if (!end.isSender) {
-      this.receivers.push(end)
-      this.announce()
-    } else {
-      // A choice must not send before it has committed.
-      const isGuard = /** @type {any} */ (end.waiter)?.isBranch === true
-      const queue = isGuard ? this.#guards : this.senders
-      queue.push(end)
-      this.pump()
-    }
+  /** @internal @param {ExternalSend} send @param {any} waiter a choice must not send before it has committed */
+  enterSend(send, waiter) {
+    const queue = waiter.isBranch === true ? this.#guards : this.senders
+    queue.push(send)
+    this.pump()
   }
-
-  /** @internal @param {End} end */
-  leave(end) {
-    super.leave(end)
-    this.#guards.remove(end)
-    if (this.#flight?.send === end) {
-      this.#flight.send = null
-      this.#tell(WITHDRAW, this.#sent)
-    }
-    if (!end.isSender && this.closing === null) this.announce()
+  /** @internal @param {ExternalSend} send no longer waited for */
+  withdraw(send) {
+    if (this.#flight?.send !== send) return
+    this.#flight.send = null
+    this.#tell(WITHDRAW, this.#sent)
   }
 
   /** @param {unknown} reason @returns {boolean} */
