@@ -6,7 +6,8 @@
  * reservation runs short, frequent work for other reservations, such as the bottom halves of `interrupt`.
  *
  * Words of this file:
- * - account: the books of a reservation, and the hook that the scheduler calls (ReservationHook in rt.mjs)
+ * - account: the books of a reservation, and the hooks of its group (Group in rt.mjs)
+ * - group: the ready jobs of a reservation, which the scheduler queues as one node by the keys of the reservation
  * - server: the law by which capacity is used up and comes back; it knows times and amounts, but no jobs
  * - refill: an amount of capacity that comes back at a time
  * - claim: the processor time that a reservation or a task asks for; admission compares claims
@@ -32,15 +33,15 @@
  */
 
 import {
-  Cycle, EventHandler, HANDLING, Source, checkTarget, interruptible, parametersOf
+  Cycle, EventHandler, HANDLING, Handle, InterruptMask, JobSource, checkTarget, parametersOf
 } from '../alarms.mjs'
-import { edf, fp, seam } from '../rt.mjs'
+import { edf, extend, fp } from '../rt.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
-/** @import { Handles, Handling } from '../alarms.mjs' */
-/** @import { Job, Policy, Scheduler, Standing, TaskOptions, Work, Yieldable } from '../rt.mjs' */
+/** @import { Handles, Handling, QueuedEvent, ReleaseOptions } from '../alarms.mjs' */
+/** @import { Job, Policy, Scheduler, TaskOptions, Work, Yieldable } from '../rt.mjs' */
 /** @import { CriticalSection, Sums, TaskParameters } from './schedulable.mjs' */
 
-const { check, here, parameters: TASK } = seam
+const { check, here, parameters: TASK } = extend
 const {
   among, callable, duration, elsewhere, finite, interval, number, options: checked, text, wrongType
 } = check
@@ -51,7 +52,7 @@ const fraction = /* @__PURE__ */ number('a number from 0 to 1', value => value >
 const positiveFraction = /* @__PURE__ */ number('a number > 0 and <= 1', value => value > 0 && value <= 1)
 
 /** What reservations of both kinds have. */
-class Reserved {
+class Reserved extends Handle {
   get scheduler() { return accountOf(this).scheduler }
   get name() { return accountOf(this).name }
   /** The share of the processor. */
@@ -66,6 +67,14 @@ class Reserved {
   get depletions() { return accountOf(this).server.depletions }
   /** How often capacity came back. @returns {number} */
   get replenishments() { return accountOf(this).server.replenishments }
+
+  /**
+   * Gives the share of the processor back, so that other reservations can be admitted. Jobs of the reservation still
+   * run by it.
+   *
+   * @returns {boolean} `true` if the share was promised
+   */
+  cancel() { return commitmentsOf(this.scheduler).claims.delete(accountOf(this)) }
 }
 
 /** @typedef {'sporadic' | 'deferrable' | 'polling' | 'constant-bandwidth'} Kind */
@@ -129,7 +138,7 @@ export class Reservation extends Reserved {
     among('background', 'wait', ...isRankedByDeadline ? ['postpone'] : [])('depleted', depleted)
     const server = new SERVERS[kind](capacity, period, scheduler.now(), depleted === 'postpone')
     const account = new Account(scheduler, server, claim, depleted, isRankedByDeadline)
-    Object.defineProperty(this, seam.protocol, { value: account })
+    Object.defineProperty(this, extend.protocol, { value: account })
   }
 
   get kind() { return /** @type {Kind} */ (accountOf(this).claim.kind) }
@@ -167,7 +176,7 @@ export class Reservation extends Reserved {
  * `spawn(work, { reservation: io })`.
  */
 export class IoReservation extends Reserved {
-  #mask = interruptible(() => accountOf(this).turn({ isMasked: !this.isOn }))
+  #mask = new InterruptMask(() => accountOf(this).turn({ isMasked: !this.isOn }))
 
   /**
    * @param {{ utilization?: number, capacity?: number, period?: number, depleted?: 'background' | 'wait', name?: string,
@@ -183,7 +192,7 @@ export class IoReservation extends Reserved {
     const scheduler = here(options)
     const claim = claimOfIo(name, options)
     const account = new IoAccount(scheduler, new PIBS(claim), claim, depleted, isByDeadline(scheduler.policy))
-    Object.defineProperty(this, seam.protocol, { value: account })
+    Object.defineProperty(this, extend.protocol, { value: account })
   }
 
   /** Whether events are handled. */
@@ -192,14 +201,19 @@ export class IoReservation extends Reserved {
   get drops() { return this.#mask.drops }
 
   /** Handles events again, first those that were held back. */
-  interrupts = this.#mask.interrupts
+  interrupts() {
+    this.#mask.interrupts()
+  }
   /**
    * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost. Its
    * share remains promised to it.
    *
+   * @param {{ drop?: boolean }} [options]
    * @throws {TypeError} naming the parameter
    */
-  noInterrupts = this.#mask.noInterrupts
+  noInterrupts(options) {
+    this.#mask.noInterrupts(options)
+  }
 
   /**
    * What `reservation` is to be where the work is done for `main`.
@@ -212,7 +226,7 @@ export class IoReservation extends Reserved {
     if (!(main instanceof Reservation)) throw wrongType('main', 'a Reservation', main)
     if (main.scheduler !== this.scheduler) throw new TypeError(`main must be of the scheduler of ${this.name}`)
     const account = /** @type {IoAccount} */ (accountOf(this))
-    return { [seam.protocol]: account.delegateOf(accountOf(main)) }
+    return { [extend.protocol]: account.delegateOf(accountOf(main)) }
   }
 
   /**
@@ -234,12 +248,15 @@ export class IoReservation extends Reserved {
 // -------------------------------------------------------------------------------------------------- accounts
 
 /** @param {any} reservation @returns {Account} */
-const accountOf = reservation => reservation?.[seam.protocol]
+const accountOf = reservation => reservation?.[extend.protocol]
 
 /** Stands for an entry where nothing is to be replenished. */
 const NEVER = { time: Infinity, ref: false, cancel: () => true }
 
-/** The books of a reservation, and what the scheduler sees of it (see ReservationHook in rt.mjs). */
+/**
+ * The books of a reservation. The account is also the hook that the scheduler finds in the reservation (`groupFor`,
+ * `level`), and the hooks of the group (`arrives`, `departs`, `drain`, `detach`).
+ */
 class Account {
   /** @type {Set<Job>} */
   jobs = new Set()
@@ -251,12 +268,8 @@ class Account {
   used = 0
   /** Whether it is off whatever is promised. */
   isMasked = false
-  /**
-   * How its jobs rank in the foreground; null while it is depleted. Never changed in place.
-   *
-   * @type {Standing | null}
-   */
-  #granted = null
+  /** The keys of the group: see `Group.change`. @type {Keys | undefined} */
+  keys = undefined
   /** @type {{ readonly time: number, readonly ref: boolean, cancel(): boolean }} */
   #entry = NEVER
   #replenish
@@ -268,7 +281,7 @@ class Account {
   constructor(scheduler, server, claim, depleted, isRankedByDeadline) {
     this.scheduler = scheduler
     this.policy = scheduler.policy
-    this.pool = seam.pool(scheduler)
+    this.group = extend.group(scheduler, this)
     this.server = server
     this.claim = claim
     this.name = claim.name
@@ -313,8 +326,8 @@ class Account {
     this.update()
   }
 
-  /** @param {Job} job @param {Scheduler} scheduler */
-  attach(job, scheduler) {
+  /** @param {Job} job that is released @param {Scheduler} scheduler */
+  groupFor(job, scheduler) {
     if (scheduler !== this.scheduler) {
       throw new TypeError(`reservation must be of the scheduler of its jobs, but ${this.name} is not`)
     }
@@ -322,19 +335,22 @@ class Account {
       throw new TypeError(`reservation must be made for the policy ${scheduler.policy.name}, ` +
         `but ${this.name} was made under ${this.policy.name}`)
     }
+    if (this.jobs.size === 0) this.server.expectJobs(scheduler.now())
     this.jobs.add(job)
     this.update()
+    return this.group
   }
 
   /** @param {Job} job */
   detach(job) {
     this.jobs.delete(job)
-    this.rest(job, this.scheduler.now())
+    this.departs(job, this.scheduler.now())
   }
 
   /** @param {Job} job @param {number} time */
-  ready(job, time) {
+  arrives(job, time) {
     const { busy, server } = this
+    this.#replenishBefore(time)
     busy.add(job)
     if (!server.isAwake) {
       server.isAwake = true
@@ -343,8 +359,22 @@ class Account {
     this.update()
   }
 
+  /**
+   * Fires a replenishment that is due at this reading of the clock. A job that arrives at the same reading finds the
+   * capacity, whichever entry of the timeline was created first.
+   *
+   * @param {number} time
+   */
+  #replenishBefore(time) {
+    const { time: due } = this.#entry
+    if (due > time) return
+    this.#entry.cancel()
+    extend.emit(this.scheduler, 'replenish', null, { reservation: this.name, due })
+    this.#replenish(time)
+  }
+
   /** @param {Job} job @param {number} time */
-  rest(job, time) {
+  departs(job, time) {
     const { busy, server } = this
     if (busy.delete(job) && busy.size === 0) {
       server.isAwake = false
@@ -353,45 +383,52 @@ class Account {
     this.update()
   }
 
-  /** @param {Job} job @returns {Standing | null} */
-  standing(job) {
-    return this.#granted ?? (this.isOff || this.depleted !== 'background' ? null : seam.background(job))
-  }
-
-  /** @param {Job} job @param {number} ms @param {number} time @param {Standing} standing */
-  charge(job, ms, time, standing) {
-    if (ms === 0 || standing.band < 0) return
+  /** @param {Job} job @param {number} ms @param {number} time @param {boolean} isBackground */
+  drain(job, ms, time, isBackground) {
+    if (ms === 0 || isBackground) return
     this.used += ms
     if (this.isOff) return
     const { server } = this
     const { depletions } = server
     server.consume(ms, time, !this.jobs.has(job))
     this.update()
-    // Of jobs that have to stop the scheduler tells itself.
+    // The scheduler reports jobs that have to stop.
     if (server.depletions === depletions || this.depleted === 'wait') return
     const reservation = this.name
-    seam.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
-    if (this.depleted === 'postpone') seam.emit(this.scheduler, 'replenish', null, { reservation, due: time })
+    extend.emit(this.scheduler, 'deplete', job, { reservation, depleted: this.depleted })
+    if (this.depleted === 'postpone') extend.emit(this.scheduler, 'replenish', null, { reservation, due: time })
   }
 
-  /** After anything that the server did: its jobs get their new standing, and the next replenishment is waited for. */
+  /** Passes the state of the server on: to the group, and to the timeline. */
   update() {
     const { server, isDepleted, isRankedByDeadline, claim: { priority } } = this
     const absoluteDeadline = isRankedByDeadline ? server.deadline : Infinity
-    const before = this.#granted
-    if (isDepleted) this.#granted = null
-    else if (before === null || before.job.priority !== priority || before.job.absoluteDeadline !== absoluteDeadline) {
-      this.#granted = { band: isRankedByDeadline ? 0 : 1, job: { absoluteDeadline, priority }, payer: this }
+    /** @type {Keys} */
+    const keys = !isDepleted ? { absoluteDeadline, priority, isAbove: !isRankedByDeadline }
+      : this.isOff || this.depleted !== 'background' ? null : 'background'
+    if (!areEqual(keys, this.keys)) {
+      this.keys = keys
+      this.group.change(keys)
     }
-    const isOut = this.isOff || isDepleted && this.depleted !== 'background'
-    if (this.#granted !== before || isOut !== this.pool.isOut) this.pool.refresh(isOut, this.jobs)
     const isIdle = this.isOff || this.jobs.size === 0 && server instanceof Polling
     const time = isIdle ? Infinity : server.next
     const ref = isDepleted && server.isAwake
     if (this.#entry.time === time && this.#entry.ref === ref) return
     this.#entry.cancel()
-    this.#entry = time === Infinity ? NEVER : seam.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
+    this.#entry = time === Infinity ? NEVER : extend.at(this.scheduler, time, this.#replenish, { replenishment: true, ref })
   }
+}
+
+/**
+ * The keys of a group: see `Group.change`.
+ *
+ * @typedef {{ absoluteDeadline: number, priority: number, isAbove: boolean } | 'background' | null} Keys
+ */
+
+/** @param {Keys} a @param {Keys | undefined} b */
+function areEqual(a, b) {
+  if (typeof a === 'string' || typeof b === 'string' || !a || !b) return a === b
+  return a.absoluteDeadline === b.absoluteDeadline && a.priority === b.priority
 }
 
 /** The books of an I/O reservation: without a period of its own, it takes that and the priority from the most urgent that it works for. */
@@ -406,32 +443,33 @@ class IoAccount extends Account {
   /** Its jobs work for `main`: what the scheduler attaches them by. @param {Account} main */
   delegateOf(main) {
     const level = this.claim.period < Infinity ? this.level : main.level
-    return { level, payer: this, attach: (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.attach(job, scheduler, main) }
+    const groupFor = (/** @type {Job} */ job, /** @type {Scheduler} */ scheduler) => this.groupFor(job, scheduler, main)
+    return { level, groupFor }
   }
 
   /** @param {Job} job */
   mainOf(job) { return /** @type {Account} */ (this.#mains.get(job)) }
 
   /** @param {Job} job @param {Scheduler} scheduler @param {Account | null} [main] default: that of the running job */
-  attach(job, scheduler, main = scheduler.current && accountOf(seam.payer(scheduler.current))?.mainOf(scheduler.current)) {
+  groupFor(job, scheduler, main = mainOfRunning(scheduler)) {
     if (!main) {
       throw new TypeError(`reservation must be given as io.for(main) where the running job has none: ` +
         `${this.name} takes priority and period from the reservation that it works for`)
     }
     this.#mains.set(job, main)
-    super.attach(job, scheduler)
+    return super.groupFor(job, scheduler)
   }
 
   /** @param {Job} job @param {number} time */
-  ready(job, time) {
+  arrives(job, time) {
     this.#serve(job, this.busy.has(job) ? 0 : 1, time)
-    super.ready(job, time)
+    super.arrives(job, time)
   }
 
   /** @param {Job} job @param {number} time */
-  rest(job, time) {
+  departs(job, time) {
     this.#serve(job, this.busy.has(job) ? -1 : 0, time)
-    super.rest(job, time)
+    super.departs(job, time)
   }
 
   /** @param {Job} job @param {number} more @param {number} time */
@@ -452,6 +490,12 @@ class IoAccount extends Account {
     this.claim.priority = claim.priority
     this.server.inherit(claim.period, time)
   }
+}
+
+/** The account that the running job works for. @param {Scheduler} scheduler @returns {Account | null} */
+function mainOfRunning({ current }) {
+  const account = current === null ? undefined : extend.groupOf(current)?.hooks
+  return account instanceof Account ? account.mainOf(/** @type {Job} */ (current)) : null
 }
 
 // --------------------------------------------------------------------------------------------------- servers
@@ -496,6 +540,8 @@ class Server {
   get isDepleted() { return this.remaining < SPECK }
   get bandwidth() { return this.capacity / this.period }
 
+  /** The first job is attached. @param {number} _time */
+  expectJobs(_time) {}
   /** @param {number} _time @param {number} _since */
   wake(_time, _since) {}
   /** @param {number} _time */
@@ -727,9 +773,13 @@ class Polling extends Deferrable {
   get isExpecting() { return true }
   get isDepleted() { return !this.#isServing || super.isDepleted }
 
+  /** Passes the polls that were left out while there were no jobs. @param {number} time */
+  expectJobs(time) {
+    if (this.next <= time) this.refill(time)
+  }
+
   /** @param {number} time @param {number} since */
   wake(time, since) {
-    if (this.next <= time) this.refill(time) // nobody has polled, since there were no jobs
     // Work that is noticed at the same reading of the clock as the poll was there.
     this.#isServing = this.cycle.timeOf(this.cycle.indexAt(time)) === since || this.#polled === time
   }
@@ -1094,12 +1144,8 @@ export function admit(set, options = {}) {
   const committed = commitmentsOf(scheduler)
   const sums = commit(scheduler, claims, { share: share ?? committed.share, guarantees: true })
   const tasks = claims.map(([claimant]) => claimant).filter(claimant => !(claimant instanceof Account))
-  return Object.freeze({ ...sums, cancel: () => tasks.filter(task => committed.claims.delete(task)).length > 0 })
-}
-
-/** Nothing will use it any more. @param {Reservation} reservation */
-function retire(reservation) {
-  commitmentsOf(reservation.scheduler).claims.delete(accountOf(reservation))
+  const cancel = () => tasks.filter(task => committed.claims.delete(task)).length > 0
+  return Object.freeze(Object.assign(new Handle(), sums, { cancel }))
 }
 
 // ---------------------------------------------------------------------------------------- handlers and loops
@@ -1129,7 +1175,7 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  * @param {string} type
  * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
  *   with the return value of `before` or `bottomHalf`, unless that is undefined
- * @param {TaskOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
+ * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
  *   capture?: boolean, signal?: AbortSignal, capacity?: number, period?: number, kind?: Kind,
  *   depleted?: Depleted, io?: IoReservation, bottomHalf?: (event: V) => unknown, size?: number }} [options]
  *   the options of `on`, and: `capacity`, `period`, `kind`, `priority`, `depleted`: the parameters of the
@@ -1142,15 +1188,16 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  */
 export function interrupt(target, type, task, options = {}) {
   checkTarget(target, type)
-  const { capacity, kind, depleted, io, bottomHalf } = checked(options, INTERRUPT)
+  const { capacity, kind, depleted, io, bottomHalf, size = Infinity } = checked(options, INTERRUPT)
   if (io !== undefined && !(io instanceof IoReservation)) throw wrongType('io', 'an IoReservation', io)
   if (bottomHalf !== undefined && io === undefined) throw new TypeError('bottomHalf needs an io, which does it')
   const isReserved = capacity !== undefined
   if (!isReserved && (kind !== undefined || depleted !== undefined)) {
     throw new TypeError('kind and depleted are those of a reservation, which needs a capacity and a period')
   }
+  const excess = isReserved || io !== undefined || size < Infinity ? 'queue' : undefined
   const source = isReserved
-    ? reservedSource('interrupt', 'task', task, options) : new Source('task', task, options)
+    ? reservedSource('interrupt', 'task', task, options, excess) : new JobSource('task', task, options, excess)
   if (io !== undefined) {
     if (io.scheduler !== source.scheduler) throw new TypeError('io must be of the scheduler of the handler')
     if (!isReserved && !(source.parameter('reservation') instanceof Reservation)) {
@@ -1166,47 +1213,68 @@ export function interrupt(target, type, task, options = {}) {
 
 /** Runs bottom halves between `raised` and `delivered`; gives the reservation back after the last job. */
 class InterruptHandler extends EventHandler {
+  /** The job that runs bottom halves. @type {Job | null} */
+  #bottomHalf = null
+  /** Number of jobs of the handler that have not ended. */
+  #living = 0
+
   /**
-   * @param {Source} source @param {any} options those of `interrupt`
+   * @param {JobSource} source @param {any} options those of `interrupt`
    * @param {Reservation | null} own the reservation that `interrupt` made for this handler
    */
   constructor(source, options, own) {
-    const { io, bottomHalf } = options
-    const isReserved = own !== null
-    const isSerial = isReserved || io !== undefined
-    super(source, options, { reservation: own, isSerial, isTracked: isReserved })
+    super(source, options, own ?? undefined)
     this.own = own
-    this.io = io
-    this.bottomHalf = bottomHalf
+    this.io = options.io
+    this.bottomHalf = options.bottomHalf
   }
 
   get drops() { return this.io?.drops || super.drops }
 
   deliver() {
-    const { io, source } = this
+    const { io, source: { scheduler } } = this
     if (io === undefined) return super.deliver()
-    const name = `${source.parameter('name')}, bottom half`
-    return source.scheduler.spawn(this.#bottomHalves(), { name, reservation: io.for(this.reservation) })
+    if (!this.mask.isOn || this.raised.size === 0 || this.#bottomHalf !== null) return
+    const name = `${this.source.parameter('name')}, bottom half`
+    const job = scheduler.spawn(this.#bottomHalves(), { name, reservation: io.for(this.reservation) })
+    this.#bottomHalf = job
+    extend.ended(job, () => {
+      this.#bottomHalf = null
+      this.deliver()
+      this.settled()
+    })
+  }
+
+  /** @param {QueuedEvent} event */
+  start(event) {
+    const job = super.start(event)
+    if (job === null || this.own === null) return job
+    this.#living++
+    extend.ended(job, () => {
+      this.#living--
+      this.settled()
+    })
+    return job
   }
 
   /** @returns {Generator<any, void, any>} */
   *#bottomHalves() {
-    const { bottomHalf, delivered, mask, raised } = this
+    const { bottomHalf, mask, raised } = this
     while (mask.isOn && raised.size > 0) {
-      const { args, release } = raised.shift()
+      const { args, release } = /** @type {QueuedEvent} */ (raised.shift())
       let found = bottomHalf && (yield* resultOf(bottomHalf, args))
       if (typeof found?.next === 'function' || typeof found?.then === 'function') found = yield found
       if (this.isCancelled) return void this.dropped++
-      delivered.push({ args: found === undefined ? args : [found], release })
+      this.handle({ args: found === undefined ? args : [found], release })
       yield
     }
   }
 
   /** After the last job, gives the reservation back. */
   settled() {
-    const { own, raised, delivered } = this
-    if (own === null || !this.isOver || this.isHearing || this.waiting > 0 || delivered.busy > 0) return
-    if (raised.busy === 0 || this.isCancelled) retire(own)
+    const { own } = this
+    if (own === null || !this.isOver || this.isHearing || this.waiting > 0 || this.#living > 0) return
+    if (this.#bottomHalf === null || this.isCancelled) own.cancel()
   }
 }
 
@@ -1236,27 +1304,42 @@ export function loop(body, options) {
   }
   return withReservation(source, name, options, reservation => {
     const job = source.scheduler.spawn(run, { ...source.given, name, signal, reservation })
-    seam.ended(job, () => { retire(reservation) })
-    return { cancel: reason => job.cancel(reason), job, reservation }
+    extend.ended(job, () => { reservation.cancel() })
+    return new Loop(job, reservation)
   })
 }
 
+/** A job that loops, and its reservation. */
+class Loop extends Handle {
+  /** @param {Job} job @param {Reservation} reservation */
+  constructor(job, reservation) {
+    super()
+    this.job = job
+    this.reservation = reservation
+  }
+
+  /** @param {unknown} [reason] */
+  cancel(reason) {
+    return this.job.cancel(reason)
+  }
+}
+
 /**
- * Of work with a reservation of its own, whose period it is, and not that of the jobs.
+ * The source of jobs with their own reservation. The period in the options is that of the reservation.
  *
- * @param {string} by @param {string} name @param {any} work @param {any} options
+ * @param {string} by @param {string} name @param {any} work @param {any} options @param {'queue'} [excess] the default
  */
-function reservedSource(by, name, work, options) {
+function reservedSource(by, name, work, options, excess) {
   const { period, reservation, ...given } = parametersOf(options)
   if (reservation !== undefined) throw new TypeError(`reservation is made by ${by}(), of capacity and period`)
-  return new Source(name, work, given)
+  return new JobSource(name, work, { ...given, excess: options.excess }, excess)
 }
 
 /**
  * Makes the reservation, and what runs by it; or neither.
  *
  * @template T
- * @param {Source} source @param {string} name @param {any} options @param {(reservation: Reservation) => T} make
+ * @param {JobSource} source @param {string} name @param {any} options @param {(reservation: Reservation) => T} make
  * @returns {T}
  */
 function withReservation({ scheduler }, name, { capacity, period, kind, depleted, priority }, make) {
@@ -1264,14 +1347,14 @@ function withReservation({ scheduler }, name, { capacity, period, kind, depleted
   try {
     return make(reservation)
   } catch (error) {
-    retire(reservation)
+    reservation.cancel()
     throw error
   }
 }
 
 /** What a function returns, by its twin if it has one. @param {any} fn @param {any[]} args @returns {Generator<any, any, any>} */
 function* resultOf(fn, args) {
-  const body = seam.preemptible(fn)
+  const body = extend.preemptible(fn)
   const result = body(...args)
   return body === fn ? result : yield result
 }

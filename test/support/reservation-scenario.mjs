@@ -78,7 +78,8 @@ export function perform(scenario, Reservation, { isAhead = true, observe = () =>
 /** @param {any} job @param {any} reservation */
 function deadlineOf(job, reservation) {
   if (reservation === undefined) return job.absoluteDeadline
-  return reservation[extend.protocol].standing(job)?.job.absoluteDeadline
+  const { keys } = reservation[extend.protocol]
+  return keys === 'background' ? job.absoluteDeadline : keys?.absoluteDeadline
 }
 
 // ----------------------------------------- the defects of the POSIX sporadic server (Stanovich et al. 2010)
