@@ -1023,7 +1023,11 @@ export function frames(task, options = {}) {
     source.release({ release, deadline: time + interval - release }, [time])
   }
   let cancelFrame = host.frame(onFrame)
-  return new Subscription(signal, () => cancelFrame())
+  const release = extend.hold(scheduler)
+  return new Subscription(signal, () => {
+    cancelFrame()
+    release()
+  })
 }
 
 // ------------------------------------------------------------------------------------------------ 5 events
@@ -1293,8 +1297,10 @@ export class EventHandler extends Handle {
       this.isHearing = false
       this.settled()
     })
+    const release = extend.hold(scheduler)
     this.#subscription = new Subscription(signal, () => {
       removeListener()
+      release()
       this.isOver = true
       if (signal?.aborted) this.drop()
     })
@@ -1370,6 +1376,7 @@ class NextEvent extends Waitable {
   }
 
   get handsOver() { return true }
+  get isExternal() { return true }
   try() {
     return this.#queue.take(this)
   }

@@ -1137,6 +1137,8 @@ class Waitable {
   get goesOn() { return false }
   /** Whether the rank of the waiter can matter. */
   get isRanked() { return true }
+  /** Whether code outside of jobs can settle it: a promise, an event, a peer in another thread. */
+  get isExternal() { return false }
   /** Whether other branches lose when one settles. */
   get isChoice() { return false }
   /**
@@ -1491,26 +1493,16 @@ class Settlement extends Waitable {
     this.thenable = thenable
     /** How often it has been waited for: an outcome counts for the present wait only. */
     this.waits = 0
-    /** The scheduler that the wait holds open. @type {Core | null} */
-    this.core = null
   }
   get isRanked() { return false }
-  /** @param {Job | null} job */
-  enter(job) {
+  get isExternal() { return true }
+  enter() {
     const wait = ++this.waits
     const isWaited = () => wait === this.waits
-    this.core = job === null ? null : job.core
-    if (this.core !== null) this.core.holds++
-    follow(this.thenable, isWaited, (isFulfilled, outcome) => {
-      this.leave()
-      if (isFulfilled) this.wake(outcome)
-      else this.fail(outcome)
-    })
+    follow(this.thenable, isWaited, (isFulfilled, outcome) => isFulfilled ? this.wake(outcome) : this.fail(outcome))
   }
   leave() {
     this.waits++
-    if (this.core !== null) this.core.holds--
-    this.core = null
   }
 }
 
@@ -3901,7 +3893,7 @@ class Core extends Settings {
     this.failures = []
     /** @type {{ resolve: () => void, reject: (error: unknown) => void }[]} */
     this.idlers = []
-    /** How many sources outside of jobs can wake jobs: promises, listeners, peers. */
+    /** How many sources outside of jobs can make jobs ready: see `extend.hold`. */
     this.holds = 0
     /** See `extend.onQuiet`. @type {((live: number) => unknown) | null} */
     this.findDeadlock = null
@@ -4758,8 +4750,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   callerOf: scheduler => callerOf(coreOf(scheduler)),
 
   /**
-   * Holds a scheduler open: code outside of jobs can still make jobs ready, such as an event listener or a peer in another
-   * thread. While a scheduler is held, it cannot be deadlocked. Waits for promises and timeline entries need no hold.
+   * Holds a scheduler open: code outside of jobs can still release jobs, for example an event listener. While a scheduler is
+   * held, it is not deadlocked. Entries of the timeline and waitables with `isExternal` need no hold.
    *
    * @param {Scheduler} scheduler @returns {() => void} releases the hold
    */

@@ -137,6 +137,7 @@ const End = /* @__PURE__ */ (() => {
     get mayBlock() { return !this.isSender || this.channel.overflow === 'block' && this.channel.size < Infinity }
     get handsOver() { return true }
     get goesOn() { return true }
+    get isExternal() { return this.channel.isExternal }
   }
   Object.setPrototypeOf(End.prototype, Waitable.prototype)
   return /** @type {new (channel: Channel<any>, isSender: boolean, message?: any) => ChannelEnd} */ (/** @type {any} */ (End))
@@ -220,6 +221,8 @@ export class Channel {
   get length() { return this.buffer.size }
   /** Whether the channel has been closed. */
   get closed() { return this.closing !== null }
+  /** @internal Whether a peer sends and receives, in another thread or on another machine. @returns {boolean} */
+  get isExternal() { return false }
 
   /**
    * Sends a message, once the result is yielded or awaited. Callbacks use `offer`.
@@ -461,6 +464,7 @@ class Group extends Waitable {
     return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
   }
   get handsOver() { return true }
+  get isExternal() { return this.members.some(({ isExternal }) => isExternal) }
 
   leave() {
     undisturbed(() => { for (const waiter of this.waiters.splice(0)) waiter.wait?.dismiss(waiter) })

@@ -282,6 +282,8 @@ class ExternalChannel extends Channel {
   }
 
   get length() { return this.#held?.kept ? 1 : 0 }
+  /** @internal */
+  get isExternal() { return true }
   /** How many frames at this endpoint were malformed, or could not have come; they have changed nothing. */
   get rejected() { return this.link.rejected }
 

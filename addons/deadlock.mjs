@@ -24,8 +24,8 @@
  * @module deadlock
  */
 
-import { DeadlockError, extend, rt } from '../rt.mjs'
-/** @import { Job, Scheduler } from '../rt.mjs' */
+import { DeadlockError, Job, extend, rt } from '../rt.mjs'
+/** @import { Scheduler } from '../rt.mjs' */
 
 /** Maximum number of jobs that a message names. */
 const MAX_NAMES = 12
@@ -36,10 +36,13 @@ function namesOf(jobs) {
   return jobs.length <= MAX_NAMES ? names : `${names} and ${jobs.length - MAX_NAMES} more`
 }
 
+/** Whether only a job can end a wait. @param {any} on the value that a job waits for: a waitable, job or thenable */
+const isInternal = on => on instanceof Job || on instanceof extend.Waitable && !on.isExternal
+
 /** The states of the jobs of one scheduler. */
 class Watch {
-  /** Whether each known job waits for something inside of the scheduler. @type {Map<Job, boolean>} */
-  #isBlocked = new Map()
+  /** What each known job waits for; null if it does not wait, or if no job can wake it. @type {Map<Job, any>} */
+  #waits = new Map()
   /** The present deadlock. @type {DeadlockError | null} */
   #error = null
 
@@ -49,16 +52,16 @@ class Watch {
     switch (type) {
       case 'release':
       case 'wake':
-        this.#isBlocked.set(job, false)
+        this.#waits.set(job, null)
         this.#error = null
         break
       case 'block':
-        this.#isBlocked.set(job, on !== null) // null: async code awaits a foreign promise
+        this.#waits.set(job, on) // null: async code awaits a foreign promise
         break
       case 'finish':
       case 'fail':
       case 'cancel':
-        this.#isBlocked.delete(job)
+        this.#waits.delete(job)
         this.#error = null
     }
   }
@@ -69,8 +72,8 @@ class Watch {
    *   or ends
    */
   find(live) {
-    const jobs = [...this.#isBlocked.keys()]
-    if (jobs.length !== live || jobs.some(job => !this.#isBlocked.get(job))) return null
+    const jobs = [...this.#waits.keys()]
+    if (jobs.length !== live || ![...this.#waits.values()].every(isInternal)) return null
     return this.#error ??= new DeadlockError(`deadlock: nothing can wake ${namesOf(jobs)}`, jobs)
   }
 }

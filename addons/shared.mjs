@@ -135,6 +135,7 @@ class OutsideTurn extends Turn {
   /** @type {any} */
   #timer
 
+  get isExternal() { return true }
   enter() {
     super.enter()
     if (!this.isSettled) this.#timer = setInterval(() => {}, 2 ** 30)

@@ -560,6 +560,8 @@ class Remote extends Waitable {
     this.shownState = 'ready'
   }
 
+  get isExternal() { return true }
+
   /** Called at the release of the local job. @param {Job} job @returns {Waitable} */
   admit = job => {
     this.local = job

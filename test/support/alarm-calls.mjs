@@ -51,7 +51,7 @@ export const generate = function* () {}
 
 /** A scheduler, and everything in which a call could leave traces. */
 export function world() {
-  const { host, scheduler } = plainWorld({ budget: 'auto', closed: true })
+  const { host, scheduler } = plainWorld({ budget: 'auto' })
   const { signal } = new AbortController()
   const target = new EventTarget()
   const event = new AsyncEvent({ scheduler })

@@ -1,9 +1,11 @@
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { DeadlockError, Scheduler, extend, fp } from '../../../rt.mjs'
-import { after, sleep } from '../../../alarms.mjs'
+import { after, events, sleep } from '../../../alarms.mjs'
+import { connect } from '../../../addons/connect.mjs'
 import { reportDeadlocks } from '../../../addons/deadlock.mjs'
 import { Reservation } from '../../../addons/reservations.mjs'
+import { SharedSemaphore } from '../../../addons/shared.mjs'
 import { Barrier, Channel, Semaphore, choice } from '../../../sync.mjs'
 import { virtualHost, execute } from '../../support/virtual-host.mjs'
 import { assertTrace } from '../../support/trace.mjs'
@@ -344,6 +346,28 @@ schedulers('a choice with a promise among its guards can still be woken', async 
   assert.equal(log, ['deadlock: nothing can wake chooser at 5'])
 })
 
+const outside = {
+  'an event': () => events(new EventTarget(), 'ping').receive(),
+  'a message of a peer': () => connect(port1, 'orders').receive(),
+  'the answer of a peer': () => connect(port1, 'bills').send(1),
+  'a lock that another thread can release': () => new SharedSemaphore(0).acquire(),
+  'one of several waits': () => choice([{ receive: new Channel() }, { wait: new SharedSemaphore(0).acquire() }])
+}
+const { port1, port2 } = new MessageChannel()
+
+for (const [title, waitable] of Object.entries(outside)) {
+  schedulers(`a job that waits for ${title} is not deadlocked`, async () => {
+    const messages = []
+    const { host, scheduler } = closedExactWorld({ onError: error => messages.push(error.message) })
+    const job = scheduler.spawn(function* () { yield waitable() })
+    await host.drain()
+    assert.equal([messages, job.state], [[], 'waiting'])
+    job.cancel()
+    await host.drain()
+    assert.equal(messages, [])
+  })
+}
+
 schedulers('a job that another job waits for is deadlocked with it', async () => {
   const { host, scheduler } = closedExactWorld()
   const inner = scheduler.spawn(function* () { yield new Channel().receive() }, { name: 'inner' })
@@ -406,6 +430,10 @@ schedulers('a message names twelve jobs at most', async () => {
 
 schedulers('a wrong scheduler is rejected', () => {
   assert.throws(() => reportDeadlocks(/** @type {any} */ ({})), /scheduler must be a Scheduler, got an object/)
+})
+
+schedulers.after(() => {
+  for (const port of [port1, port2]) port.close()
 })
 
 schedulers.run()
