@@ -1,13 +1,14 @@
 /**
  * sync.mjs: channels, choices, locks, critical sections and groups of jobs.
  *
- * Jobs meet here: they exchange messages, exclude each other, and wait for each other. All operations are waitables: lazy,
- * acting once, awaited by `yield` in jobs and by `await` in other code. Each takes `{ signal }`, which ends its wait.
+ * Jobs meet here: they exchange messages, exclude each other, and wait for each other. All operations are
+ * waitables: lazy, acting once, awaited by `yield` in jobs and by `await` in other code. Each takes `{ signal
+ * }`, which ends its wait.
  *
  * Words:
  *   end      a waitable that sends a message to a channel, or receives one
  *   branch   the waitable of one guard of a choice
- *   call     a waitable whose code runs in the job that yields it; other code that waits for it gets a child job
+ *   call     a waitable whose code runs in the job that yields it; for other waiters, a child job runs it
  *   turn     a waitable that takes one of several equal things: a lock, a permit, a value of a Ring
  *   supply   the things that turns take, and the queue of the turns that found none
  *
@@ -25,16 +26,18 @@
  *   (idle)
  *
  * Invariants:
- *   1 An end meets its partner only inside `try`. So never do both a sender and a receiver wait at a channel, unless both belong
- *     to one choice.
- *   2 A choice tries all branches before it enters any, so it never commits with itself. When one branch settles, the choice
- *     leaves all others in the same synchronous step.
- *   3 A message is received once, or its sender fails. A cancelled job still gets the message or lock that it was handed.
- *   4 Waiters are served by rank, equals in the order of arrival. The owner of a Mutex inherits the rank of its first waiter.
+ *   1 An end meets its partner only inside `try`. So a sender and a receiver never both wait at a channel,
+ *     unless both belong to one choice.
+ *   2 A choice tries all branches before it enters any, so it never commits with itself. When one branch
+ *     settles, the choice leaves all others in the same synchronous step.
+ *   3 A message is received once, or its sender fails. A cancelled job still gets the message or lock that it
+ *     was handed.
+ *   4 Waiters are served by rank, equals in the order of arrival. The owner of a Mutex inherits the rank of
+ *     its first waiter.
  *   5 A job inside a critical section never waits.
  *
- * addons/shared.mjs has locks between threads, addons/connect.mjs channels between threads, processes and machines,
- * addons/workers.mjs jobs in workers.
+ * addons/shared.mjs has locks between threads, addons/connect.mjs channels between threads, processes and
+ * machines, addons/workers.mjs jobs in workers.
  *
  * @module sync
  */
@@ -44,7 +47,8 @@ import { DeadlockError, Job, Task, budget, extend } from './rt.mjs'
 export { DeadlockError }
 
 /**
- * Returns a member of the extension interface. Bundlers drop the call of an unused member, but keep a destructuring.
+ * Returns a member of the extension interface. Bundlers drop the call of an unused member, but keep a
+ * destructuring.
  *
  * @template {keyof typeof extend} K
  * @param {K} name @returns {(typeof extend)[K]}
@@ -63,9 +67,19 @@ const preemptible = /* @__PURE__ */ member('preemptible')
 /** @typedef {InstanceType<typeof extend.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof extend.Waiter>} Waiter */
 /** @typedef {InstanceType<typeof extend.WaitQueue>} WaitQueue */
-/** @typedef {{ signal?: AbortSignal }} WaitOptions `signal`: ends the wait, which then fails with the signal's reason */
-/** @typedef {{ scheduler?: Scheduler, signal?: AbortSignal }} CallOptions `scheduler`: releases the job that runs the call if
- *    code outside of jobs awaits it; default `rt`. `signal`: ends a wait of the call, which then fails with the signal's reason */
+/**
+ * Options of a wait.
+ *
+ * @typedef {object} WaitOptions
+ * @property {AbortSignal} [signal] ends the wait, which then fails with the reason of the signal
+ */
+/**
+ * Options of a call.
+ *
+ * @typedef {object} CallOptions
+ * @property {Scheduler} [scheduler] runs a job for the call if code outside of jobs awaits it; default `rt`
+ * @property {AbortSignal} [signal] ends the waits of the call, which then fails with the reason of the signal
+ */
 
 /** The error of an operation on a closed channel, or on a channel whose other end has disappeared. */
 export class ChannelError extends Error {
@@ -84,14 +98,16 @@ export class OwnershipError extends Error {
 }
 
 /**
- * V8 discards compiled code when a full collection finds no object of a hidden class that the code knows. So one blank object
- * of each kind is kept, and made again at idle times. Between bursts of 1000, a job of `par` takes 11 to 13 us without these
- * objects and 3.5 to 5.7 us with them, a choice 15 to 26 us and 5.3 to 5.7 us (Node 20).
+ * V8 discards compiled code when a full collection finds no object of a hidden class that the code knows. So
+ * one blank object of each kind is kept, and made again at idle times. Between bursts of 1000, a job of `par`
+ * takes 11 to 13 us without these objects and 3.5 to 5.7 us with them, a choice 15 to 26 us and 5.3 to 5.7 us
+ * (Node 20).
  */
-const isKept = { end: false, choice: false, all: false, call: false }
-/** @param {keyof typeof isKept} kind @param {() => object} make returns a blank object */
-function keep(kind, make) {
-  isKept[kind] = true
+const kept = /* @__PURE__ */ new Set()
+/** @param {() => object} make returns a blank object */
+function keep(make) {
+  if (kept.has(make)) return
+  kept.add(make)
   extend.keepShape(make)
 }
 
@@ -100,8 +116,8 @@ function keep(kind, make) {
 /**
  * Sends or receives one message, when the waitable is yielded or awaited.
  *
- * The class has no base class, because V8 does not inline base constructors in large processes: with two of them CommsTime is
- * 1.2 times slower. It inherits from Waitable by its prototype.
+ * The class has no base class, because V8 does not inline base constructors in large processes: with two of
+ * them CommsTime is 1.2 times slower. It inherits from Waitable by its prototype.
  */
 const End = /* @__PURE__ */ (() => {
   class End {
@@ -134,15 +150,23 @@ const End = /* @__PURE__ */ (() => {
     /** The queue of the ends that wait for the same kind of partner. */
     get side() { return this.isSender ? this.channel.senders : this.channel.receivers }
     get name() { return `${this.channel.name}.${this.isSender ? 'send' : 'receive'}()` }
-    get mayBlock() { return !this.isSender || this.channel.overflow === 'block' && this.channel.size < Infinity }
+    get mayBlock() {
+      const { isSender, channel: { overflow, size } } = this
+      return !isSender || overflow === 'block' && size < Infinity
+    }
     get handsOver() { return true }
     get goesOn() { return true }
     get isExternal() { return this.channel.isExternal }
   }
   Object.setPrototypeOf(End.prototype, Waitable.prototype)
-  return /** @type {new (channel: Channel<any>, isSender: boolean, message?: any) => ChannelEnd} */ (/** @type {any} */ (End))
+  return /** @type {EndClass} */ (/** @type {any} */ (End))
 })()
-/** @typedef {Waitable & { channel: Channel<any>, isSender: boolean, message: any, side: WaitQueue }} ChannelEnd */
+/**
+ * @typedef {Waitable & {
+ *   channel: Channel<any>, isSender: boolean, message: any, side: WaitQueue
+ * }} ChannelEnd
+ * @typedef {new (channel: Channel<any>, isSender: boolean, message: any) => ChannelEnd} EndClass
+ */
 
 /** The buffer of a channel: messages in the order of their arrival. */
 class Fifo {
@@ -173,8 +197,8 @@ class Fifo {
 const NOTHING = /* @__PURE__ */ Symbol('nothing')
 
 /**
- * Carries messages between jobs, with any number of jobs at each end (Hoare 1978; Communicating Generators 2.3). Without a
- * buffer, a sender and a receiver meet: the first one waits for the second one.
+ * Carries messages between jobs, with any number of jobs at each end (Hoare 1978; Communicating Generators
+ * 2.3). Without a buffer, a sender and a receiver meet: the first one waits for the second one.
  *
  * ```js
  * const lines = new Channel()
@@ -182,17 +206,17 @@ const NOTHING = /* @__PURE__ */ Symbol('nothing')
  * rt.spawn(() => lines.forEach(show))
  * ```
  *
- * A closed channel accepts no messages: waiting and later sends fail with a ChannelError. Receivers get the buffered messages;
- * then `receive` fails with the ChannelError, and iterations end.
+ * A closed channel accepts no messages: waiting and later sends fail with a ChannelError. Receivers get the
+ * buffered messages; then `receive` fails with the ChannelError, and iterations end.
  *
  * @template [T=unknown]
  */
 export class Channel {
   /**
    * @param {number} [size] the capacity of the buffer: an integer >= 0, or Infinity; default 0
-   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] `overflow`: what happens to a message if there
-   *   is no receiver and no free place. The sender waits ('block', the default), the message is dropped ('drop'), or the oldest
-   *   message is dropped ('slide'). `name`: for traces and errors
+   * @param {{ overflow?: 'block' | 'drop' | 'slide', name?: string }} [options] `overflow`: what happens to a
+   *   message if there is no receiver and no free place. The sender waits ('block', the default), the message
+   *   is dropped ('drop'), or the oldest message is dropped ('slide'). `name`: for traces and errors
    * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   constructor(size = 0, options = {}) {
@@ -214,7 +238,7 @@ export class Channel {
     this.closing = null
     /** @internal whether the channel was closed by an Error, so that iterations fail */
     this.hasFailed = false
-    if (!isKept.end) keep('end', blankEnd)
+    keep(blankEnd)
   }
 
   /** The number of buffered messages. @returns {number} */
@@ -229,8 +253,8 @@ export class Channel {
    *
    * @param {T} message
    * @param {WaitOptions} [options]
-   * @returns {Awaitable<void>} fulfilled when the message has been received or buffered; fails with a ChannelError if the
-   *   channel is closed
+   * @returns {Awaitable<void>} fulfilled when the message has been received or buffered; fails with a
+   *   ChannelError if the channel is closed
    */
   send(message, options) {
     return withSignal(new End(this, true, message), options)
@@ -269,8 +293,8 @@ export class Channel {
   /**
    * Closes the channel.
    *
-   * @param {unknown} [reason] the `reason` of the ChannelError; a ChannelError replaces it. With an Error, iterations fail
-   *   instead of ending
+   * @param {unknown} [reason] the `reason` of the ChannelError; a ChannelError replaces it. With an Error,
+   *   iterations fail instead of ending
    * @returns {boolean} `true` if this call closed the channel
    */
   close(reason) {
@@ -284,7 +308,8 @@ export class Channel {
    *
    * @param {(message: T) => unknown} work a function or generator function
    * @param {CallOptions} [options]
-   * @returns {Awaitable<void>} fails if `work` fails, or with the ChannelError if the channel was closed by an Error
+   * @returns {Awaitable<void>} fails if `work` fails, or with the ChannelError if the channel was closed by
+   *   an Error
    * @throws {TypeError} if `work` is not a function or an option has the wrong type
    */
   forEach(work, options = {}) {
@@ -303,7 +328,9 @@ export class Channel {
 
   // For ends
 
-  /** @internal @param {any} message @returns {boolean} whether a receiver or the buffer has taken the message */
+  /**
+   * @internal @param {any} message @returns {boolean} whether a receiver or the buffer has taken the message
+   */
   deliver(message) {
     const receiver = this.receivers.shift()
     if (receiver !== null) {
@@ -318,7 +345,10 @@ export class Channel {
     buffer.push(message)
     return true
   }
-  /** @internal takes the oldest message; the first waiting sender fills its place @returns {any} NOTHING if there is none */
+  /**
+   * @internal takes the oldest message; the first waiting sender fills its place
+   * @returns {any} a message, or NOTHING
+   */
   next() {
     const { buffer } = this
     const isBuffered = buffer.size > 0
@@ -333,9 +363,10 @@ export class Channel {
   /** @internal closes the channel @param {string} event @param {unknown} reason */
   end(event, reason) {
     // An object has no useful text, and some objects have none at all.
-    const text = reason instanceof Error || typeof reason === 'string' ? String(reason) : check.describe(reason)
-    const cause = reason === undefined ? '' : `: ${text}`
-    const error = reason instanceof ChannelError ? reason : new ChannelError(`${this.name} ${event}${cause}`, reason)
+    const isText = reason instanceof Error || typeof reason === 'string'
+    const cause = reason === undefined ? '' : `: ${isText ? String(reason) : check.describe(reason)}`
+    const error = reason instanceof ChannelError ? reason
+      : new ChannelError(`${this.name} ${event}${cause}`, reason)
     this.endWith(error, reason instanceof Error)
   }
   /** @internal @param {ChannelError} error @param {boolean} hasFailed */
@@ -345,7 +376,10 @@ export class Channel {
     failAll(this.senders, error)
     failAll(this.receivers, error)
   }
-  /** @internal @param {Waitable} receive settled @returns {boolean} whether it failed because the channel ended regularly */
+  /**
+   * @internal @param {Waitable} receive settled
+   * @returns {boolean} whether it failed because the channel ended regularly
+   */
   isEnd(receive) {
     return this.closing !== null && receive.outcome === this.closing && !this.hasFailed
   }
@@ -371,7 +405,10 @@ function withSignal(waitable, options) {
   return waitable
 }
 
-/** @param {Channel<any>} channel @param {(message: any) => any} work @param {CallOptions} options @returns {Generator<any, any, any>} */
+/**
+ * @param {Channel<any>} channel @param {(message: any) => any} work @param {CallOptions} options
+ * @returns {Generator<any, any, any>}
+ */
 function* receiveAll(channel, work, { signal }) {
   for (;;) {
     const receive = /** @type {any} */ (channel.receive({ signal }))
@@ -381,8 +418,7 @@ function* receiveAll(channel, work, { signal }) {
       if (channel.isEnd(receive)) return
       throw error
     }
-    const result = preemptible(work)(receive.outcome)
-    if (isUnfinished(result)) yield* finish(result)
+    yield* resultOf(work, receive.outcome)
   }
 }
 
@@ -432,8 +468,9 @@ let settling = 0
 const cancellations = []
 
 /**
- * Settles a group, or leaves a call. Jobs that are no longer needed are cancelled after that: a cancellation notifies
- * observers, which may call any function, for example send a message to a branch that the group is about to leave.
+ * Settles a group, or leaves a call. Jobs that are no longer needed are cancelled after that: a cancellation
+ * notifies observers, which may call any function, for example send a message to a branch that the group is
+ * about to leave.
  *
  * @param {() => void} act
  */
@@ -461,7 +498,8 @@ class Group extends Waitable {
     this.members = members
   }
   get name() {
-    return `${this.kind}(${this.members.map(member => /** @type {any} */ (member).name ?? 'wait').join(', ')})`
+    const names = this.members.map(member => /** @type {any} */ (member).name ?? 'wait')
+    return `${this.kind}(${names.join(', ')})`
   }
   get handsOver() { return true }
   get isExternal() { return this.members.some(({ isExternal }) => isExternal) }
@@ -480,7 +518,11 @@ class Group extends Waitable {
   }
   /** A member has settled. @param {Waitable} _member */
   conclude(_member) {}
-  /** A member has settled the group. @param {Waitable} member @param {any} value the outcome, unless the member has failed */
+  /**
+   * A member has settled the group.
+   *
+   * @param {Waitable} member @param {any} value the outcome, unless the member has failed
+   */
   decide(member, value) {
     undisturbed(() => {
       this.leave()
@@ -495,7 +537,11 @@ function notifyGroup(member) {
   this.combinator.conclude(member)
 }
 
-/** The last choices of each job, and of code outside of jobs, for fair choices. @type {WeakMap<object, WeakMap<object, number>>} */
+/**
+ * The last choices of each job, and of code outside of jobs, for fair choices.
+ *
+ * @type {WeakMap<object, WeakMap<object, number>>}
+ */
 const memories = /* @__PURE__ */ new WeakMap()
 const OUTSIDE = {}
 let choices = 0
@@ -512,7 +558,8 @@ function memoryOf(job) {
 /** Waits until one of several waitables settles. */
 class Choice extends Group {
   /**
-   * @param {string} kind @param {(Waitable | null)[]} listed the branches by the index of their guard; null for disabled guards
+   * @param {string} kind @param {(Waitable | null)[]} listed the branches by the index of their guard; null
+   *   for disabled guards
    * @param {boolean} isFair
    */
   constructor(kind, listed, isFair) {
@@ -556,10 +603,11 @@ class Choice extends Group {
   enter(job) {
     const { candidate, members } = this
     this.isDecided = false
+    const others = candidate === null ? members : members.filter(member => member !== candidate)
     if (candidate !== null) this.#wait(candidate, job)
     // Entering other waitables can call user code, which must find all ends in their queues.
-    for (const member of members) if (member instanceof End && member !== candidate) this.#wait(member, job)
-    for (const member of members) if (!(member instanceof End) && member !== candidate) this.#wait(member, job)
+    for (const member of others) if (member instanceof End) this.#wait(member, job)
+    for (const member of others) if (!(member instanceof End)) this.#wait(member, job)
   }
   /** @param {Waitable} member @param {Job | null} job */
   #wait(member, job) {
@@ -568,7 +616,9 @@ class Choice extends Group {
   /** @param {Waitable} member */
   committed(member) {
     this.isDecided = true
-    undisturbed(() => { for (const waiter of this.waiters) if (waiter.wait !== member) waiter.wait?.dismiss(waiter) })
+    undisturbed(() => {
+      for (const waiter of this.waiters) if (waiter.wait !== member) waiter.wait?.dismiss(waiter)
+    })
     this.commit()
   }
   /** @param {Waitable} member */
@@ -599,7 +649,10 @@ class Choice extends Group {
   }
 }
 
-/** @param {Waitable | null} branch @param {number} index @param {(Waitable | null)[]} listed @returns {boolean} */
+/**
+ * @param {Waitable | null} branch @param {number} index @param {(Waitable | null)[]} listed
+ * @returns {boolean}
+ */
 const isEnabled = (branch, index, listed) => branch !== null && listed.indexOf(branch) === index
 
 /** Waits for a time; settled immediately if the time has passed. */
@@ -609,13 +662,15 @@ class Time extends Sleep {
   /** @param {Job | null} job */
   try(job) {
     // A relative time needs no reading of the clock, which costs 10 to 50 ns.
-    if (this.isRelative || this.time === -Infinity) return this.time <= 0 && this.fulfill()
-    return this.time <= here(job === null ? this.options : undefined).now() && this.fulfill()
+    const isPast = this.isRelative || this.time === -Infinity ? this.time <= 0
+      : this.time <= here(job === null ? this.options : undefined).now()
+    return isPast && this.fulfill()
   }
 }
 
 /**
- * A guard: one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`, with `when` and `action` if needed.
+ * A guard: one of `receive`, `send` with `value`, `timeout`, `until`, `wait` and `skip`, with `when` and
+ * `action` if needed.
  *
  * @typedef {object} Guard
  * @property {Channel<any>} [receive] ready if the channel has a message, which is the value of the guard
@@ -623,17 +678,19 @@ class Time extends Sleep {
  * @property {unknown} [value]
  * @property {number} [timeout] ready after a time, ms, >= 0; Infinity: never
  * @property {number} [until] ready at a time, host timestamp, ms; Infinity: never
- * @property {PromiseLike<unknown>} [wait] ready when the waitable, job or promise settles; its outcome is the value
+ * @property {PromiseLike<unknown>} [wait] ready when the waitable, job or promise settles; its outcome is the
+ *   value
  * @property {true} [skip] always ready
  * @property {boolean} [when] whether the guard is enabled; default true
- * @property {Function} [action] a function or generator function. The job calls it with the value of the chosen guard; the
- *   result replaces the value
+ * @property {Function} [action] a function or generator function. The job calls it with the value of the
+ *   chosen guard; the result replaces the value
  */
 /**
  * The value of a guard.
  *
  * @template G
- * @typedef {G extends { receive: Channel<infer T> } ? T : G extends { wait: PromiseLike<infer T> } ? T : undefined} Received
+ * @typedef {G extends { receive: Channel<infer T> } ? T
+ *   : G extends { wait: PromiseLike<infer T> } ? T : undefined} Received
  */
 /**
  * The types that a guard must have because of its channel.
@@ -660,9 +717,9 @@ const GUARD_NAMES = []
 /**
  * Checks a guard.
  *
- * @param {any} guard @param {number} index @param {CallOptions} options of the choice
- * @returns {Waitable | null} its branch; null if the guard has `wait`. Such a branch is created last, because it marks the
- *   failure of a job as handled
+ * @param {any} guard @param {number} index @param {CallOptions} options the options of the choice
+ * @returns {Waitable | null} its branch; null if the guard has `wait`. Such a branch is created last, because
+ *   it marks the failure of a job as handled
  */
 function branchOf(guard, index, options) {
   const name = GUARD_NAMES[index] ??= `guards[${index}]`
@@ -697,9 +754,9 @@ function channelOf(name, value) {
 const timeOf = (time, isRelative, { scheduler }) => new Time(time, isRelative, scheduler && { scheduler })
 
 /**
- * Waits until one of several guards is ready, and commits to it: exactly one guard takes effect, also if its partner is another
- * choice, and a choice never commits with itself (Hoare 1985, 3.3; Communicating Generators 2.5). A guard whose channel is
- * closed, or whose `wait` fails, is ready too: the choice fails.
+ * Waits until one of several guards is ready, and commits to it (Hoare 1985, 3.3; Communicating Generators
+ * 2.5). Exactly one guard takes effect, also if the partner is another choice. A choice never commits with
+ * itself. If the channel of a guard is closed, or its `wait` fails, the guard is ready and the choice fails.
  *
  * ```js
  * const { index, value } = yield choice([
@@ -710,10 +767,11 @@ const timeOf = (time, isRelative, { scheduler }) => new Time(time, isRelative, s
  * ```
  *
  * @template {readonly Guard[]} const G
- * @param {{ readonly [I in keyof G]: G[I] & Fitting<G[I]> }} guards in the order of preference
- * @param {{ fair?: boolean, scheduler?: Scheduler, signal?: AbortSignal }} [options] `fair`: of the ready guards, the choice
- *   takes the guard that this job has not chosen for longest. `scheduler`: if code outside of jobs awaits the choice, its clock
- *   and its jobs count; default `rt`. `signal`: ends the wait, which then fails with the signal's reason
+ * @param {{ readonly [I in keyof G]: G[I] & Fitting<G[I]> }} guards guards in the order of preference
+ * @param {{ fair?: boolean, scheduler?: Scheduler, signal?: AbortSignal }} [options] `fair`: of the ready
+ *   guards, the choice takes the guard that this job has not chosen for longest. `scheduler`: if code outside
+ *   of jobs awaits the choice, its clock and its jobs count; default `rt`. `signal`: ends the wait, which
+ *   then fails with the signal's reason
  * @returns {Awaitable<Chosen<G>>} the index of the chosen guard, and its value or the result of its action
  * @throws {TypeError | RangeError} if a guard is invalid, or none is enabled
  */
@@ -728,29 +786,31 @@ export function choice(guards, options = {}) {
     else if (action !== undefined) hasActions = true
     if (when !== false) branches[i] ??= Waitable.of(wait)
   }
-  if (!isKept.choice) keep('choice', () => new Choice('choice', [], false))
+  keep(blankChoice)
   const chosen = new Choice('choice', branches, fair)
   if (signal !== undefined) chosen.signal = signal
-  if (chosen.members.length === 0) throw new TypeError('guards must have one that is enabled, got none')
+  if (chosen.members.length === 0) throw new TypeError('guards must have an enabled guard, got none')
   if (!hasActions) return /** @type {any} */ (chosen)
-  return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, guards.map(({ action }) => action)), options))
+  const actions = guards.map(({ action }) => action)
+  return /** @type {any} */ (new Call(chosen.name, () => acted(chosen, actions), options))
 }
+
+const blankChoice = () => new Choice('choice', [], false)
 
 /** @param {Choice} chosen @param {any[]} actions @returns {Generator<any, any, any>} */
 function* acted(chosen, actions) {
   const result = yield chosen
   const action = actions[result.index]
   if (action === undefined) return result
-  const value = preemptible(action)(result.value)
-  return { index: result.index, value: isUnfinished(value) ? yield* finish(value) : value }
+  return { index: result.index, value: yield* resultOf(action, result.value) }
 }
 
-// ----------------------------------------------------------------------------------------------------- 3 calls
+// --------------------------------------------------------------------------------------------------- 3 calls
 
 /**
- * A call acts once, and then repeats its outcome. The job that yields the call runs its code. If a combinator or code outside of
- * jobs waits for the call first, a child job runs the code; the child is cancelled when no waiter is left. The job that runs the
- * code inherits the rank of the waiters.
+ * A call acts once, and then repeats its outcome. The job that yields the call runs its code. If a combinator
+ * or code outside of jobs waits for the call first, a child job runs the code; the child is cancelled when no
+ * waiter is left. The job that runs the code inherits the rank of the waiters.
  */
 class Call extends Waitable {
   /** The job that runs the code. @type {Job | null} */
@@ -764,19 +824,19 @@ class Call extends Waitable {
   /**
    * @param {string} name
    * @param {(job: Job) => Generator<any, any, any>} body
-   * @param {{ scheduler?: Scheduler, uses?: any[] }} [options] of a child job
+   * @param {{ scheduler?: Scheduler, uses?: any[] }} [options] options of a child job
    */
   constructor(name, body, options = {}) {
     super()
     this.name = name
     this.body = body
     this.options = options
-    if (!isKept.call) keep('call', () => new Call('call', () => finish(undefined)))
+    keep(blankCall)
   }
   get handsOver() { return true }
-  /** For `yield* call`. @returns {Generator<this, any, any>} */
+  /** Supports `yield* call`. @returns {Generator<this, any, any>} */
   *[Symbol.iterator]() {
-    if (here().current === null) throw new TypeError(`yield* ${this.name} must be in a job; other code awaits it`)
+    if (here().current === null) throw new TypeError(`yield* ${this.name} must be in a job: await it instead`)
     return yield this
   }
 
@@ -833,6 +893,7 @@ class Call extends Waitable {
     if (child !== null) undisturbed(() => cancellations.push(() => child.cancel()))
   }
 }
+const blankCall = () => new Call('call', () => resultOf(Object))
 /** The phase of a waitable that has been entered, as in rt.mjs. */
 const WAITED = 2
 
@@ -850,7 +911,8 @@ function parametersFor(job) {
 }
 
 /**
- * @param {string} name @param {string} parameter the name of `fn` in errors @param {any} fn the function that the call calls
+ * @param {string} name @param {string} parameter the name of `fn` in errors @param {any} fn the function that
+ *   the call calls
  * @param {any} options @param {(job: Job) => Generator<any, any, any>} body @returns {any}
  */
 function callOf(name, parameter, fn, options, body) {
@@ -859,26 +921,30 @@ function callOf(name, parameter, fn, options, body) {
   return new Call(name, body, options)
 }
 
-/** @param {any} result of a function @returns {boolean} whether a job must yield the result */
-function isUnfinished(result) {
-  return typeof result?.next === 'function' || typeof result?.then === 'function'
+/** @param {any} value @returns {boolean} whether a job must run or await the value */
+function isUnfinished(value) {
+  return typeof value?.next === 'function' || typeof value?.then === 'function'
 }
 
 /**
- * Continues a function that was called with a message, without a yield in between: a cancellation there would lose the message.
+ * Calls a function, and runs or awaits its result. There is no yield in between, because a cancellation there
+ * would lose the argument, which can be a message.
  *
- * @param {any} result unfinished @returns {Generator<any, any, any>}
+ * @param {any} fn @param {any[]} args @returns {Generator<any, any, any>}
  */
-function* finish(result) {
+function* resultOf(fn, ...args) {
+  const result = preemptible(fn)(...args)
+  if (!isUnfinished(result)) return result
   return typeof result[Symbol.iterator] === 'function' ? yield* result : yield result
 }
 
-// ----------------------------------------------------------------------------------------- 4 critical sections
+// --------------------------------------------------------------------------------------- 4 critical sections
 
 /**
- * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until the section has ended. Rounds still end inside
- * the section, alarms and event handlers still run, and jobs that are released in the meantime keep their release times. Sections
- * nest. The end of a section is a preemption point. Waiting inside throws a TypeError; a cancellation is delayed to the end.
+ * A non-preemptive critical section (NPCS; RT.js III-D): no other job runs until the section has ended.
+ * Rounds still end inside the section, alarms and event handlers still run, and jobs that are released in the
+ * meantime keep their release times. Sections nest. The end of a section is a preemption point. Waiting
+ * inside throws a TypeError; a cancellation is delayed to the end.
  *
  * ```js
  * yield nonPreemptive(function* () {
@@ -908,8 +974,7 @@ export function nonPreemptive(section, options = {}) {
 function* inSection(section, open) {
   const opened = open()
   try {
-    const result = preemptible(section)()
-    return isUnfinished(result) ? yield result : result
+    return yield* resultOf(section)
   } finally {
     opened.close()
     if (budget.left <= 0) yield // a job waited for the end of the section
@@ -917,12 +982,13 @@ function* inSection(section, open) {
 }
 
 /**
- * A resource under the stack resource policy (Baker 1991), for one job at a time. A job starts, or continues after a wait, only
- * if all resources that it could need are free. So it is blocked at most once, before it runs, for at most one outermost section
- * of a less eligible job, and there are no deadlocks.
+ * A resource under the stack resource policy (Baker 1991), for one job at a time. A job starts, or continues
+ * after a wait, only if all resources that it could need are free. So it is blocked at most once, before it
+ * runs, for at most one outermost section of a less eligible job, and there are no deadlocks.
  *
- * Jobs declare the resources that they may use: `spawn(work, { uses: [resource] })`, or `uses` of a task. The levels of these
- * jobs set the ceiling of the resource. A declaration counts immediately, even while the resource is held.
+ * Jobs declare the resources that they may use: `spawn(work, { uses: [resource] })`, or `uses` of a task. The
+ * levels of these jobs set the ceiling of the resource. A declaration counts immediately, even while the
+ * resource is held.
  *
  * ```js
  * const log = new Resource({ name: 'log' })
@@ -946,9 +1012,9 @@ export class Resource {
   #scheduler
 
   /**
-   * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: the highest level of the jobs that use the resource; such
-   *   jobs need not declare it. Levels are priorities under fp, and negative deadlines under edf. Default: the highest level of
-   *   the jobs that declare the resource
+   * @param {{ ceiling?: number, name?: string }} [options] `ceiling`: the highest level of the jobs that use
+   *   the resource; such jobs need not declare it. Levels are priorities under fp, and negative deadlines
+   *   under edf. Default: the highest level of the jobs that declare the resource
    * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
    */
   constructor(options = {}) {
@@ -960,7 +1026,8 @@ export class Resource {
 
   get name() { return this.#name }
   /**
-   * The level that a job must exceed to run while the resource is in use; -Infinity if no job declares the resource.
+   * The level that a job must exceed to run while the resource is in use; -Infinity if no job declares the
+   * resource.
    *
    * @returns {number}
    */
@@ -969,17 +1036,21 @@ export class Resource {
   get holder() { return this.#holder }
 
   /**
-   * Uses the resource during a section. Waiting inside throws a TypeError; a cancellation is delayed to the end of the section;
-   * the end is a preemption point. If code outside of jobs awaits it, the section runs in a job that declares the resource.
+   * Uses the resource during a section. Waiting inside throws a TypeError; a cancellation is delayed to the
+   * end of the section; the end is a preemption point. If code outside of jobs awaits it, the section runs in
+   * a job that declares the resource.
    *
    * @template R
    * @param {(() => R) & Checked<R>} section
-   * @param {CallOptions} [options] `scheduler`: by default the scheduler of the jobs that declare the resource, or `rt`
-   * @returns {Awaitable<Outcome<R>>} the result of the section; fails with a TypeError if the job has not declared the resource
+   * @param {CallOptions} [options] `scheduler`: by default the scheduler of the jobs that declare the
+   *   resource, or `rt`
+   * @returns {Awaitable<Outcome<R>>} the result of the section; fails with a TypeError if the job has not
+   *   declared the resource
    * @throws {TypeError} if `section` is not a function or an option has the wrong type
    */
   use(section, options = {}) {
-    const call = callOf(`${this.#name}.use()`, 'section', section, options, job => inSection(section, () => this.#open(job)))
+    const call = callOf(`${this.#name}.use()`, 'section', section, options,
+      job => inSection(section, () => this.#open(job)))
     call.options = { scheduler: options.scheduler ?? this.#scheduler, uses: [this] }
     return call
   }
@@ -1019,7 +1090,8 @@ export class Resource {
       throw new TypeError(`${job.name} does not declare ${this.#name}: spawn it with { uses: [resource] }`)
     }
     if (this.#holder !== null && this.#holder.finished === undefined) {
-      throw new OwnershipError(`${job.name} cannot use ${this.#name}, which ${this.#holder.name} uses: end that section first`)
+      const used = `${this.#name}, which ${this.#holder.name} uses`
+      throw new OwnershipError(`${job.name} cannot use ${used}: end that section first`)
     }
     const section = this.#section = extend.section(job, this.ceiling)
     this.#holder = job
@@ -1033,13 +1105,14 @@ export class Resource {
   }
 }
 
-// -------------------------------------------------------------------------------- 5 locks, semaphores, barriers
+// ----------------------------------------------------------------------------- 5 locks, semaphores, barriers
 
 /** Waits until it can take one thing of a supply. */
 class Turn extends Waitable {
   /**
    * @param {Supply} supply @param {string} name
-   * @param {boolean} [isForSection] whether a section follows, which gives the thing back if its job is cancelled
+   * @param {boolean} [isForSection] whether a section follows, which gives the thing back if its job is
+   *   cancelled
    */
   constructor(supply, name, isForSection = false) {
     super()
@@ -1151,15 +1224,15 @@ function* inTurn(turn, section, end) {
     throw error
   }
   try {
-    const result = preemptible(section)()
-    return isUnfinished(result) ? yield result : result
+    return yield* resultOf(section)
   } finally {
     end(false)
   }
 }
 
 /**
- * A held lock. Its disposal does nothing if it has been unlocked: `using held = await mutex.lock()` ends with its block.
+ * A held lock. Its disposal does nothing if it has been unlocked: `using held = await mutex.lock()` ends with
+ * its block.
  *
  * @typedef {{ unlock(): void } & (
  *   SymbolConstructor extends { dispose: infer S extends symbol } ? { [K in S]: () => void } : unknown)} Held
@@ -1172,9 +1245,12 @@ function heldBy(unlock) {
 /** Engines without explicit resource management have no such symbol. @type {symbol} */
 const DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).dispose ?? Symbol('dispose'))()
 
+const ONLY_OWNER = 'only the owner can unlock it'
+
 /**
- * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds the mutex runs by the rank of its most
- * eligible waiter, through chains of locks and jobs, until it unlocks the mutex. Deadlines and misses stay its own.
+ * A lock with priority inheritance (Sha, Rajkumar, Lehoczky 1990): the job that holds the mutex runs by the
+ * rank of its most eligible waiter, through chains of locks and jobs, until it unlocks the mutex. Deadlines
+ * and misses stay its own.
  *
  * If the owner ends without unlocking the mutex, the next waiter gets it, and `abandoned` is true.
  *
@@ -1187,7 +1263,12 @@ const DISPOSE = /* @__PURE__ */ (() => /** @type {any} */ (Symbol).dispose ?? Sy
 export class Mutex {
   /** @type {string} */
   #name
-  /** The owner; a Held if code outside of jobs holds the mutex; null if it is free, or another thread holds it. @type {any} */
+  /**
+   * The owner; a Held if code outside of jobs holds the mutex; null if it is free, or another thread holds
+   * it.
+   *
+   * @type {any}
+   */
   #holder = null
   /** The Held of all jobs: whichever job holds the mutex can unlock it. */
   #heldByJob = heldBy((_, mayBeFree) => this.#unlock(here().current, mayBeFree))
@@ -1196,7 +1277,7 @@ export class Mutex {
 
   /**
    * @param {{ name?: string }} [options] `name`: for traces and errors
-   * @param {PermitsMaker} [permitsOf] for SharedMutex only
+   * @param {PermitsMaker} [permitsOf] makes the permits of a SharedMutex
    * @throws {TypeError} if an option has the wrong type
    */
   constructor(options = {}, permitsOf = localPermits) {
@@ -1211,12 +1292,19 @@ export class Mutex {
     this.#noticeEnd()
     return this.#permits.available === 0
   }
-  /** The job that holds the mutex; null if it is free, or held by code outside of jobs. @returns {Job | null} */
+  /**
+   * The job that holds the mutex; null if it is free, or held by code outside of jobs.
+   *
+   * @returns {Job | null}
+   */
   get owner() {
     this.#noticeEnd()
     return this.#holder instanceof Job ? this.#holder : null
   }
-  /** Whether a former owner ended without unlocking: the protected state may be half changed. False after the next `unlock`. */
+  /**
+   * Whether a former owner ended without unlocking: the protected state may be half changed. False after the
+   * next `unlock`.
+   */
   get abandoned() {
     this.#noticeEnd()
     return this.#permits.isAbandoned
@@ -1226,9 +1314,10 @@ export class Mutex {
    * Locks the mutex. `use` also unlocks it.
    *
    * @param {WaitOptions} [options]
-   * @returns {Awaitable<Held>} the held lock. A job can also call `mutex.unlock()`. Code outside of jobs, and after the first
-   *   `await` of async jobs, calls `held.unlock()`; such a lock inherits no rank, and deadlocks through it are not found. Fails
-   *   with a DeadlockError if the owner waits for this job; but in a choice or race of several, the job waits
+   * @returns {Awaitable<Held>} the held lock. A job can also call `mutex.unlock()`. Code outside of jobs, and
+   *   after the first `await` of async jobs, calls `held.unlock()`; such a lock inherits no rank, and
+   *   deadlocks through it are not found. Fails with a DeadlockError if the owner waits for this job; but in
+   *   a choice or race of several, the job waits
    */
   lock(options) {
     return withSignal(this.#permits.turn(this.#name), options)
@@ -1247,7 +1336,7 @@ export class Mutex {
    * Holds the mutex during a section.
    *
    * @template R
-   * @param {(() => R) & Checked<R>} section it may wait
+   * @param {(() => R) & Checked<R>} section a function that may wait
    * @param {CallOptions} [options]
    * @returns {Awaitable<Outcome<R>>} the result of the section
    * @throws {TypeError} if `section` is not a function or an option has the wrong type
@@ -1261,7 +1350,10 @@ export class Mutex {
   }
   get [Symbol.toStringTag]() { return 'Mutex' }
 
-  /** @param {any} key a job or a Held; null for code outside of jobs @param {boolean} mayBeFree whether another holder is no error */
+  /**
+   * @param {any} key a job or a Held; null for code outside of jobs
+   * @param {boolean} mayBeFree whether another holder is no error
+   */
   #unlock = (key, mayBeFree) => {
     const { locked } = this
     const holder = this.#holder
@@ -1269,9 +1361,9 @@ export class Mutex {
     if (mayBeFree) return
     if (!locked) throw new OwnershipError(`${this.#name} is not locked: lock it first, and unlock it once`)
     const caller = key instanceof Job ? key.name : 'code outside jobs'
-    const [owner, remedy] = holder instanceof Job ? [holder.name, 'only this job can unlock it']
-      : holder === null ? ['another thread', 'only that thread can unlock it']
-        : ['code outside jobs', 'call unlock() of the object that lock() returned']
+    const [owner, remedy] = holder instanceof Job ? [holder.name, ONLY_OWNER]
+      : holder === null ? ['another thread', ONLY_OWNER]
+        : ['code outside jobs', 'call unlock() of the result of lock()']
     throw new OwnershipError(`${this.#name} is held by ${owner}, not by ${caller}: ${remedy}`)
   }
 
@@ -1299,8 +1391,8 @@ export class Mutex {
 }
 
 /**
- * A number of permits (Dijkstra 1965). Permits have no owner: any code can release one, also a callback. A released permit goes
- * to the first waiter before later callers.
+ * A number of permits (Dijkstra 1965). Permits have no owner: any code can release one, also a callback. A
+ * released permit goes to the first waiter before later callers.
  *
  * ```js
  * const slots = new Semaphore(4)
@@ -1317,7 +1409,7 @@ export class Semaphore {
   /**
    * @param {number} permits the initial number, an integer >= 0
    * @param {{ name?: string }} [options] `name`: for traces and errors
-   * @param {PermitsMaker} [permitsOf] for SharedSemaphore only
+   * @param {PermitsMaker} [permitsOf] makes the permits of a SharedSemaphore
    * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   constructor(permits, options = {}, permitsOf = localPermits) {
@@ -1332,7 +1424,7 @@ export class Semaphore {
 
   /** Takes a permit. @param {WaitOptions} [options] @returns {Awaitable<void>} */
   acquire(options) {
-    return withSignal(this.#permits.turn(`${this.#name}.acquire()`), options)
+    return withSignal(this.#turn(false), options)
   }
 
   /**
@@ -1348,21 +1440,26 @@ export class Semaphore {
    * Holds a permit during a section.
    *
    * @template R
-   * @param {(() => R) & Checked<R>} section it may wait
+   * @param {(() => R) & Checked<R>} section a function that may wait
    * @param {CallOptions} [options]
    * @returns {Awaitable<Outcome<R>>} the result of the section
    * @throws {TypeError} if `section` is not a function or an option has the wrong type
    */
   use(section, options = {}) {
     return callOf(`${this.#name}.use()`, 'section', section, options, () =>
-      inTurn(withSignal(this.#permits.turn(`${this.#name}.acquire()`, true), signalOf(options)), section, () => this.release()))
+      inTurn(withSignal(this.#turn(true), signalOf(options)), section, () => this.release()))
   }
   get [Symbol.toStringTag]() { return 'Semaphore' }
+
+  /** @param {boolean} isForSection */
+  #turn(isForSection) {
+    return this.#permits.turn(`${this.#name}.acquire()`, isForSection)
+  }
 }
 
 /**
- * A reusable barrier: `wait()` blocks until `parties` jobs have called `wait()`. A job that is cancelled while it waits does not
- * count.
+ * A reusable barrier: `wait()` blocks until `parties` jobs have called `wait()`. A job that is cancelled
+ * while it waits does not count.
  *
  * ```js
  * const frame = new Barrier(2)
@@ -1390,7 +1487,11 @@ export class Barrier {
   /** The number of waiting jobs. */
   get waiting() { return this.#queue.size }
 
-  /** Waits for the other jobs. @param {WaitOptions} [options] @returns {Awaitable<void>} fulfilled when all have arrived */
+  /**
+   * Waits for the other jobs.
+   *
+   * @param {WaitOptions} [options] @returns {Awaitable<void>} fulfilled when all have arrived
+   */
   wait(options) {
     return withSignal(new Arrival(`${this.#name}.wait()`, this.#parties, this.#queue), options)
   }
@@ -1419,7 +1520,7 @@ class Arrival extends Waitable {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ 6 par and race
+// -------------------------------------------------------------------------------------------- 6 par and race
 
 /** Waits until all members have settled, or one has failed. */
 class All extends Group {
@@ -1448,7 +1549,8 @@ class All extends Group {
 }
 
 /**
- * Releases a job for one of several works. It has the rank and the reservation of its parent where a Task has none of its own.
+ * Releases a job for one of several works. It has the rank and the reservation of its parent where a Task has
+ * none of its own.
  *
  * @param {any} work @param {Job} parent @returns {Job}
  */
@@ -1514,7 +1616,7 @@ function* together(kind, works, signal, parent) {
  */
 function* joinCancelled(child, errors) {
   const end = /** @type {Waitable} */ (Waitable.of(child))
-  // A job is cancelled once, so the second wait lasts to the end; except if the child waits for a lock of this job.
+  // A job is cancelled once, so the second wait lasts to the end, unless the child waits for this job.
   for (let waits = 2; waits > 0 && !end.attempt(null); waits--) {
     try {
       yield end
@@ -1526,8 +1628,11 @@ function* joinCancelled(child, errors) {
   if (child.state === 'failed') errors.push(end.outcome)
 }
 
+const blankGroup = () => new All('par', [])
 /** @param {any} value */
 const isWork = value => typeof value === 'function' || value instanceof Task || isUnfinished(value)
+
+const WORK = 'a function, a Task, a generator, or something to wait for'
 
 /** @param {string} kind @param {any} given works, and options as the last argument @returns {any} */
 function callOfAll(kind, given) {
@@ -1537,7 +1642,7 @@ function callOfAll(kind, given) {
   const works = hasOptions ? given.slice(0, -1) : given
   works.forEach((/** @type {any} */ work, /** @type {number} */ index) => {
     if (isWork(work)) return
-    const error = check.wrongType(`works[${index}]`, 'a function, a Task, a generator, or something to wait for', work)
+    const error = check.wrongType(`works[${index}]`, WORK, work)
     if (works.length === 1 && Array.isArray(work)) error.message += `: write ${kind}(...works)`
     throw error
   })
@@ -1545,36 +1650,42 @@ function callOfAll(kind, given) {
     throw new TypeError('works must not be empty, or the race would never end')
   }
   const options = hasOptions ? check.options(last, CALL) : {}
-  if (!isKept.all) keep('all', () => new All('par', []))
+  keep(blankGroup)
   return new Call(`${kind}()`, parent => together(kind, works, options.signal, parent), options)
 }
 
 /** An argument of `par` and `race`. @typedef {Work | PromiseLike<unknown> | CallOptions} Member */
 /**
  * @template {readonly Member[]} W
- * @typedef {{ [I in keyof W]: W[I] & (W[I] extends PromiseLike<any> | CallOptions ? unknown : Taking<W[I], []>) }} Members
+ * @typedef {{ [I in keyof W]:
+ *   W[I] & (W[I] extends PromiseLike<any> | CallOptions ? unknown : Taking<W[I], []>) }} Members
  */
-/** @template {readonly unknown[]} W @typedef {W extends readonly [...infer Works, CallOptions] ? Works : W} WorksIn */
+/**
+ * @template {readonly unknown[]} W
+ * @typedef {W extends readonly [...infer Works, CallOptions] ? Works : W} WorksIn
+ */
 /** @template {readonly unknown[]} W @typedef {{ -readonly [I in keyof W]: ResultOf<W[I]> }} Results */
 /**
  * @template {readonly unknown[]} W
- * @typedef {{ [I in keyof W]: { index: I extends `${infer N extends number}` ? N : number, value: ResultOf<W[I]> }
- * }[number]} Winner
+ * @typedef {{ [I in keyof W]: {
+ *   index: I extends `${infer N extends number}` ? N : number, value: ResultOf<W[I]>
+ * } }[number]} Winner
  */
 
 /**
- * Runs several works as jobs, and waits for all of them (occam's PAR; Communicating Generators 2.2). If a work fails or is
- * cancelled, or the caller is cancelled, the other jobs are cancelled. When they have ended, `finally` blocks included, the call
- * fails: with this error, or with an AggregateError if other works failed too.
+ * Runs several works as jobs, and waits for all of them (occam's PAR; Communicating Generators 2.2). If a
+ * work fails or is cancelled, or the caller is cancelled, the other jobs are cancelled. When they have ended,
+ * `finally` blocks included, the call fails: with this error, or with an AggregateError if other works failed
+ * too.
  *
  * ```js
  * const [left, right] = yield par(() => sort(a), () => sort(b)) // sort is a generator function
  * ```
  *
  * @template {readonly Member[]} const W
- * @param {Members<W>} works functions, Tasks and generators become jobs with the caller's deadline, priority and reservation,
- *   where a Task has none of its own; waitables, jobs and promises are waited for. The last argument can be
- *   `{ scheduler, signal }`, the options of other calls
+ * @param {Members<W>} works functions, Tasks and generators become jobs with the caller's deadline, priority
+ *   and reservation, where a Task has none of its own; waitables, jobs and promises are waited for. The last
+ *   argument can be `{ scheduler, signal }`, the options of other calls
  * @returns {Awaitable<Results<WorksIn<W>>>} the results, in order
  * @throws {TypeError} if a work has the wrong type
  */
@@ -1583,15 +1694,15 @@ export function par(...works) {
 }
 
 /**
- * Runs several works as jobs, and waits for the first that ends: its result or error is the outcome. The other jobs are
- * cancelled, and the call waits until they have ended, `finally` blocks included.
+ * Runs several works as jobs, and waits for the first that ends: its result or error is the outcome. The
+ * other jobs are cancelled, and the call waits until they have ended, `finally` blocks included.
  *
  * ```js
  * const { index, value } = yield race(() => search(left), () => search(right))
  * ```
  *
  * @template {readonly Member[]} const W
- * @param {W extends readonly [] ? ['at least one'] : Members<W>} works as for `par`, at least one
+ * @param {W extends readonly [] ? ['at least one'] : Members<W>} works the works, as for `par`; at least one
  * @returns {Awaitable<Winner<WorksIn<W>>>}
  * @throws {TypeError} if a work has the wrong type, or there is none
  */
@@ -1599,7 +1710,7 @@ export function race(...works) {
   return callOfAll('race', works)
 }
 
-// ------------------------------------------------------------------------------------------------------ 7 checks
+// -------------------------------------------------------------------------------------------------- 7 checks
 
 /** @param {unknown} value @returns {value is number} */
 const isCount = value => Number.isSafeInteger(value) && /** @type {number} */ (value) >= 0
@@ -1622,15 +1733,15 @@ const CHANNEL = /* @__PURE__ */ (() => ({ ...NAMED, overflow: check.among('block
 const CHOICE = /* @__PURE__ */ (() => ({ ...CALL, fair: check.flag }))()
 const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 'action'))()
 
-// ---------------------------------------------------------------------------------------------- 8 for the addons
+// ------------------------------------------------------------------------------------------ 8 for the addons
 
 /**
- * The parts that the addons build on; not for users. They are single exports, because one object of all of them would keep
+ * Parts for the addons, not for users. They are single exports, because one object of all of them would keep
  * channels in the bundle of a SharedMutex.
  *
- * - `Supply`, `Turn`: the base of locks; `take()` takes a thing, `turn(name)` waits for one
- * - `End`: the waitable of a channel; external channels derive their own ends
- * - `NOTHING`: the result of `channel.next()` if there is no message
+ * - `Supply`, `Turn`: the base of locks. `take()` takes a thing, `turn(name)` waits for a thing
+ * - `End`: the waitable of a channel. External channels derive their own ends
+ * - `NOTHING`: the result of `channel.next()` without a message
  * - `withSignal(waitable, options)`: gives a new waitable the signal of its options
  *
  * @internal

@@ -222,11 +222,11 @@ class ExternalSend extends End {
 class ExternalReceive extends End {
   /** @param {ExternalChannel<any>} channel */
   constructor(channel) {
-    super(channel, false)
+    super(channel, false, undefined)
     this.external = channel
   }
   enter() {
-    super.enter()
+    super.enter(null)
     this.external.announce()
   }
   leave() {

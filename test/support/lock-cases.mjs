@@ -459,9 +459,9 @@ ownership('unlocking by a stranger is an OwnershipError with a remedy, and chang
   after(1, () => refused('a callback'), { scheduler })
   host.run()
   const isFree = 'm is not locked: lock it first, and unlock it once'
-  const byJob = 'm is held by owner, not by code outside jobs: only this job can unlock it'
+  const byJob = 'm is held by owner, not by code outside jobs: only the owner can unlock it'
   assert.equal(log, [
-    isFree, byJob, byJob, 'm is held by owner, not by other: only this job can unlock it'
+    isFree, byJob, byJob, 'm is held by owner, not by other: only the owner can unlock it'
   ])
   const held = await mutex.lock()
   log.length = 0
@@ -471,7 +471,7 @@ ownership('unlocking by a stranger is an OwnershipError with a remedy, and chang
   assert.is(mutex.locked, true)
   held.unlock()
   refused('again', () => held.unlock())
-  const remedy = 'call unlock() of the object that lock() returned'
+  const remedy = 'call unlock() of the result of lock()'
   assert.equal(log, [
     `m is held by code outside jobs, not by code outside jobs: ${remedy}`,
     `m is held by code outside jobs, not by job: ${remedy}`, isFree
