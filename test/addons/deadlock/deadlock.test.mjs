@@ -139,6 +139,17 @@ deadlock('a closed scheduler reports one beside a server that polls', async () =
   assert.equal(error.jobs.map(job => job.name), ['stuck'])
 })
 
+deadlock('jobs of a depleted reservation are not deadlocked', async () => {
+  const { host, scheduler } = closedWorld({ policy: fp })
+  const reservation = new Reservation({ scheduler, capacity: 2, period: 10 })
+  const job = scheduler.spawn(execute(host, 4), { reservation })
+  const idle = scheduler.idle()
+  await host.drain()
+  await idle
+  assert.is(job.state, 'done')
+  assert.equal(host.errors, [])
+})
+
 deadlock('reportDeadlocks() may be called for a scheduler that exists', async () => {
   const { host, scheduler } = world()
   reportDeadlocks(scheduler)
