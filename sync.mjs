@@ -8,6 +8,17 @@
  * Everything here is for the jobs of one thread. addons/shared.mjs has locks between threads,
  * addons/connect.mjs channels between threads, processes and machines, addons/workers.mjs jobs in workers.
  *
+ * Exports marked `@internal` are the interface of the addons. One object of all of them would keep the channels
+ * in the bundle of a SharedMutex (5,010 instead of 4,144 bytes, minified and gzipped).
+ * - `Supply`: a number of things that jobs take one at a time. `take()` takes one, `turn(...)` waits for one
+ * - `Turn`: the waitable of a supply
+ * - `Exchange`: the place where the senders and receivers of a channel meet; see `End` for its protocol
+ * - `End`: the waitable of a channel, which sends or receives one message
+ * - `take(queue)`: removes and returns the first end of a queue that may meet the acting end
+ * - `decide(end)`: tells a choice that `end` will settle, so that the choice withdraws its other ends
+ * - `sideOf(end)`: the queue of its exchange in which an end waits
+ * - `NOTHING`: the result of `exchange.next()` if there is no message
+ *
  * @module sync
  */
 
@@ -19,23 +30,36 @@ export { DeadlockError }
  * One member of the seam. Bundlers keep a destructuring declaration even if none of its names is used, and
  * drop these calls.
  *
- * @template {keyof typeof seam} K
- * @param {K} name @returns {(typeof seam)[K]}
+ * @param {keyof typeof seam} name @returns {any}
  */
 const member = name => seam[name]
+/** @type {typeof seam.Fifo} */
 const Fifo = /* @__PURE__ */ member('Fifo')
+/** @type {typeof seam.Heap} */
 const Heap = /* @__PURE__ */ member('Heap')
+/** @type {typeof seam.Queue} */
 const Queue = /* @__PURE__ */ member('Queue')
+/** @type {typeof seam.Sleep} */
 const Sleep = /* @__PURE__ */ member('Sleep')
+/** @type {WaitableClass} */
 const Waitable = /* @__PURE__ */ member('Waitable')
+/** @type {typeof seam.asCall} */
 const asCall = /* @__PURE__ */ member('asCall')
+/** @type {typeof seam.check} */
 const check = /* @__PURE__ */ member('check')
+/** @type {typeof seam.here} */
 const here = /* @__PURE__ */ member('here')
+/** @type {typeof seam.preemptible} */
 const preemptible = /* @__PURE__ */ member('preemptible')
 
 /** @import { Awaitable, Checked, Outcome, ResultOf, Scheduler, Taking, Work } from './rt.mjs' */
 /** @typedef {InstanceType<typeof seam.Waitable>} Waitable */
 /** @typedef {InstanceType<typeof seam.Queue>} Queue */
+/**
+ * The class under a name of this file: tsc would write all of the class into the declarations.
+ *
+ * @typedef {{ new (): Waitable } & Pick<typeof seam.Waitable, 'of' | 'BEGUN'>} WaitableClass
+ */
 
 /** A channel has been closed, or its other end has gone; `reason` says why, if anybody did. */
 export class ChannelError extends Error {
@@ -403,8 +427,8 @@ export class Resource {
 
 // ----------------------------------------------------------------------------- 3 locks, semaphores, barriers
 
-/** Waits for its turn at a lock, a semaphore or a barrier. */
-class Turn extends Waitable {
+/** Waits for its turn at a lock, a semaphore or a barrier. @internal */
+export class Turn extends Waitable {
   /**
    * @param {{ name: string }} place @param {string} action
    * @param {(turn: Turn, job: Job | null) => void} ask wakes it, or queues it
@@ -448,14 +472,16 @@ function* inTurn(turn, section, end) {
   }
 }
 
-/** What jobs take one of at a time: who finds none waits for a turn. */
-class Supply {
+/** What jobs take one of at a time: who finds none waits for a turn. @internal */
+export class Supply {
   /**
    * @param {(turn: Waitable, job: Job | null) => void} give has somebody go on for whom one has been taken
    * @param {Queue} [queue] of those who wait
    */
   constructor(give, queue = new Queue()) {
+    /** @type {(turn: Waitable, job: Job | null) => void} */
     this.give = give
+    /** @type {Queue} */
     this.queue = queue
     keepTurn()
   }
@@ -470,7 +496,7 @@ class Supply {
   turn(place, action, isForSection, ask = this.request) {
     return new Turn(place, action, ask, isForSection)
   }
-  /** @param {Turn} turn @param {Job | null} job */
+  /** @type {(turn: Turn, job: Job | null) => void} */
   request = (turn, job) => {
     if (this.queue.size === 0 && this.take()) return this.give(turn, job)
     this.queue.push(turn, job)
@@ -521,9 +547,8 @@ class LocalPermits extends Supply {
 /**
  * Makes the permits of a lock: those of one thread, or of several (addons/shared.mjs).
  *
- * @typedef {(count: number, give: (turn: Waitable, job: Job | null) => void, queue?: Queue) => any}
- *   PermitsMaker `count`: the number of permits at first; `give`: resumes a waiter that got a permit;
- *   `queue`: of the waiters
+ * @typedef {(count: number, give: any, queue?: any) => any} PermitsMaker `count`: the number of permits at first;
+ *   `give(turn, job)`: resumes a waiter that got a permit; `queue`: of the waiters
  */
 /** @type {PermitsMaker} */
 const localPermits = (count, give, queue) => new LocalPermits(count, give, queue)
@@ -566,6 +591,8 @@ export class Mutex {
   /**
    * Whether a former owner ended without unlocking it: what it protects may be half done. Until the next
    * `unlock`.
+   *
+   * @returns {boolean}
    */
   get abandoned() { return this.#noticed().#permits.isAbandoned }
 
@@ -665,11 +692,11 @@ export class Semaphore {
   constructor(permits, options = {}, permitsOf = localPermits) {
     permitCount('permits', permits)
     this.#name = check.options(options, NAMED).name ?? 'semaphore'
-    this.#permits = permitsOf(permits, turn => turn.wake())
+    this.#permits = permitsOf(permits, (/** @type {Waitable} */ turn) => turn.wake())
   }
 
   get name() { return this.#name }
-  /** How many may be acquired without waiting. */
+  /** How many may be acquired without waiting. @returns {number} */
   get available() { return this.#permits.available }
 
   /** @returns {Awaitable<void>} */
@@ -768,15 +795,17 @@ export class Barrier {
  * - Ends that entered on behalf of one choice have it as their `group`, and never meet.
  *
  * `offer` and `poll` are the same without an end, for callbacks.
+ *
+ * @internal
  */
-class End extends Waitable {
+export class End extends Waitable {
   /** @param {Exchange} exchange @param {boolean} isSender @param {any} [message] */
   constructor(exchange, isSender, message) {
     super()
     this.exchange = exchange
     this.isSender = isSender
     this.message = message
-    /** The choice in which it waits. @type {Choice | null} */
+    /** The choice in which it waits. @type {object | null} */
     this.group = null
   }
   get name() { return `${this.exchange.name}.${this.isSender ? 'send' : 'receive'}()` }
@@ -800,14 +829,26 @@ class End extends Waitable {
   }
 }
 
-/** Tells who waits that it will be settled: nobody else in its choice may be. @param {Waitable} waitable */
-const decide = waitable => /** @type {any} */ (waitable.waiter)?.decided?.(waitable)
+/**
+ * Tells who waits that it will be settled: nobody else in its choice may be.
+ *
+ * @internal
+ * @param {Waitable} waitable
+ */
+export function decide(waitable) {
+  /** @type {any} */ (waitable.waiter)?.decided?.(waitable)
+}
 
 /** The choice that is about to try or enter its ends: no two of them may meet. @type {Choice | null} */
 let choosing = null
 
-/** @param {Queue} queue @returns {End | null} the first, removed; it belongs to no choice that is just looking for a peer */
-function take(queue) {
+/**
+ * Removes and returns the first end that belongs to no choice that is just looking for a peer.
+ *
+ * @internal
+ * @param {Queue} queue @returns {End | null}
+ */
+export function take(queue) {
   let skipped = null
   let end = /** @type {End | null} */ (queue.shift())
   while (end !== null && end.group !== null && end.group === choosing) {
@@ -819,19 +860,23 @@ function take(queue) {
   return end
 }
 
-/** Stands for a message where there is none. */
-const NOTHING = /* @__PURE__ */ Symbol('nothing')
+/** Stands for a message where there is none. @internal */
+export const NOTHING = /* @__PURE__ */ Symbol('nothing')
 
 /**
  * Where senders and receivers of a channel within this page meet.
  *
  * Nobody waits who could act: who waits to receive finds no message and no sender, who waits to send no
  * receiver and no room; but for ends of one choice, which never meet.
+ *
+ * @internal
  */
-class Exchange {
+export class Exchange {
   /** @type {InstanceType<typeof Fifo>} */
   buffer = new Fifo()
+  /** @type {Queue} */
   senders = new Queue()
+  /** @type {Queue} */
   receivers = new Queue()
   /** Once it has been closed, what every later end fails with. @type {ChannelError | null} */
   closed = null
@@ -855,7 +900,7 @@ class Exchange {
 
   /**
    * @param {End} send
-   * @param {Choice | null} _group the choice that tries it, if one does
+   * @param {object | null} _group the choice that tries it, if one does
    * @returns {boolean}
    */
   trySend(send, _group) {
@@ -955,8 +1000,10 @@ class Exchange {
   }
 }
 
-/** @param {End} end @returns {Queue} where it waits */
-const sideOf = ({ isSender, exchange }) => isSender ? exchange.senders : exchange.receivers
+/** @internal @param {End} end @returns {Queue} where it waits */
+export function sideOf({ isSender, exchange }) {
+  return isSender ? exchange.senders : exchange.receivers
+}
 
 const CHANNEL = /* @__PURE__ */ (() => ({ ...NAMED, overflow: check.among('block', 'drop', 'slide') }))()
 
@@ -1559,22 +1606,3 @@ export function par(...works) {
 export function race(...works) {
   return callOfAll('race', works)
 }
-
-// ------------------------------------------------------------------------------------- 7 for the addons
-
-/**
- * The parts that the addons build on; not for users. One object of all of them would keep the channels in the
- * bundle of a SharedMutex (5,010 instead of 4,144 bytes, minified and gzipped).
- *
- * - `Supply` a number of things that jobs take one at a time: `take()` takes one, `turn(...)` waits for one
- * - `Turn` the waitable of a supply: its job waits for its turn
- * - `Exchange` the place where the senders and receivers of a channel meet; see `End` for its protocol
- * - `End` the waitable of a channel: sends or receives one message
- * - `take(queue)` removes and returns the first end of a queue that may meet the acting end
- * - `decide(end)` tells a choice that `end` will settle, so that the choice withdraws its other ends
- * - `sideOf(end)` the queue of its exchange in which an end waits
- * - `NOTHING` the result of `exchange.next()` if there is no message
- *
- * @internal
- */
-export { End, Exchange, NOTHING, Supply, Turn, decide, sideOf, take }
