@@ -123,6 +123,8 @@ export class SharedSemaphore extends Semaphore {
   /**
    * Whether a thread ended with a permit that nobody has acquired and released since: the protected state may
    * be half done.
+   *
+   * @returns {boolean}
    */
   get abandoned() { return this.#permits.isAbandoned }
   get [Symbol.toStringTag]() { return 'SharedSemaphore' }

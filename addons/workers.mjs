@@ -379,7 +379,7 @@ export class Workers {
     const { terminate } = endpoint
     endpoint.on?.('error', (/** @type {unknown} */ error) => gone('an error was not handled', error))
     // Browsers do not say so, and who has said nothing yet has no life to watch.
-    if (line.isSilent) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
+    if (line.isSilent && terminate) endpoint.terminate = () => { terminate.call(endpoint); gone('terminated') }
     line.hear((kind, content) => this.#acts[kind](site, content), gone)
     endpoint.unref?.()
     line.say('begin', [{ ...source, life: line.life, origin: performance.timeOrigin }])
@@ -702,7 +702,8 @@ const WORK = 'rt.mjs work'
 const REPORT = 20
 
 /**
- * The lock that a worker holds as long as its thread lives: no other lock, whatever the other side says.
+ * The name of the lock that a worker holds until its thread ends. The prefix keeps a peer from naming other
+ * locks.
  *
  * @param {string} life
  */

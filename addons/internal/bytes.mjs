@@ -81,14 +81,7 @@ function checkLength(length) {
 
 // -------------------------------------------------------------------------------------------- packed values
 
-/**
- * Values are kept as structured clone keeps them, also where there are only bytes: as JSON in which
- * `{ "$": [kind, ...] }` stands for what JSON has no word for, with the bytes of buffers beside it. Class instances
- * become plain objects; functions, symbols, cycles and what else has no bytes are refused with a DataCloneError.
- *
- * Several values make one sequence of bytes: the length of a text in 4 bytes (the low one first); that text, the JSON of an
- * array of the values and, last, of the lengths of all buffers; the buffers.
- */
+/** The only key of an escape. */
 const ESCAPE = '$'
 
 /** @param {any} value @param {Uint8Array[]} buffers @returns {any} what JSON can say */

@@ -20,7 +20,7 @@
 /**
  * Calls `ended` once when a thread has ended. Never calls it where the end of a thread cannot be seen.
  *
- * @param {number} thread its number @param {() => void} ended
+ * @param {number} thread the number of the thread @param {() => void} ended
  */
 export function whenEnded(thread, ended) {
   const { MessageChannel, postMessageToThread } = threads() ?? {}
@@ -79,15 +79,15 @@ export async function identified() {
   } else thread ||= randomThread()
 }
 
-/**
- * The lock that this thread holds while it lives, so that others see its end: a worker that is terminated
- * says nothing.
- *
- * @type {Promise<string> | undefined} its name; '' where there are no locks, or somebody else has that one
- */
+/** The life of this thread, once it was requested. @type {Promise<string> | undefined} */
 let life
 
-/** @returns {Promise<string>} */
+/**
+ * Requests the lock of this thread.
+ *
+ * @returns {Promise<string>} the life of this thread; '' if there are no locks or another thread holds that
+ *   lock
+ */
 export const lifeOfThread = () => life ??= new Promise(resolve => {
   const name = `${PROTOCOL} ${randomThread()}`
   hold(name, () => resolve(name), () => resolve(''))
@@ -108,7 +108,7 @@ export function hold(name, held, failed = () => {}) {
 }
 
 /**
- * Whether a value is the name of such a lock: no other lock is to be touched, whatever the other side says.
+ * Whether a value from a peer is the name of a lock that only `lifeOfThread` requests.
  *
  * @param {unknown} value
  */

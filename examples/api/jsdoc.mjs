@@ -83,6 +83,7 @@ function documented(text, namespace) {
     return [...before(start).filter(({ tags }) => tags.overload), own]
   }
 
+  /** @param {Comment[]} comments */
   const isInternal = comments => comments.some(({ tags }) => tags.internal)
   /** @type {Set<string>} */
   const internal = new Set()

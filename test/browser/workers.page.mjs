@@ -70,3 +70,19 @@ test('a worker that ends itself, or whose works cannot be loaded, fails its jobs
   equal((await rejection(broken.spawn('add'))).message, 'add: its worker has gone (its works could not be loaded)')
   await broken.close()
 }, { timeout })
+
+test('a worker that is terminated fails the jobs that it serves over a port', async () => {
+  const thread = new Worker(new URL('port.mjs', works), { type: 'module' })
+  const workers = new Workers(() => {
+    const { port1, port2 } = new MessageChannel()
+    thread.postMessage(port2, [port2])
+    return port1
+  }, { size: 1 })
+  equal(await workers.spawn('add', {}, 3, 4), 7)
+  const failed = rejection(workers.spawn('never'))
+  await workers.spawn('count', {}, 1e5)
+  thread.terminate()
+  const error = await failed
+  ok(error instanceof ChannelError)
+  equal(error.message, 'never: its worker has gone (its thread has ended)')
+}, { timeout })

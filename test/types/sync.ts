@@ -1,9 +1,6 @@
 import { Task, rt, type Job } from 'rt.mjs'
 import { sleep } from 'rt.mjs/alarms'
-import {
-  Barrier, Channel, Latest, Mutex, Resource, Ring, Semaphore, Workers, choice, connect, nonPreemptive, par, race
-} from 'rt.mjs/sync'
-import type { ExternalChannel } from 'rt.mjs/sync'
+import { Barrier, Channel, Mutex, Resource, Semaphore, choice, nonPreemptive, par, race } from 'rt.mjs/sync'
 import { is } from './equal.js'
 
 function* draw(lines: number) { yield; return `${lines}` }
@@ -31,14 +28,6 @@ texts.offer(5)
 new Channel(5, { overflow: 'wait' })
 // @ts-expect-error
 const text: number = await texts.receive()
-
-const lines: ExternalChannel<string> = connect<string>(new Worker('worker.mjs'), 'lines')
-is<number>()(lines.rejected)
-lines.send('x', { transfer: [] })
-// @ts-expect-error
-lines.send(5)
-// @ts-expect-error: made by connect()
-import { ExternalChannel as Made } from 'rt.mjs/sync'; new Made()
 
 // --- choice
 
@@ -112,29 +101,7 @@ mutex.use(5)
 mutex.use(function* () { yield 5 })
 // @ts-expect-error
 new Semaphore({ name: 's' })
-
-// --- shared memory
-
-is<number>()(new Latest(0, { shared: true }).read())
-is<number | undefined>()(new Ring<number>(5).read())
-is<string>()(Latest.from<string>(new SharedArrayBuffer(8)).read())
-// @ts-expect-error
-new Latest(0).write('x')
-// @ts-expect-error
-new Ring<number>(5).write('x')
-
-// --- workers
-
-type Works = { add(a: number, b: number): number, render(scene: string): Generator<undefined, Date>, load: (job: Job, url: string) => Promise<5> }
-const workers = new Workers<Works>(new URL('works.mjs', import.meta.url), { size: 2, restart: true })
-is<number>()(await workers.spawn('add', { deadline: 5, transfer: [] }, 1, 2))
-is<Date>()(await workers.spawn('render', {}, 'scene'))
-is<5>()(await workers.spawn('load', {}, 'url'))
-// @ts-expect-error
-workers.spawn('add', {}, '1', 2)
-// @ts-expect-error
-workers.spawn('subtract', {}, 1, 2)
-// @ts-expect-error
-workers.spawn('add', { uses: [] }, 1, 2)
-is<unknown>()(await new Workers('works.mjs').spawn('anything', {}, 1, 2))
-is<number[]>()(Workers.partition([{ wcet: 1, period: 10 }], { size: 2 }))
+// @ts-expect-error: for the addons only
+import { Exchange } from 'rt.mjs/sync'; new Exchange(0, 'block', 'x')
+// @ts-expect-error: SharedMutex
+new Mutex({ shared: true })
