@@ -2432,6 +2432,7 @@ function placeReady(job, rank) {
     group.insert(job)
   } else {
     group?.dependents.add(job)
+    if (rank !== job.rank) job.extras.own ??= job.rank
     job.rank = rank
     core.ready.insert(job)
   }
@@ -3006,6 +3007,8 @@ class Group {
     this.shared = keys === null ? DEPLETED_RANK : keys === 'background' ? this.shared
       : rankOf(core, keys.isAbove ? RESERVED : ORDINARY, keys, Infinity, this)
     const isObserved = core.observers !== null && wasOut !== (keys === null)
+    // Jobs that inherit were not depleted.
+    const returning = isObserved && wasOut ? nodesOf(this.jobs) : null
     // Jobs that inherit leave the queue before the group is depleted, and return after that.
     for (const job of [...this.dependents]) updateRank(job)
     this.isOut = keys === null
@@ -3013,15 +3016,16 @@ class Group {
     const { first } = this.jobs
     if (wasOut && !this.isOut && first !== null) preemptFor(first)
     else reconsider(core)
-    if (isObserved) this.#notify()
+    if (isObserved) this.#notify(returning ?? nodesOf(this.jobs))
     core.loop.requestTurn()
   }
 
-  #notify() {
+  /** @param {Job[]} jobs that are depleted now, or were depleted */
+  #notify(jobs) {
     const { core } = this
     readClock(core)
-    for (const job of nodesOf(this.jobs)) {
-      if (job === core.running) continue
+    for (const job of jobs) {
+      if (job === core.running || job.queue !== this.jobs) continue
       if (this.isOut) emitDepletion(job)
       else emit(core, 'wake', job)
     }
