@@ -19,8 +19,8 @@ export function coreOf(scheduler) {
 export const isAwaited = ({ timeline, loop, running, ready }) => timeline.refs > 0 || loop.isPosted || running !== null ||
   ready.size > 0
 
-/** An independent comparison of two ranks. @param {any} a @param {any} b @returns {number} */
-function compare(a, b) {
+/** Compares two ranks, independently of rt.mjs. @param {any} a @param {any} b @returns {number} negative if `a` is better */
+export function compare(a, b) {
   const difference = b.band - a.band || order(a.key, b.key) || order(a.tie, b.tie)
   if (difference !== 0 || !a.comparison || !a.keys || !b.keys || a === b) return difference
   return a.comparison(a.keys, b.keys)
@@ -232,8 +232,8 @@ function ownRank(job) {
   }
 }
 
-/** The rank by which a node competes. @param {any} node @returns {any} */
-function presentRank(node) {
+/** The rank by which a job or a waiter competes. @param {any} node @returns {any} */
+export function presentRank(node) {
   const { group } = node.extras ?? {}
   return group && node.queue === group.jobs ? rankOfReservation(group, node) : node.rank
 }
