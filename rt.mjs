@@ -4816,6 +4816,9 @@ export const extend = /* @__PURE__ */ Object.freeze({
 
   /** The group that pays for a job, or null. @param {Job} job */
   groupOf: job => job.extras.group,
+  /** The reservation that pays for a job, for the option `reservation` of another job. @param {Job} job @returns {any} */
+  reservationOf: ({ extras: { group, parameters } }) =>
+    group === null ? undefined : { [protocol]: parameters.reservation },
 
   /** Calls a function when a job has ended; this does not count as asking for its outcome. @param {Job} job @param {() => void} fn */
   ended(job, fn) {

@@ -904,9 +904,8 @@ const WAITED = 2
  */
 function parametersFor(job) {
   if (job === null) return {}
-  const { release, deadline, priority, level } = job
-  const group = extend.groupOf(job)
-  const reservation = group === null ? undefined : { [extend.protocol]: { groupFor: () => group, level } }
+  const { release, deadline, priority } = job
+  const reservation = extend.reservationOf(job)
   return deadline === Infinity ? { priority, reservation } : { release, deadline, priority, reservation }
 }
 
