@@ -882,10 +882,10 @@ const PERIODIC = /* @__PURE__ */ tableOf(ONCE, { phase: duration, count: countOp
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
 export function periodic(task, options = {}) {
-  const { phase = 0 } = checked(options, PERIODIC)
+  const { phase = 0, excess } = checked(options, PERIODIC)
   const { period = task instanceof Task ? task.period : undefined } = options
   interval('period', period)
-  const source = new JobSource('task', task, { ...options, period }, 'skip')
+  const source = new JobSource('task', task, { ...parametersOf(options), period, excess }, 'skip')
   const cycle = new Cycle(source.scheduler.now() + phase, /** @type {number} */ (period))
   return new PeriodicTask(source, cycle, options)
 }
