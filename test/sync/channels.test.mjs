@@ -7,7 +7,7 @@ import { Channel, ChannelError, choice, nonPreemptive } from '../../sync.mjs'
 import { forSeeds, seeded } from '../support/seeded.mjs'
 import { assertTrace } from '../support/trace.mjs'
 import { microtasks, virtualHost } from '../support/virtual-host.mjs'
-import { exactWorld, rejection } from '../support/world.mjs'
+import { abortListeners, exactWorld, rejection } from '../support/world.mjs'
 
 /** A scheduler that reads its clock at every point, without rotation or rounds unless the options say so. */
 const world = (/** @type {any} */ options = {}) => exactWorld({ except: ['round', 'release'], ...options })
@@ -571,6 +571,44 @@ leaving('no message is lost or doubled when jobs are cancelled at random', () =>
   assert.equal([...received, ...kept].filter(message => !sent.includes(message)), [])
   assert.equal(sent.filter(message => !received.includes(message) && !kept.includes(message)), [])
 }))
+
+leaving('a signal ends the wait to send or receive with its reason; nothing is lost', async () => {
+  const { host, scheduler, log } = world()
+  const channel = new Channel()
+  const controller = new AbortController()
+  const { signal } = controller
+  const waits = [() => channel.send('lost', { signal }), () => channel.forEach(() => {}, { signal })]
+  for (const wait of waits) {
+    scheduler.spawn(function* () {
+      try {
+        yield wait()
+      } catch (error) {
+        log.push(error)
+      }
+    })
+    host.run()
+    if (wait === waits[0]) assert.is(channel.poll(), 'lost') // before the abort
+    else assert.is(channel.offer('taken'), true)
+    host.run()
+    assert.is(log.length, 0)
+  }
+  scheduler.spawn(function* () {
+    try {
+      yield channel.receive({ signal })
+    } catch (error) {
+      log.push(error)
+    }
+  })
+  host.run()
+  const outside = channel.receive({ signal }).catch(error => log.push(error)).finally(() => log.push('ended'))
+  controller.abort('enough')
+  host.run()
+  await outside
+  assert.equal(log, ['enough', 'enough', 'enough', 'ended'])
+  assert.equal([channel.offer('nobody is there'), abortListeners(signal)], [false, 0])
+  const error = await rejection(channel.send('late', { signal }))
+  assert.equal([error, channel.poll()], ['enough', undefined])
+})
 
 leaving.run()
 
