@@ -1305,23 +1305,9 @@ export function loop(body, options) {
   return withReservation(source, name, options, reservation => {
     const job = source.scheduler.spawn(run, { ...source.given, name, signal, reservation })
     extend.ended(job, () => { reservation.cancel() })
-    return new Loop(job, reservation)
+    const cancel = (/** @type {unknown} */ reason) => job.cancel(reason)
+    return Object.assign(new Handle(), { cancel, job, reservation })
   })
-}
-
-/** A job that loops, and its reservation. */
-class Loop extends Handle {
-  /** @param {Job} job @param {Reservation} reservation */
-  constructor(job, reservation) {
-    super()
-    this.job = job
-    this.reservation = reservation
-  }
-
-  /** @param {unknown} [reason] */
-  cancel(reason) {
-    return this.job.cancel(reason)
-  }
 }
 
 /**
