@@ -6,7 +6,7 @@ import { extend } from '../../rt.mjs'
 
 const [PENDING, READY, WAITING, DONE] = [0, 1, 2, 3]
 const WAITED = 2
-const BANDS = { reserved: 1, ordinary: 0, background: -1, depleted: -2 }
+const BANDS = { ordinary: 0, background: -1 }
 
 /** @param {import('../../rt.mjs').Scheduler} scheduler @returns {any} its Core */
 export function coreOf(scheduler) {
@@ -78,16 +78,17 @@ function checkQueue(queue, title, note, misplaced) {
  * its host.
  *
  * @param {any} core @param {Iterable<any>} jobs those that are known, ended or not, of this scheduler or others
- * @param {{ isOrdered?: boolean, queues?: any[] }} options `isOrdered`: whether the policy has never thrown; `queues`: further
- *   wait queues, in which jobs wait by the branches of choices
+ * @param {{ isOrdered?: boolean, queues?: any[], isOff?: (name: string) => boolean }} options `isOrdered`: whether the policy
+ *   has never thrown; `queues`: further wait queues, in which jobs wait by the branches of choices; `isOff`: whether a
+ *   reservation is switched off, so that nothing replenishes it
  * @param {(text: string) => void} note
  */
-export function checkInvariants(core, jobs, { isOrdered = true, queues = [] }, note) {
+export function checkInvariants(core, jobs, { isOrdered = true, queues = [], isOff = () => false }, note) {
   const misplaced = isOrdered ? note : () => {}
   const own = [...jobs].filter(job => job.core === core)
   const ready = checkQueue(core.ready, 'the ready queue', note, misplaced)
   const entries = checkTimeline(core, note)
-  const members = checkGroups(core, own, ready, entries, note, misplaced)
+  const members = checkGroups(own, ready, entries, isOff, note, misplaced)
   checkWaitQueues(own, queues, note, misplaced)
 
   // 1
@@ -182,11 +183,11 @@ function checkTimeline(core, note) {
 /**
  * The groups of the reservations of known jobs.
  *
- * @param {any} core @param {any[]} jobs @param {Set<any>} ready @param {Set<any>} entries @param {(text: string) => void} note
- * @param {(text: string) => void} misplaced
+ * @param {any[]} jobs @param {Set<any>} ready @param {Set<any>} entries @param {(name: string) => boolean} isOff
+ * @param {(text: string) => void} note @param {(text: string) => void} misplaced
  * @returns {Set<any>} the jobs that are ready in a group
  */
-function checkGroups(core, jobs, ready, entries, note, misplaced) {
+function checkGroups(jobs, ready, entries, isOff, note, misplaced) {
   const groups = new Set(jobs.map(({ extras }) => extras.group).filter(group => group !== null))
   for (const node of ready) if (node.hooks) groups.add(node)
   const members = new Set()
@@ -207,7 +208,7 @@ function checkGroups(core, jobs, ready, entries, note, misplaced) {
     // 6
     const { name } = group.hooks
     const isReplenished = [...entries].some(({ subject }) => subject?.isReplenishment && subject.fn.of === name)
-    if (group.isOut && inside.size > 0 && name !== undefined && !isReplenished) {
+    if (group.isOut && inside.size > 0 && name !== undefined && !isReplenished && !isOff(name)) {
       note(`${name} is depleted and has no replenishment on the timeline`)
     }
   }

@@ -1,5 +1,5 @@
 /** Performs the programs of `mixed-program.mjs`, and keeps an account of everything that the scheduler owes them. */
-import { DeadlineError, DeadlockError, Scheduler, edf, fp, rm } from '../../rt.mjs'
+import { DeadlineError, DeadlockError, Scheduler, edf, extend, fp, rm } from '../../rt.mjs'
 import { TimeoutError, after, sleep, timeout } from '../../alarms.mjs'
 import { reportDeadlocks } from '../../addons/deadlock.mjs'
 import { AdmissionError, IoReservation, Reservation } from '../../addons/reservations.mjs'
@@ -169,11 +169,12 @@ async function run(program, { hostOf, leastTurn = 0 }) {
     byJob.set(job, actor)
   }
 
+  const isOff = name => accounts.some(account => account.name === name && account[extend.protocol].isOff)
   const invariants = () => {
     const wasArmed = isArmed
     isArmed = false
     // What a policy that throws compares counts as equal, for as long as it stays where it is.
-    checkInvariants(core, byJob.keys(), { isOrdered: !struck.has('compare') }, note)
+    checkInvariants(core, byJob.keys(), { isOrdered: !struck.has('compare'), isOff }, note)
     isArmed = wasArmed
   }
 
