@@ -3566,8 +3566,8 @@ class EventLoop {
  * takes one: with 4, a yield in helpers four deep leaves the scheduler; with 16, one in helpers 25 deep.
  */
 const PATIENCE = 32
-/** Microtasks for the code that awaits a task, before the next task: 2 are too few if it posts another one. */
-const CHECKPOINT = 4
+/** Microtasks for the code that awaits a task, before the next task: an async function around the await takes the second. */
+const CHECKPOINT = 2
 const PASSED = Promise.resolve()
 const YIELD_OPTIONS = { priority: finite, signal: abortSignal, deadline: positive }
 
@@ -3682,7 +3682,7 @@ async function continueAsync(core) {
       if (job !== null) {
         const driver = driverOf(job)
         for (let quiet = 0; driver.result === 0 && driver.promise === null && quiet < PATIENCE; quiet++) {
-          await undefined
+          await PASSED
           if (!driver.hasPassed) continue
           driver.hasPassed = false
           quiet = 0
@@ -3691,7 +3691,7 @@ async function continueAsync(core) {
         account(core, job, driver.promise !== null ? POINT : isAway ? AWAY : driver.result || DONE)
         if (!needsCheckpoint(job)) continue
       }
-      for (let turn = 0; turn < CHECKPOINT; turn++) await undefined
+      for (let turn = 0; turn < CHECKPOINT; turn++) await PASSED
       readClock(core)
     } while (!isRoundOver(core) && runJobs(core))
   } catch (error) {
