@@ -2449,6 +2449,7 @@ function makeReady(job, type) {
   job.status = WAITING // the group must not find it in a queue
   // A job that wakes another one does so in the middle of its budget.
   if (extras.group !== null) extras.group.arrives(job, currentOf(core) === null ? core.time : readClock(core))
+  if (job.status >= DONE) return // an observer of the replenishment has cancelled it
   job.seq = ++core.lastSeq
   job.status = READY
   if (extras.isSpecial) placeReady(job, rankToHave(job))
