@@ -351,6 +351,7 @@ class Account {
   arrives(job, time) {
     const { busy, server } = this
     this.#replenishBefore(time)
+    if (!this.jobs.has(job)) return // an observer of the replenishment has cancelled it
     busy.add(job)
     if (!server.isAwake) {
       server.isAwake = true
