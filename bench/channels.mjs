@@ -81,16 +81,44 @@ function choosing(name, guards) {
   }
 }
 
+/** As `choosing`, but two senders are always waiting. */
+function meeting(name, guards) {
+  const host = synchronousHost()
+  const scheduler = new Scheduler({ host })
+  return {
+    name,
+    operations: choices,
+    run() {
+      const channels = [new Channel(), new Channel()]
+      const senders = channels.map(channel => scheduler.spawn(function* () { for (;;) yield channel.send(1) }))
+      const job = scheduler.spawn(function* () {
+        for (let i = 0; i < choices; i++) yield guards(channels)
+        for (const sender of senders) sender.cancel()
+      })
+      host.drain()
+      if (job.state !== 'done') throw new Error(`${name}: the job is ${job.state}`)
+    }
+  }
+}
+
+const two = ([one, other]) => [{ receive: one }, { receive: other }]
+console.log('\n### choice between two channels with waiting senders\n')
+const met = await measure([
+  meeting('receive', ([one]) => one.receive()),
+  meeting('choice', channels => choice(two(channels))),
+  meeting('choice, fair', channels => choice(two(channels), { fair: true }))
+])
+printRows('way to receive', 'ns per message', met)
+target('a choice of two to one receive', ratio(met, 'choice', 'receive'), { most: 2.3 })
+
 console.log('\n### choice between two channels with messages\n')
-const received = await measure([
+printRows('way to receive', 'ns per message', await measure([
   choosing('receive', ([one]) => one.receive()),
-  choosing('choice', ([one, other]) => choice([{ receive: one }, { receive: other }])),
-  choosing('choice, fair', ([one, other]) => choice([{ receive: one }, { receive: other }], { fair: true })),
+  choosing('choice', channels => choice(two(channels))),
+  choosing('choice, fair', channels => choice(two(channels), { fair: true })),
   choosing('choice, with an action', ([receive]) => choice([{ receive, action: message => message }])),
   choosing('choice, with a timeout', ([receive]) => choice([{ receive }, { timeout: 5 }]))
-])
-printRows('way to receive', 'ns per message', received)
-target('a choice of two to one receive', ratio(received, 'choice', 'receive'), { most: 2.3 })
+]))
 
 // -------------------------------------------------------------------------------------------------- creation
 

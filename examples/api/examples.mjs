@@ -11,7 +11,7 @@ import { TaskController, scheduler, schedulerOf } from '../../addons/scheduler.m
 import { Latest, Ring, SharedMutex, SharedSemaphore } from '../../addons/shared.mjs'
 import { Workers } from '../../addons/workers.mjs'
 import {
-  Alarm, AsyncEvent, TimeoutError, after, at, every, frames, nextPeriod, on, periodic, sleep, sporadic,
+  Alarm, AsyncEvent, TimeoutError, after, at, events, every, frames, nextPeriod, on, periodic, sleep, sporadic,
   timeout, until
 } from '../../alarms.mjs'
 import {
@@ -44,6 +44,19 @@ export const examples = {
     // → high, low, 2
   },
 
+  async 'Scheduler.spawn'(log) {
+    const counter = {
+      count: 0,
+      *add(n) {
+        for (let i = 0; i < n; i++, yield) this.count++
+        return this.count
+      }
+    }
+    log(await rt.spawn([counter, 'add'], { deadline: 100 }, 3)) // a method
+    log(await rt.spawn(async (a, b) => a + b, { deadline: 100 }, 2, 3))
+    // → 3, 5
+  },
+
   async Task(log) {
     class Count extends Task {
       *run(n) {
@@ -70,6 +83,18 @@ export const examples = {
     await job.catch(({ name }) => log(name))
     log(job.state)
     // → true, ready, tidied up, AbortError, cancelled
+  },
+
+  async 'Job.cancel'(log) {
+    const job = rt.spawn(async () => {
+      const { signal } = rt.current // for all that takes one: fetch(url, { signal })
+      signal.onabort = () => log('aborted')
+      await sleep(1000, { signal })
+    })
+    await sleep(5)
+    job.cancel() // with `using job = ...`, at the end of the block
+    await job.catch(({ name }) => log(name))
+    // → aborted, AbortError
   },
 
   async budget(log) {
@@ -301,7 +326,7 @@ export const examples = {
   },
 
   async sporadic(log) {
-    const save = sporadic(function* save(text) { log(text) }, { interarrival: 1000, excess: 'drop' })
+    const save = sporadic(function* save(text) { log(text) }, { interarrival: 1000, late: 'drop' })
     save('first')
     log(save('too early'))
     await rt.idle()
@@ -328,6 +353,18 @@ export const examples = {
     await rt.idle()
     handling.cancel()
     // → SHOUT
+  },
+
+  async events(log) {
+    const target = new EventTarget()
+    const keys = events(target, 'key')
+    target.dispatchEvent(new Event('key'))
+    await rt.spawn(function* () {
+      const { type } = yield keys
+      log(type)
+    })
+    keys.cancel()
+    // → key
   },
 
   async adopt(log) {
