@@ -14,9 +14,9 @@
  *   - jobs are left, and all of them wait;
  *   - no job is ready, pending, or waits for a reservation to be replenished;
  *   - no alarm is set, no job sleeps, and no job has `miss: 'abort'` and a deadline;
- *   - no job waits for a promise or for another thread, also as one branch of a choice;
- *   - no event listener of alarms.mjs, no channel to a peer and no worker holds the scheduler open
- *     (`extend.hold`).
+ *   - no job waits for a promise, an event, a peer or another thread, also as one branch of a choice
+ *     (`isExternal` of waitables);
+ *   - no listener of `on()` and no `frames()` can release a job (`extend.hold`).
  *
  * The addon is an observer (`scheduler.observe`): it follows which jobs wait. It cannot know jobs that were
  * spawned before it, so it reports nothing while one of them lives.
