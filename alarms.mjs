@@ -1,5 +1,7 @@
 /**
- * alarms.mjs: when work starts. Alarms, waiting for a time, periodic and sporadic tasks, frames, events.
+ * alarms.mjs: when work starts.
+ *
+ * Alarms, waits for a time, periodic and sporadic tasks, frames, events.
  *
  * Alarms fire inside the dispatcher, between two budgets, while jobs run. An idle scheduler waits for the
  * earliest alarm by one host timer (RT.js III-D). Activation times are absolute, so a late alarm does not
@@ -47,10 +49,8 @@ import { Job, Scheduler, Task, extend } from './rt.mjs'
 /** @import { Taking, TaskOptions, Work, Yieldable } from './rt.mjs' */
 
 const { Sleep, WaitQueue, Waitable, Waiter, check, here, parameters: TASK } = extend
-const {
-  among, callable, duration, flag, interval, notNegative, number, options: checked, scheduler: schedulerOption,
-  signal: signalOption, text, wrongType
-} = check
+const { among, callable, duration, flag, interval, notNegative, number, text, wrongType } = check
+const { options: checked, scheduler: schedulerOption, signal: signalOption } = check
 
 /** The error of `timeout`. */
 export class TimeoutError extends Error {
@@ -132,7 +132,7 @@ const timestamp = /* @__PURE__ */ number('a number > -Infinity', value => value 
 /** @param {number} value */
 const isCount = value => Number.isSafeInteger(value) && value >= 1 || value === Infinity
 const countOption = /* @__PURE__ */ number('an integer >= 1 or Infinity', isCount)
-const bufferSize = /* @__PURE__ */ number('an integer >= 0 or Infinity', value => value === 0 || isCount(value))
+const sizeOption = /* @__PURE__ */ number('an integer >= 0 or Infinity', size => size === 0 || isCount(size))
 const excessOption = /* @__PURE__ */ among('queue', 'skip', 'latest', 'restart')
 
 /**
@@ -147,9 +147,7 @@ const tableOf = (...tables) => Object.assign({}, ...tables)
 
 /**
  * @typedef {'queue' | 'skip' | 'latest' | 'restart'} Excess
- *   the treatment of a release that is due before the previous job has ended: the new job waits for its turn
- *   ('queue'); no job is released ('skip'); the new job waits, and replaces the waiting job ('latest'); the
- *   new job starts, and the running job is cancelled ('restart')
+ *   the treatment of a release before the end of the previous job: see the head of this file
  */
 /** @typedef {TaskOptions & { excess?: Excess }} ReleaseOptions parameters of jobs that can overlap */
 
@@ -169,8 +167,8 @@ export function parametersOf(source) {
  */
 export class JobSource {
   /**
-   * @param {string} name of the parameter @param {any} work
-   * @param {any} options of the user, with parameters of tasks among them
+   * @param {string} name the parameter that is `work` @param {any} work
+   * @param {any} options parameters of tasks, and other options of the user
    * @param {Excess} [excess] the default
    */
   constructor(name, work, options, excess = undefined) {
@@ -225,7 +223,9 @@ class Line {
     this.excess = excess
   }
 
-  get mustSkip() { return this.excess === 'skip' && this.latest !== null && this.latest.finished === undefined }
+  get mustSkip() {
+    return this.excess === 'skip' && this.latest !== null && this.latest.finished === undefined
+  }
   /** The job whose turn it is. @returns {Job | null} */
   get running() { return this.#turns.owner }
   /** The number of waiting jobs. @returns {number} */
@@ -247,7 +247,7 @@ class Line {
     return null
   }
 
-  /** @param {Turn} turn of a job that starts to wait */
+  /** Makes a job wait. @param {Turn} turn */
   push(turn) {
     this.#turns.push(turn)
   }
@@ -272,7 +272,7 @@ class Turn extends Waitable {
   #line
   #args
 
-  /** @param {Line} line @param {any[]} args of the job */
+  /** @param {Line} line @param {any[]} args the arguments of the job */
   constructor(line, args) {
     super()
     this.#line = line
@@ -336,11 +336,11 @@ export class Cycle {
 /**
  * An alarm, made by `after`, `at` or `every`.
  *
- * An alarm is never early. While jobs run, it fires between two budgets; otherwise one timer of the host wakes
- * the scheduler, up to half a millisecond late. Pages spend the last millisecond before an alarm in turns of
- * the event loop: alarms of every millisecond take a quarter of the processor. In a hidden page, timers fire
- * once per second, and in Chromium once per minute after five minutes. Alarms in workers, and in pages whose
- * jobs run, stay on time.
+ * An alarm is never early. While jobs run, it fires between two budgets; otherwise one timer of the host
+ * wakes the scheduler, up to half a millisecond late. Pages spend the last millisecond before an alarm in
+ * turns of the event loop: alarms of every millisecond take a quarter of the processor. In a hidden page,
+ * timers fire once per second, and in Chromium once per minute after five minutes. Alarms in workers, and in
+ * pages whose jobs run, stay on time.
  */
 export class Alarm extends Handle {
   /** Null if the signal was aborted before the alarm was set. */
@@ -349,7 +349,8 @@ export class Alarm extends Handle {
 
   /**
    * @internal
-   * @param {Scheduler} scheduler @param {number} time @param {((time: number) => void) & { of?: string }} work
+   * @param {Scheduler} scheduler @param {number} time
+   * @param {((time: number) => void) & { of?: string }} work
    * @param {((time: number) => number | undefined) | null} next returns the next time
    * @param {{ ref?: boolean, signal?: AbortSignal }} options
    */
@@ -402,8 +403,8 @@ export class Alarm extends Handle {
  * @internal
  * @template W
  * @typedef {W extends (time: number) => infer R
- *   ? R extends Iterator<any, any, any> | AsyncIterator<any, any, any> | PromiseLike<any> ? Taking<W, []> : unknown
- *   : Taking<W, []>} Alarmed
+ *   ? R extends Iterator<any, any, any> | AsyncIterator<any, any, any> | PromiseLike<any> ? Taking<W, []> :
+ *   unknown : Taking<W, []>} Alarmed
  */
 
 const ONCE = /* @__PURE__ */ tableOf(TASK, { signal: signalOption, ref: flag })
@@ -411,7 +412,12 @@ const REPEATED = /* @__PURE__ */ tableOf(ONCE, {
   phase: duration, count: countOption, catchUp: /* @__PURE__ */ among('skip', 'all')
 })
 
-/** Whether an alarm releases a function as a job; any other function is a callback. @internal @param {any} fn */
+/**
+ * Whether an alarm releases a function as a job; any other function is a callback.
+ *
+ * @internal
+ * @param {any} fn
+ */
 export function startsJob(fn) {
   const kind = fn[Symbol.toStringTag]
   return kind === 'GeneratorFunction' || kind === 'AsyncFunction' || kind === 'AsyncGeneratorFunction'
@@ -430,7 +436,9 @@ function effectOf(work, options) {
   if (isCallback && !startsJob(extend.preemptible(work))) return { scheduler: here(options), activate: work }
   const source = new JobSource('work', work, options)
   // The preemptible twin of a callback gets the argument of the callback.
-  const activate = (/** @type {number} */ time) => { source.release({ release: time }, isCallback ? [time] : []) }
+  const activate = (/** @type {number} */ time) => {
+    source.release({ release: time }, isCallback ? [time] : [])
+  }
   activate.of = source.task.name
   return { scheduler: source.scheduler, activate }
 }
@@ -445,9 +453,9 @@ function effectOf(work, options) {
  *
  * @template {Work} W
  * @param {number} ms the delay, >= 0; Infinity: never
- * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, which the dispatcher calls with the
- *   time of the alarm; or a Task, a generator function or an async function, which is released as a job. The
- *   deadline of the job counts from the time of the alarm
+ * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, which the dispatcher calls with
+ *   the time of the alarm; or a Task, a generator function or an async function, which is released as a job.
+ *   The deadline of the job counts from the time of the alarm
  * @param {AlarmOptions} [options]
  * @returns {Alarm}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
@@ -492,8 +500,8 @@ export function at(time, work, options = {}) {
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work the callback, or the task or function to
  *   release as jobs
  * @param {AlarmOptions & { phase?: number, count?: number, catchUp?: 'skip' | 'all' }} [options] `phase`: ms
- *   until the first time, default one period; `count`: the number of times, default Infinity; `catchUp`:
- *   whether times that passed while the page was suspended fire once ('skip', default) or each ('all')
+ *   until the first time, default one period. `count`: the number of times, default Infinity. `catchUp`:
+ *   whether the times that passed while the page was suspended fire once ('skip', default) or each ('all')
  * @returns {Alarm}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
@@ -578,6 +586,7 @@ class Timeout extends Sleep {
   get isRanked() { return true }
   get handsOver() { return this.#awaited.handsOver }
   get commits() { return this.#awaited.commits }
+  get isExternal() { return this.#awaited.isExternal }
   // Other jobs of a cycle cannot end this wait before its time. The cycle is reported all the same.
   owners() {
     return this.#awaited.owners()
@@ -680,7 +689,8 @@ class PeriodTracker extends Cycle {
   isLoop = false
 
   /**
-   * @param {Job} job @param {number} lag ms between the start of the period and the release @param {Jitter} jitter
+   * @param {Job} job @param {number} lag ms between the start of the period and the release
+   * @param {Jitter} jitter
    * @param {(tracker: PeriodTracker) => number} onLoop called when the job turns out to loop; returns `left`
    */
   constructor(job, lag, jitter, onLoop) {
@@ -692,7 +702,7 @@ class PeriodTracker extends Cycle {
     trackers.set(job, this)
   }
 
-  /** @param {Job} job that calls nextPeriod @returns {PeriodTracker} */
+  /** Returns the tracker of a job that calls nextPeriod. @param {Job} job @returns {PeriodTracker} */
   static of(job) {
     if (!trackers.has(job) && job.period === Infinity) {
       throw new TypeError(`nextPeriod() needs a job with a period; ${job.name} has none`)
@@ -711,13 +721,20 @@ class PeriodTracker extends Cycle {
     this.jitter.start.add(/** @type {number} */ (this.job.started) - this.job.release)
   }
 
-  /** @param {number} finished @returns {number} the index of the first period that starts at `finished` or later */
+  /**
+   * @param {number} finished
+   * @returns {number} the index of the first period that starts at `finished` or later
+   */
   indexAfter(finished) {
     const latest = this.indexAt(finished)
     return Math.max(this.index + 1, this.timeOf(latest) === finished ? latest : latest + 1)
   }
 
-  /** @param {number} index of the period that has started @param {number} now @returns {number} missed periods */
+  /**
+   * Notes the start of a period.
+   *
+   * @param {number} index @param {number} now @returns {number} missed periods
+   */
   enterPeriod(index, now) {
     const missed = index - this.index - 1
     this.index = index
@@ -734,8 +751,8 @@ class PeriodTracker extends Cycle {
  *   Returns `true` if further jobs or periods were due
  * @property {number} jobs number of released jobs
  * @property {number} skipped number of periods that have started without a job
- * @property {() => { release: Summary, start: Summary, finish: Summary }} jitter the delays from the starts of
- *   the last 1000 periods to the releases, starts and finishes of their jobs, ms
+ * @property {() => { release: Summary, start: Summary, finish: Summary }} jitter the delays from the starts
+ *   of the last 1000 periods to the releases, starts and finishes of their jobs, ms
  */
 
 /** The jobs of `periodic`. */
@@ -756,7 +773,10 @@ class PeriodicTask extends Handle {
   /** The job that passes its periods itself. @type {PeriodTracker | null} */
   #loop = null
 
-  /** @param {JobSource} source @param {Cycle} cycle @param {{ count?: number, ref?: boolean, signal?: AbortSignal }} options */
+  /**
+   * @param {JobSource} source @param {Cycle} cycle
+   * @param {{ count?: number, ref?: boolean, signal?: AbortSignal }} options
+   */
   constructor(source, cycle, { count = Infinity, ref, signal }) {
     super()
     const { scheduler } = source
@@ -794,7 +814,7 @@ class PeriodicTask extends Handle {
     return this.#stop(undefined)
   }
 
-  /** @param {unknown} reason for a job that loops @returns {boolean} */
+  /** Stops, and cancels a job that loops. @param {unknown} reason @returns {boolean} */
   #stop(reason) {
     const wasLooping = this.#loop !== null && this.#loop.job.cancel(reason)
     const wasWaiting = this.#backlog > 0 || this.#line.waiting > 0
@@ -810,7 +830,7 @@ class PeriodicTask extends Handle {
     this.#releaseBacklog()
   }
 
-  /** Releases the job of the oldest period of the backlog. Of queued periods, one at a time waits as a job. */
+  /** Releases the job of the oldest period. Of the queued periods, one at a time waits as a job. */
   #releaseBacklog() {
     const line = this.#line
     if (this.#backlog > 0 && !(line.excess === 'queue' && line.waiting > 0)) {
@@ -822,7 +842,7 @@ class PeriodicTask extends Handle {
     this.#stopAtCount()
   }
 
-  /** Ends the alarm after the last job. With 'latest', the job of a later period can still replace a waiting job. */
+  /** Ends the alarm after the last job, unless the job of a later period can replace a waiting one. */
   #stopAtCount() {
     const line = this.#line
     const isLast = this.#released + this.#backlog >= this.#count
@@ -874,10 +894,10 @@ const PERIODIC = /* @__PURE__ */ tableOf(ONCE, { phase: duration, count: countOp
  *
  * @template {Work} W
  * @param {(W | (() => unknown)) & Taking<W, []>} task
- * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period`: default: that
- *   of the task; `deadline`: default: the period; `phase`: ms until the first release, default 0; `count`: the
- *   number of jobs, or of the periods of a loop, default Infinity; `excess`: what happens to a period that
- *   starts before the previous job has ended, default 'skip'
+ * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` defaults to
+ *   the period of the task, and `deadline` to the period. `phase`: ms until the first release, default 0.
+ *   `count`: the number of jobs, or of periods of a loop, default Infinity. `excess`: the treatment of a
+ *   period that starts before the previous job has ended, default 'skip'
  * @returns {Periodic}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
@@ -922,8 +942,8 @@ function* passPeriod() {
 }
 
 /**
- * Waits for the start of the next period of the running job (RTSJ: waitForNextPeriod). The deadline then counts
- * from that start. After the last of the `count` periods of `periodic`, the job is cancelled.
+ * Waits for the start of the next period of the running job (RTSJ: waitForNextPeriod). The deadline then
+ * counts from that start. After the last of the `count` periods of `periodic`, the job is cancelled.
  *
  * ```js
  * for (;;) {
@@ -932,8 +952,8 @@ function* passPeriod() {
  * }
  * ```
  *
- * @returns {Iterator<Yieldable, number, unknown> & { [Symbol.iterator](): Generator<Yieldable, number, unknown> }}
- *   to be yielded; returns the number of missed periods
+ * @returns {Iterator<Yieldable, number, unknown> & { [Symbol.iterator](): Generator<Yieldable, number,
+ *   unknown> }} to be yielded; returns the number of missed periods
  */
 export function nextPeriod() {
   // A call, because it must observe when the job resumes; a waitable settles when the job is woken.
@@ -998,10 +1018,11 @@ export function sporadic(task, options = {}) {
  * ```
  *
  * @template {Work} W
- * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the time of the frame,
- *   which is the release
- * @param {ReleaseOptions & { signal?: AbortSignal }} [options] `deadline`: by default the expected time of the
- *   next frame; `excess`: what happens to a frame that arrives before the previous job has ended, default 'skip'
+ * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the time of the
+ *   frame, which is the release
+ * @param {ReleaseOptions & { signal?: AbortSignal }} [options] `deadline` defaults to the expected time of
+ *   the next frame. `excess`: the treatment of a frame that arrives before the previous job has ended,
+ *   default 'skip'
  * @returns {{ cancel(): boolean }}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range; TypeError if the
  *   platform has no animation frames
@@ -1032,16 +1053,20 @@ export function frames(task, options = {}) {
 
 // ------------------------------------------------------------------------------------------------ 5 events
 
-// Deadlines, and not the order of listeners, decide which handler runs first: the jobs of an event run after the
-// last listener of the event. That listener is added when the window captures the event, before all other
+// Deadlines, and not the order of listeners, decide which handler runs first: the jobs of an event run after
+// the last listener of the event. That listener is added when the window captures the event, before all other
 // listeners run: the event target looks its own listeners up later.
 
-/** Events on their way to the last listener, and the schedulers whose jobs follow. @type {WeakMap<any, Set<Scheduler>>} */
+/**
+ * Events on their way to the last listener, and the schedulers whose jobs follow.
+ *
+ * @type {WeakMap<any, Set<Scheduler>>}
+ */
 const followers = new WeakMap()
 /** Number of listeners per event type. @type {Map<string, number>} */
 const listenerCounts = new Map()
 
-/** @param {string} type @param {number} change of the number of listeners */
+/** Changes the number of listeners of a type. @param {string} type @param {number} change */
 function countListeners(type, change) {
   const count = (listenerCounts.get(type) ?? 0) + change
   listenerCounts.set(type, count)
@@ -1064,14 +1089,22 @@ function onLastListener(event) {
   if (schedulers !== undefined && schedulers.size > 0) runInMicrotask(schedulers)
 }
 
-/** Runs the jobs of a scheduler after the last listener of an event. @param {any} event @param {Scheduler} scheduler */
+/**
+ * Runs the jobs of a scheduler after the last listener of an event.
+ *
+ * @param {any} event @param {Scheduler} scheduler
+ */
 function runAfter(event, scheduler) {
   const schedulers = followers.get(event)
   if (schedulers === undefined) runInMicrotask([scheduler]) // the window does not see this event
   else schedulers.add(scheduler)
 }
 
-/** Waits for a microtask, because code that dispatches an event continues afterwards. @param {Iterable<Scheduler>} schedulers */
+/**
+ * Waits for a microtask, because code that dispatches an event continues afterwards.
+ *
+ * @param {Iterable<Scheduler>} schedulers
+ */
 function runInMicrotask(schedulers) {
   queueMicrotask(() => extend.event(() => {}, schedulers))
 }
@@ -1167,8 +1200,8 @@ export class InterruptMask {
  * @property {() => boolean} cancel stops handling events. Waiting events are lost; the running job continues.
  *   Returns `true` if further events would have been handled
  * @property {() => void} interrupts handles events again, starting with the held events
- * @property {(options?: { drop?: boolean }) => void} noInterrupts holds events back until `interrupts()`; with
- *   `drop`, events that arrive until then are lost
+ * @property {(options?: { drop?: boolean }) => void} noInterrupts holds events back until `interrupts()`;
+ *   with `drop`, events that arrive until then are lost
  * @property {R} reservation pays for the jobs of the handler
  * @property {number} waiting number of events that wait
  * @property {number} dropped number of lost events: because `size` events waited, because of `excess`,
@@ -1180,9 +1213,9 @@ export class InterruptMask {
  *
  *   listener -> before -> raised -> deliver() -> delivered -> start() -> job of the handler
  *
- * Events wait in `raised` while interrupts are off. With `excess: 'queue'`, the next event waits as a job of the
- * line, and the others in `delivered`. `interrupt` of addons/reservations.mjs overrides `drops`, `deliver`,
- * `start` and `settled`.
+ * Events wait in `raised` while interrupts are off. With `excess: 'queue'`, the next event waits as a job of
+ * the line, and the others in `delivered`. `interrupt` of addons/reservations.mjs overrides `drops`,
+ * `deliver`, `start` and `settled`.
  *
  * @internal
  */
@@ -1202,7 +1235,10 @@ export class EventHandler extends Handle {
   /** @type {Subscription | null} */
   #subscription = null
 
-  /** @param {JobSource} source @param {any} options of `on` @param {any} [reservation] pays for the jobs */
+  /**
+   * @param {JobSource} source @param {any} options the options of `on`
+   * @param {any} [reservation] the reservation that pays for the jobs
+   */
   constructor(source, options, reservation = source.parameter('reservation')) {
     super()
     const { line, scheduler } = source
@@ -1347,12 +1383,12 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  * @template {Work} W @template {Event} [E=Event] @template [V=Event]
  * @param {EventTarget} target
  * @param {string} type
- * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or with
- *   the return value of `before` unless that is undefined
+ * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
+ *   with the return value of `before` unless that is undefined
  * @param {ReleaseOptions & { before?: (event: E) => V | void, once?: boolean, passive?: boolean,
- *   capture?: boolean, signal?: AbortSignal, size?: number }} [options] `before`: runs inside the listener, for
- *   example to call preventDefault, or to read the event while it lasts; if it throws, no job is released.
- *   `size`: the number of events that may wait, default Infinity; further events are lost
+ *   capture?: boolean, signal?: AbortSignal, size?: number }} [options] `before`: runs inside the listener,
+ *   for example to call preventDefault, or to read the event while it lasts; if it throws, no job is
+ *   released. `size`: the number of events that may wait, default Infinity; further events are lost
  * @returns {Handling}
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
  */
@@ -1398,7 +1434,10 @@ class EventQueue extends Handle {
   #end = null
   #subscription
 
-  /** @param {any} target @param {string} type @param {{ size?: number, overflow?: string, signal?: AbortSignal }} options */
+  /**
+   * @param {any} target @param {string} type
+   * @param {{ size?: number, overflow?: string, signal?: AbortSignal }} options
+   */
   constructor(target, type, { size = Infinity, overflow, signal }) {
     super()
     const removeListener = addHandler(target, type, false, undefined, event => {
@@ -1416,7 +1455,8 @@ class EventQueue extends Handle {
     })
     this.#subscription = new Subscription(signal, () => {
       removeListener()
-      const reason = signal?.aborted ? signal.reason : new DOMException('The events were cancelled', 'AbortError')
+      const error = new DOMException('The events were cancelled', 'AbortError')
+      const reason = signal?.aborted ? signal.reason : error
       this.#end = { reason }
       this.#events = new Fifo()
       for (let next = this.receivers.shift(); next !== null; next = this.receivers.shift()) next.fail(reason)
@@ -1449,15 +1489,6 @@ class EventQueue extends Handle {
   then(onDone, onFailed) {
     return /** @type {any} */ (this.receive()).then(onDone, onFailed)
   }
-  /** @param {any} [onFailed] @returns {Promise<any>} */
-  catch(onFailed) {
-    return this.then(undefined, onFailed)
-  }
-  /** @param {any} [onEnded] @returns {Promise<any>} */
-  finally(onEnded) {
-    return this.then().finally(onEnded)
-  }
-
   async *[Symbol.asyncIterator]() {
     try {
       for (;;) yield await this.receive()
@@ -1471,12 +1502,12 @@ class EventQueue extends Handle {
 }
 
 const EVENTS = /* @__PURE__ */ tableOf({
-  size: bufferSize, overflow: /* @__PURE__ */ among('block', 'drop', 'slide'), signal: signalOption
+  size: sizeOption, overflow: /* @__PURE__ */ among('block', 'drop', 'slide'), signal: signalOption
 })
 
 /**
- * Collects the events of a target in a queue. Async code iterates over the queue; a job yields it, or `receive()`,
- * for the next event.
+ * Collects the events of a target in a queue. Async code iterates over the queue; a job yields it, or
+ * `receive()`, for the next event.
  *
  * ```js
  * for await (const event of events(socket, 'message')) handle(event.data)
@@ -1486,10 +1517,10 @@ const EVENTS = /* @__PURE__ */ tableOf({
  * @template {Event} [E=Event]
  * @param {EventTarget} target
  * @param {string} type
- * @param {{ size?: number, overflow?: 'block' | 'drop' | 'slide', signal?: AbortSignal }} [options] `size`: the
- *   number of events that the queue keeps, an integer >= 0, default Infinity; `overflow`: 'slide' loses the
- *   oldest event of a full queue; 'drop' loses the new event, and so does 'block' (default), because a listener
- *   cannot wait; `signal`: ends the queue, and all waits fail with the reason
+ * @param {{ size?: number, overflow?: 'block' | 'drop' | 'slide', signal?: AbortSignal }} [options] `size`:
+ *   the number of events that the queue keeps, an integer >= 0, default Infinity. `overflow`: a full queue
+ *   loses the oldest event ('slide'), or the new event ('drop'). 'block' (default) is 'drop' here, because a
+ *   listener cannot wait. `signal` ends the queue, and all waits fail with its reason
  * @returns {AsyncIterable<E> & PromiseLike<E> & { receive(options?: { signal?: AbortSignal }): Awaitable<E>,
  *   cancel(): boolean, readonly length: number, readonly dropped: number }} `cancel` ends the queue
  * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
@@ -1499,24 +1530,28 @@ export function events(target, type, options = {}) {
   return new EventQueue(target, type, checked(options, EVENTS))
 }
 
-/** @typedef {{ source: JobSource, isDirect: boolean, isCancelled: boolean, keys: Keys }} Handler see AsyncEvent */
+/** @typedef {{ source: JobSource, isDirect: boolean, isCancelled: boolean, keys: Keys }} Handler */
 
-/** The keys of the jobs of a handler, as far as its parameters determine them. @param {JobSource} source @returns {Keys} */
+/**
+ * The keys of the jobs of a handler, as far as its parameters determine them.
+ *
+ * @param {JobSource} source @returns {Keys}
+ */
 function keysOf(source) {
   const priority = source.parameter('priority') ?? 0
   const period = source.parameter('period') ?? Infinity
   const deadline = source.parameter('deadline') ?? Infinity
-  const { policy } = source.scheduler
-  return { absoluteDeadline: deadline, priority: policy.priority?.({ deadline, priority, period }) ?? priority }
+  const assigned = source.scheduler.policy.priority?.({ deadline, priority, period })
+  return { absoluteDeadline: deadline, priority: assigned ?? priority }
 }
 
 /**
  * An asynchronous event (RTSJ): code fires it, and any number of handlers run, the most eligible first.
  *
- * `fire` releases only the most eligible handler. The start of each job releases the next handler, so the first
- * handler runs as soon with a thousand handlers after it as alone (the priority inversion test of RTJPerf).
- * Handlers with a reservation or an `excess` are released immediately, because their parameters do not tell when
- * they can run.
+ * `fire` releases only the most eligible handler. The start of each job releases the next handler, so the
+ * first handler runs as soon with a thousand handlers after it as alone (the priority inversion test of
+ * RTJPerf). Handlers with a reservation or an `excess` are released immediately, because their parameters do
+ * not tell when they can run.
  *
  * ```js
  * const moved = new AsyncEvent()
