@@ -245,7 +245,7 @@ export class Channel {
   get length() { return this.buffer.size }
   /** Whether the channel has been closed. */
   get closed() { return this.closing !== null }
-  /** @internal Whether a peer sends and receives, in another thread or on another machine. @returns {boolean} */
+  /** @internal Whether the peer is in another thread or on another machine. @returns {boolean} */
   get isExternal() { return false }
 
   /**
@@ -1276,7 +1276,7 @@ export class Mutex {
 
   /**
    * @param {{ name?: string }} [options] `name`: for traces and errors
-   * @param {PermitsMaker} [permitsOf] makes the permits of a SharedMutex
+   * @param {any} [permitsOf] makes the permits of a SharedMutex
    * @throws {TypeError} if an option has the wrong type
    */
   constructor(options = {}, permitsOf = localPermits) {
@@ -1408,7 +1408,7 @@ export class Semaphore {
   /**
    * @param {number} permits the initial number, an integer >= 0
    * @param {{ name?: string }} [options] `name`: for traces and errors
-   * @param {PermitsMaker} [permitsOf] makes the permits of a SharedSemaphore
+   * @param {any} [permitsOf] makes the permits of a SharedSemaphore
    * @throws {TypeError | RangeError} if an argument has the wrong type or is out of range
    */
   constructor(permits, options = {}, permitsOf = localPermits) {
@@ -1657,7 +1657,8 @@ function callOfAll(kind, given) {
 /**
  * @template {readonly Member[]} W
  * @typedef {{ [I in keyof W]:
- *   W[I] & (W[I] extends PromiseLike<any> | CallOptions ? unknown : Taking<W[I], []>) }} Members
+ *   (W[I] | (() => unknown))
+ *   & (W[I] extends PromiseLike<any> | CallOptions ? unknown : Taking<W[I], []>) }} Members
  */
 /**
  * @template {readonly unknown[]} W

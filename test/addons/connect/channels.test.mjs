@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { DeadlockError, Scheduler } from '../../../rt.mjs'
+import { Scheduler } from '../../../rt.mjs'
 import { sleep, timeout } from '../../../alarms.mjs'
 import { Channel, ChannelError, choice } from '../../../sync.mjs'
 import { connect } from '../../../addons/connect.mjs'
