@@ -32,7 +32,7 @@ import { Mutex, Semaphore, Supply, Turn, withSignal } from '../sync.mjs'
 import { decoding, encoded, isCount, joined, kindOf, unpacked } from './internal/bytes.mjs'
 import { identified, thisThread, whenEnded } from './internal/threads.mjs'
 /** @import { Awaitable } from '../rt.mjs' */
-/** @import { SupplyHooks, WaitOptions } from '../sync.mjs' */
+/** @import { PermitsMaker, SupplyHooks, WaitOptions } from '../sync.mjs' */
 /** @typedef {InstanceType<typeof extend.WaitQueue>} WaitQueue */
 
 const { check } = extend
@@ -66,7 +66,9 @@ export class SharedMutex extends Mutex {
     const { name, buffer } = check.options(options, SHARED_LOCK)
     /** @type {any} */
     let permits
-    super({ name }, (count, hooks, queue) => permits = new Permits(MUTEX, count, buffer, hooks, queue))
+    /** @type {PermitsMaker} */
+    const permitsOf = (count, hooks, queue) => permits = new Permits(MUTEX, count, buffer, hooks, queue)
+    super({ name }, permitsOf)
     this.#permits = permits
   }
 
@@ -104,7 +106,9 @@ export class SharedSemaphore extends Semaphore {
     const { name, buffer } = check.options(options, SHARED_LOCK)
     /** @type {any} */
     let own
-    super(permits, { name }, (count, hooks) => own = new Permits(SEMAPHORE, count, buffer, hooks))
+    /** @type {PermitsMaker} */
+    const permitsOf = (count, hooks) => own = new Permits(SEMAPHORE, count, buffer, hooks)
+    super(permits, { name }, permitsOf)
     this.#permits = own
   }
 
