@@ -93,8 +93,8 @@ const exported = suite('exports')
 const EXPORTS = {
   'rt.mjs': ['DeadlineError', 'DeadlockError', 'Job', 'Scheduler', 'Task', 'budget', 'defaultHost', 'edf',
     'fp', 'rm', 'rt'],
-  'alarms.mjs': ['Alarm', 'AsyncEvent', 'TimeoutError', 'after', 'at', 'every', 'frames', 'nextPeriod', 'on', 'periodic',
-    'sleep', 'sporadic', 'timeout', 'until'],
+  'alarms.mjs': ['Alarm', 'AsyncEvent', 'TimeoutError', 'after', 'at', 'events', 'every', 'frames', 'nextPeriod', 'on',
+    'periodic', 'sleep', 'sporadic', 'timeout', 'until'],
   'sync.mjs': ['Barrier', 'Channel', 'ChannelError', 'DeadlockError', 'Mutex', 'OwnershipError', 'Resource', 'Semaphore',
     'choice', 'nonPreemptive', 'par', 'race'],
   'addons/adopt.mjs': ['adopt'],
@@ -110,9 +110,9 @@ const EXPORTS = {
 /** Exports for other modules of the project, marked `@internal`. */
 const INTERNAL = {
   'rt.mjs': ['extend'],
-  'alarms.mjs': ['Cycle', 'EventHandler', 'HANDLING', 'RELEASED', 'Source', 'apply', 'checkTarget', 'follow',
-    'interruptible', 'parametersOf', 'releaseOf', 'scriptAddress'],
-  'sync.mjs': ['End', 'Exchange', 'NOTHING', 'Supply', 'Turn', 'decide', 'sideOf', 'take'],
+  'alarms.mjs': ['Cycle', 'EventHandler', 'Fifo', 'HANDLING', 'Handle', 'InterruptMask', 'JobSource', 'apply', 'checkTarget',
+    'parametersOf', 'releaseOf', 'scriptAddress', 'startsJob'],
+  'sync.mjs': ['End', 'NOTHING', 'Supply', 'Turn', 'withSignal'],
   'addons/schedulable.mjs': ['demandOf', 'percent']
 }
 
