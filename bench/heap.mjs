@@ -138,7 +138,7 @@ async function measureGrowth() {
   )
   // No object takes less than 16 bytes; what is below this is tables and code.
   const each = ({ growth, times }) => growth / times
-  // A promise keeps the reactions of those who have stopped waiting for it, until it settles: they are not ours to remove.
+  // A promise keeps the reactions of jobs that have stopped waiting until it settles; no program can remove them.
   const ours = outcomes.filter(({ name }) => !name.endsWith('never settles'))
   const worst = ours.reduce((left, right) => each(right) > each(left) ? right : left)
   target(`largest growth: ${worst.name}`, each(worst), { most: 4, unit: ' bytes each' })
