@@ -139,7 +139,9 @@ servers('runs its jobs by its keys while it has tokens', () => {
 servers('never serves more than its size and its rate allow', () => {
   const { host, scheduler } = world({ policy: edf, budget: 1 })
   const reservation = new TokenBucket({ scheduler, size: 3, rate: 0.25, deadline: 10 })
-  const jobs = Array.from({ length: 10 }, (_, n) => scheduler.spawn(execute(host, 2), { reservation, release: 2 * n }))
+  const jobs = Array.from({ length: 10 }, (_, n) => {
+    return scheduler.spawn(execute(host, 2), { reservation, release: 2 * n })
+  })
   const other = scheduler.spawn(execute(host, 300))
   for (let time = 5; time < 200; time += 5) {
     extend.at(scheduler, time, () => {

@@ -77,9 +77,15 @@ export class RwLock {
   }
 }
 
-/** A server whose jobs use tokens: one for each ms. They come at a constant rate, up to the size of the bucket. */
+/**
+ * A server whose jobs use tokens: one for each ms. They come at a constant rate, up to the size of the
+ * bucket.
+ */
 export class TokenBucket {
-  /** @param {{ scheduler: any, size: number, rate: number, priority?: number, deadline?: number, name?: string }} options */
+  /**
+   * @param {{ scheduler: any, size: number, rate: number, priority?: number, deadline?: number, name?: string
+   * }} options
+   */
   constructor({ scheduler, size, rate, priority = 0, deadline = Infinity, name = 'bucket' }) {
     Object.assign(this, { scheduler, size, rate, name })
     this.tokens = size
@@ -105,7 +111,8 @@ export class TokenBucket {
     this.#update(time)
     this.tokens -= ms
     if (this.tokens > 0 || this.group.isOut) return
-    extend.at(this.scheduler, time + (this.size - this.tokens) / this.rate, this.refill, { replenishment: true })
+    const full = time + (this.size - this.tokens) / this.rate
+    extend.at(this.scheduler, full, this.refill, { replenishment: true })
     this.group.change(null)
   }
 }

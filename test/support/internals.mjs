@@ -1,5 +1,6 @@
 /**
- * The invariants of rt.mjs's header, 1 to 6, looked up in the objects of a scheduler: its Core, its queues, the groups of
+ * The invariants of rt.mjs's header, 1 to 6, looked up in the objects of a scheduler: its Core, its queues,
+ * the groups of
  * reservations, the timeline and the ceiling stack.
  */
 import { extend } from '../../rt.mjs'
@@ -16,10 +17,14 @@ export function coreOf(scheduler) {
 }
 
 /** Whether a process would stay alive for what its scheduler still has to do. @param {any} core */
-export const isAwaited = ({ timeline, loop, running, ready }) => timeline.refs > 0 || loop.isPosted || running !== null ||
-  ready.size > 0
+export const isAwaited = ({ timeline, loop, running, ready }) => timeline.refs > 0 || loop.isPosted ||
+  running !== null || ready.size > 0
 
-/** Compares two ranks, independently of rt.mjs. @param {any} a @param {any} b @returns {number} negative if `a` is better */
+/**
+ * Compares two ranks, independently of rt.mjs.
+ *
+ * @param {any} a @param {any} b @returns {number} negative if `a` is better
+ */
 export function compare(a, b) {
   const difference = b.band - a.band || order(a.key, b.key) || order(a.tie, b.tie)
   if (difference !== 0 || !a.comparison || !a.keys || !b.keys || a === b) return difference
@@ -31,7 +36,8 @@ const order = (a, b) => a < b ? -1 : a > b ? 1 : 0
 const precedes = (a, b) => compare(a.rank, b.rank) < 0 || compare(a.rank, b.rank) === 0 && a.seq < b.seq
 
 /** @param {any} rank */
-const shown = rank => `band ${rank.band}, deadline ${rank.deadline}, priority ${rank.priority}, keys ${rank.key} ${rank.tie}`
+const shown = ({ band, deadline, priority, key, tie }) =>
+  `band ${band}, deadline ${deadline}, priority ${priority}, keys ${key} ${tie}`
 
 /** A node of any queue, for messages. @param {any} node @returns {string} */
 const named = node => node === null ? 'nothing' : node.members ? `[${node.members.map(named)}]`
@@ -54,7 +60,9 @@ function checkQueue(queue, title, note, misplaced) {
       nodes.add(node)
       if (node.queue !== queue) note(`${named(node)} is in ${title} and does not know it`)
       if (node.before !== before) note(`the links of ${named(node)} in ${title} are broken`)
-      if (before !== null && !precedes(before, node)) misplaced(`${named(before)} is before ${named(node)} in ${title}`)
+      if (before !== null && !precedes(before, node)) {
+        misplaced(`${named(before)} is before ${named(node)} in ${title}`)
+      }
     }
   }
   if (first === null && heads.length > 0) note(`${title} has runs and no first node`)
@@ -63,23 +71,31 @@ function checkQueue(queue, title, note, misplaced) {
     walk(head)
     if (head.slot !== slot) note(`${named(head)} is in slot ${slot} of ${title}, and knows ${head.slot}`)
     const { band, key } = head.rank
-    if (!Object.is(keys[slot], band === 0 ? key : -band * Infinity)) note(`the key of ${named(head)} in ${title} is wrong`)
+    if (!Object.is(keys[slot], band === 0 ? key : -band * Infinity)) {
+      note(`the key of ${named(head)} in ${title} is wrong`)
+    }
     const parent = slot === 0 ? first : heads[(slot - 1) >> 2]
     if (precedes(head, parent)) misplaced(`${named(parent)} is above ${named(head)} in ${title}`)
   }
   if (keys.length !== heads.length) note(`${title} has ${keys.length} keys for ${heads.length} runs`)
   if (nodes.size !== size) note(`${title} counts ${size} nodes and has ${nodes.size}`)
-  if (last !== null && (!nodes.has(last) || last.after !== null)) note(`the last node of ${title} is not the end of a run`)
+  if (last !== null && (!nodes.has(last) || last.after !== null)) {
+    note(`the last node of ${title} is not the end of a run`)
+  }
   return nodes
 }
 
 /**
- * Notes violations. To be called when the scheduler is in no operation: from the code of jobs, and between the macrotasks of
+ * Notes violations. To be called when the scheduler is in no operation: from the code of jobs, and between
+ * the macrotasks of
  * its host.
  *
- * @param {any} core @param {Iterable<any>} jobs those that are known, ended or not, of this scheduler or others
- * @param {{ isOrdered?: boolean, queues?: any[], isOff?: (name: string) => boolean }} options `isOrdered`: whether the policy
- *   has never thrown; `queues`: further wait queues, in which jobs wait by the branches of choices; `isOff`: whether a
+ * @param {any} core @param {Iterable<any>} jobs those that are known, ended or not, of this scheduler or
+ *   others
+ * @param {{ isOrdered?: boolean, queues?: any[], isOff?: (name: string) => boolean }} options `isOrdered`:
+ *   whether the policy
+ *   has never thrown; `queues`: further wait queues, in which jobs wait by the branches of choices; `isOff`:
+ * whether a
  *   reservation is switched off, so that nothing replenishes it
  * @param {(text: string) => void} note
  */
@@ -95,18 +111,23 @@ export function checkInvariants(core, jobs, { isOrdered = true, queues = [], isO
   const { running } = core
   const { current } = core.scheduler
   if (current !== null && current !== running) note(`${named(current)} is current, not running`)
-  if (running !== null && running.status !== READY) note(`${named(running)} is the running job, and not ready`)
+  if (running !== null && running.status !== READY) {
+    note(`${named(running)} is the running job, and not ready`)
+  }
 
   for (const job of own) {
     const { status, queue, extras: { wait, owned, group } } = job
-    const is = (/** @type {number} */ wanted, /** @type {boolean} */ isThere, /** @type {string} */ where) => {
-      if ((status === wanted) !== isThere) note(`${named(job)} is ${job.state} and ${isThere ? '' : 'not '}${where}`)
+    /** @param {number} wanted @param {boolean} isThere @param {string} where */
+    const is = (wanted, isThere, where) => {
+      if ((status === wanted) !== isThere) {
+        note(`${named(job)} is ${job.state} and ${isThere ? '' : 'not '}${where}`)
+      }
     }
     // 2
     is(READY, ready.has(job) || members.has(job), 'in the ready queue or in a group')
     if (ready.has(job) && members.has(job)) note(`${named(job)} is in the ready queue and in a group`)
-    is(PENDING, job.entry !== null && entries.has(job.entry) && job.started === undefined && job.entry.time === job.release &&
-      status === PENDING, 'on the timeline')
+    const isPending = status === PENDING && entries.has(job.entry) && job.entry.time === job.release
+    is(PENDING, isPending, 'on the timeline')
     if (status === PENDING && queue !== null) note(`${named(job)} is pending and in a queue`)
     if (status >= DONE) {
       if (queue !== null || wait !== null || owned.length > 0 || group !== null || job.entry !== null) {
@@ -132,7 +153,9 @@ function checkSections(core, jobs, note) {
     ceiling = Math.max(ceiling, section.level)
     if (section.isClosed) note(`a section of ${named(section.job)} is closed and on the ceiling stack`)
     if (section.job.status >= DONE) note(`${named(section.job)} has ended inside a section`)
-    if (section.ceiling !== ceiling) note(`the ceiling of a section of ${named(section.job)} is ${section.ceiling}, not ${ceiling}`)
+    if (section.ceiling !== ceiling) {
+      note(`the ceiling of a section of ${named(section.job)} is ${section.ceiling}, not ${ceiling}`)
+    }
   }
   for (const job of jobs) {
     const open = core.sections.filter((/** @type {any} */ section) => section.job === job).length
@@ -142,16 +165,26 @@ function checkSections(core, jobs, note) {
   }
 }
 
-/** The waitable knows the job that waits for it. @param {any} job @param {any} wait @param {(text: string) => void} note */
+/**
+ * The waitable knows the job that waits for it.
+ *
+ * @param {any} job @param {any} wait @param {(text: string) => void} note
+ */
 function checkWait(job, wait, note) {
   const { waiter, phase } = wait
   if (phase !== WAITED) note(`${named(job)} waits for something in phase ${phase}`)
   const isKnown = waiter === job || waiter?.members?.includes(job)
   if (!isKnown) note(`${named(job)} waits for something that ${named(waiter)} waits for`)
-  if (waiter !== job && job.queue !== null) note(`${named(job)} is in a queue, and waits together with others`)
+  if (waiter !== job && job.queue !== null) {
+    note(`${named(job)} is in a queue, and waits together with others`)
+  }
 }
 
-/** A job with a deadline is on the timeline until it has missed. @param {any} job @param {Set<any>} entries @param {any} note */
+/**
+ * A job with a deadline is on the timeline until it has missed.
+ *
+ * @param {any} job @param {Set<any>} entries @param {any} note
+ */
 function checkMiss(job, entries, note) {
   if (job.status === PENDING) return
   const isExpected = job.absoluteDeadline < Infinity && !job.missed
@@ -183,7 +216,8 @@ function checkTimeline(core, note) {
 /**
  * The groups of the reservations of known jobs.
  *
- * @param {any[]} jobs @param {Set<any>} ready @param {Set<any>} entries @param {(name: string) => boolean} isOff
+ * @param {any[]} jobs @param {Set<any>} ready @param {Set<any>} entries @param {(name: string) => boolean}
+ *   isOff
  * @param {(text: string) => void} note @param {(text: string) => void} misplaced
  * @returns {Set<any>} the jobs that are ready in a group
  */
@@ -198,16 +232,21 @@ function checkGroups(jobs, ready, entries, isOff, note, misplaced) {
       members.add(job)
       if (job.extras.group !== group) note(`${named(job)} is in the group of another reservation`)
     }
-    if (ready.has(group) !== (first !== null && !group.isOut)) note(`${named(group)} is ${ready.has(group) ? '' : 'not '}ready`)
+    if (ready.has(group) !== (first !== null && !group.isOut)) {
+      note(`${named(group)} is ${ready.has(group) ? '' : 'not '}ready`)
+    }
     if (!ready.has(group)) {
       if (group.queue !== null) note(`${named(group)} is in a queue, and not in the ready queue`)
     } else {
       if (group.seq !== first.seq) note(`${named(group)} does not have the place of its first job`)
-      if (compare(group.rank, rankOfReservation(group, first)) !== 0) misplaced(`${named(group)} has the rank of another job`)
+      if (compare(group.rank, rankOfReservation(group, first)) !== 0) {
+        misplaced(`${named(group)} has the rank of another job`)
+      }
     }
     // 6
     const { name } = group.hooks
-    const isReplenished = [...entries].some(({ subject }) => subject?.isReplenishment && subject.fn.of === name)
+    const isReplenished = [...entries]
+      .some(({ subject }) => subject?.isReplenishment && subject.fn.of === name)
     if (group.isOut && inside.size > 0 && name !== undefined && !isReplenished && !isOff(name)) {
       note(`${name} is depleted and has no replenishment on the timeline`)
     }
@@ -225,12 +264,10 @@ function ownRank(job) {
   const { core, release, deadline, priority, extras, rank } = job
   const { keys, comparison } = extras.own ?? rank
   const absoluteDeadline = release + deadline
-  if (comparison !== null) return { band: BANDS.ordinary, key: 0, tie: 0, deadline, priority, comparison, keys }
+  const shared = { band: BANDS.ordinary, deadline, priority, comparison, keys }
+  if (comparison !== null) return { ...shared, key: 0, tie: 0 }
   const isFixed = core.order === 2
-  return {
-    band: BANDS.ordinary, deadline, priority, comparison: null, keys: null,
-    key: isFixed ? -priority : absoluteDeadline, tie: isFixed ? 0 : -priority
-  }
+  return { ...shared, key: isFixed ? -priority : absoluteDeadline, tie: isFixed ? 0 : -priority }
 }
 
 /** The rank by which a job or a waiter competes. @param {any} node @returns {any} */
@@ -240,7 +277,8 @@ export function presentRank(node) {
 }
 
 /**
- * A job has the best of its own rank, or its reservation's, and the ranks of the first waiters of the queues that it owns.
+ * A job has the best of its own rank, or its reservation's, and the ranks of the first waiters of the queues
+ * that it owns.
  *
  * @param {any} job @param {(text: string) => void} note
  */
@@ -256,7 +294,9 @@ function checkRank(job, note) {
   }
   const present = presentRank(job)
   if (sections > 0 && group !== null && right.band < present.band) return // it finishes its section
-  if (compare(present, right) !== 0) note(`${named(job)}, ${job.state}, ranks by ${shown(present)}, not ${shown(right)}`)
+  if (compare(present, right) !== 0) {
+    note(`${named(job)}, ${job.state}, ranks by ${shown(present)}, not ${shown(right)}`)
+  }
 }
 /** @param {any} node */
 const hasJob = node => node.extras !== undefined || node.job !== null
@@ -270,13 +310,15 @@ const hasJob = node => node.extras !== undefined || node.job !== null
 function checkWaitQueues(jobs, others, note, misplaced) {
   const queues = new Set(others)
   for (const { extras: { wait, owned }, queue } of jobs) {
-    for (const one of [queue, wait?.waiter?.queue, ...owned]) if (one instanceof extend.WaitQueue) queues.add(one)
+    for (const one of [queue, wait?.waiter?.queue, ...owned]) {
+      if (one instanceof extend.WaitQueue) queues.add(one)
+    }
   }
   for (const queue of queues) {
     for (const node of checkQueue(queue, 'a wait queue', note, misplaced)) {
       const wait = node.extras ? node.extras.wait : node.wait
       if (wait?.waiter !== node) note(`${named(node)} is in a wait queue, and waits for something else`)
-      const ranks = node.members ? node.members.map(presentRank) : [node.job ? presentRank(node.job) : node.rank]
+      const ranks = (node.members ?? [node.job ?? node]).map(presentRank)
       const best = ranks.reduce((/** @type {any} */ a, /** @type {any} */ b) => compare(b, a) < 0 ? b : a)
       if (compare(node.rank, best) !== 0) {
         misplaced(`${named(node)} waits by ${shown(node.rank)}, and ranks by ${shown(best)}`)

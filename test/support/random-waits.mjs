@@ -1,6 +1,8 @@
 /**
- * Random programs of jobs that wait by `extend`: for locks, reader-writer locks, messages, times, promises and each other, alone
- * and in choices; in critical sections and in token-bucket servers; with cancellations, signals and changed keys. Each job
+ * Random programs of jobs that wait by `extend`: for locks, reader-writer locks, messages, times, promises
+ * and each other, alone
+ * and in choices; in critical sections and in token-bucket servers; with cancellations, signals and changed
+ * keys. Each job
  * checks what its scheduler owes it, and the invariants are checked at every step.
  */
 import { DeadlockError, Scheduler, edf, extend, fp, rm } from '../../rt.mjs'
@@ -33,8 +35,12 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
   const note = text => { problems.push(`at ${host.time}: ${text}`) }
 
   const locks = Array.from({ length: random.integer(1, 2) }, () => ({ lock: new Lock(), inside: new Set() }))
-  const rwLocks = Array.from({ length: random.integer(0, 1) }, () => ({ lock: new RwLock(), readers: new Set(), writers: new Set() }))
-  const mailboxes = Array.from({ length: random.integer(1, 2) }, () => ({ mailbox: new Mailbox(), sent: [], got: [] }))
+  const rwLocks = Array.from({ length: random.integer(0, 1) }, () => ({
+    lock: new RwLock(), readers: new Set(), writers: new Set()
+  }))
+  const mailboxes = Array.from({ length: random.integer(1, 2) }, () => ({
+    mailbox: new Mailbox(), sent: [], got: []
+  }))
   const buckets = Array.from({ length: random.integer(0, 2) }, (_, index) => new TokenBucket({
     scheduler, name: `bucket ${index}`, size: random.pick([0.5, 1, 3]), rate: random.pick([0.1, 0.3, 0.7]),
     priority: random.integer(-1, 2), deadline: random.pick([10, 50, Infinity])
@@ -66,7 +72,9 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     if (inside !== null) note(`${job.name} runs inside ${inside.job.name}`)
     inside = actor
     if (scheduler.current !== job) note(`${job.name} runs, current is ${scheduler.current?.name}`)
-    if ((isEveryPoint || actor.mustSwitch) && isPoint && chosen() !== job) note(`${job.name} runs, and ${chosen()?.name} is chosen`)
+    if ((isEveryPoint || actor.mustSwitch) && isPoint && chosen() !== job) {
+      note(`${job.name} runs, and ${chosen()?.name} is chosen`)
+    }
     check()
   }
 
@@ -77,8 +85,12 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     try {
       return values.length > 0 ? yield values[0] : yield
     } catch (error) {
-      if (error?.cancels === actor.job && actor.told.push(error) > 1) note(`${actor.job.name} was cancelled twice`)
-      if (error?.cancels === actor.job && actor.sections > 0) note(`${actor.job.name} was cancelled in its section`)
+      if (error?.cancels === actor.job && actor.told.push(error) > 1) {
+        note(`${actor.job.name} was cancelled twice`)
+      }
+      if (error?.cancels === actor.job && actor.sections > 0) {
+        note(`${actor.job.name} was cancelled in its section`)
+      }
       throw error
     } finally {
       // What settles at once is a point too, but within the budget.
@@ -153,7 +165,9 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
       }
       const holders = isWriter ? writers : readers
       holders.add(actor)
-      if (writers.size > 1 || writers.size > 0 && readers.size > 0) note(`${actor.job.name} shares a reader-writer lock`)
+      if (writers.size > 1 || writers.size > 0 && readers.size > 0) {
+        note(`${actor.job.name} shares a reader-writer lock`)
+      }
       try {
         yield* compute(actor)
         yield* body(actor, 3)
@@ -181,7 +195,9 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     * share(actor) {
       if (actor.sections > 0) return
       const { mailbox, got } = random.pick(mailboxes)
-      if (shared.length === 0 || shared.at(-1).end.isSettled) shared.push({ end: mailbox.receive(), got, value: null })
+      if (shared.length === 0 || shared.at(-1).end.isSettled) {
+        shared.push({ end: mailbox.receive(), got, value: null })
+      }
       const one = shared.at(-1)
       const result = yield* bounded(actor, one.end)
       if (result === null) return
@@ -245,7 +261,8 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     }
   }
   const weights = {
-    compute: 6, sleep: 2, lock: 4, rwLock: 3, send: 3, receive: 2, share: 2, section: 1.5, promise: 1, join: 1.5, call: 1.5, spawn: 1,
+    compute: 6, sleep: 2, lock: 4, rwLock: 3, send: 3, receive: 2, share: 2, section: 1.5, promise: 1,
+    join: 1.5, call: 1.5, spawn: 1,
     cancel: 0.7, rekey: 1.5
   }
 
@@ -320,7 +337,8 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
 
   for (let n = random.integer(1, size); n > 0; n--) create()
   for (let n = random.integer(0, size); n > 0; n--) {
-    host.after(GRAIN * random.integer(0, 100), outside[random.weighted({ spawn: 3, cancel: 1, rekey: 3, pause: 0.3 })])
+    const event = random.weighted({ spawn: 3, cancel: 1, rekey: 3, pause: 0.3 })
+    host.after(GRAIN * random.integer(0, 100), outside[event])
   }
 
   async function run() {
@@ -336,13 +354,19 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     if (!isIdle) note('idle() did not resolve')
     for (const { job, spent } of actors) {
       if (job.finished === undefined) note(`${job.name} is ${job.state} at the end`)
-      if (Math.abs(job.cost - spent) > EPSILON) note(`${job.name} was charged ${job.cost} ms after ${spent} ms`)
+      if (Math.abs(job.cost - spent) > EPSILON) {
+        note(`${job.name} was charged ${job.cost} ms after ${spent} ms`)
+      }
     }
     for (const { lock, inside } of locks) {
-      if (inside.size > 0 || lock.waiters.size > 0 || lock.waiters.owner !== null) note('a lock is held at the end')
+      if (inside.size > 0 || lock.waiters.size > 0 || lock.waiters.owner !== null) {
+        note('a lock is held at the end')
+      }
     }
     for (const { lock } of rwLocks) {
-      if (lock.inside.size > 0 || lock.waiters.size > 0 || lock.waiters.owners.length > 1) note('a reader-writer lock is held')
+      if (lock.inside.size > 0 || lock.waiters.size > 0 || lock.waiters.owners.length > 1) {
+        note('a reader-writer lock is held')
+      }
     }
     for (const { mailbox, sent, got } of mailboxes) {
       if (mailbox.senders.size + mailbox.receivers.size > 0) note('an end is left in a mailbox')
@@ -352,7 +376,9 @@ export function waitingProgram(random, { hostOf = virtualHost } = {}) {
     const { busy } = scheduler.stats()
     const sum = actors.reduce((ms, { spent }) => ms + spent, 0)
     if (Math.abs(busy - sum) > EPSILON) note(`stats().busy is ${busy} after ${sum} ms`)
-    if (core.live !== 0 || core.sections.length > 0 || core.ready.size > 0 || core.timeline.size > 0) note('something is left')
+    if (core.live !== 0 || core.sections.length > 0 || core.ready.size > 0 || core.timeline.size > 0) {
+      note('something is left')
+    }
     if (host.posts > 0 || host.timers.length > 0) note('a post or a timer is left')
     for (const error of host.errors) note(`reported: ${error?.stack ?? error}`)
     if (problems.length > 0) throw new Error(`${problems.slice(0, 5).join('\n')}\n\n${trace.text()}`)
