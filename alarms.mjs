@@ -46,7 +46,7 @@
 
 import { Job, Scheduler, Task, extend } from './rt.mjs'
 /** @import { ArgumentsOf, Awaitable, Checked, JobOptions, Keys, ResultOf } from './rt.mjs' */
-/** @import { Taking, TaskOptions, Work, Yieldable } from './rt.mjs' */
+/** @import { Taking, TaskOptions, Yieldable } from './rt.mjs' */
 
 const { Sleep, WaitQueue, Waitable, Waiter, check, here, parameters: TASK } = extend
 const { among, callable, duration, flag, interval, notNegative, number, text, wrongType } = check
@@ -150,6 +150,7 @@ const tableOf = (...tables) => Object.assign({}, ...tables)
  *   the treatment of a release before the end of the previous job: see the head of this file
  */
 /** @typedef {TaskOptions & { excess?: Excess }} ReleaseOptions parameters of jobs that can overlap */
+/** Work that can be released again and again. @typedef {Function | Task<any, any>} Releasable */
 
 const RELEASE = /* @__PURE__ */ tableOf(TASK, { excess: excessOption })
 
@@ -451,7 +452,7 @@ function effectOf(work, options) {
  * alarm.cancel()
  * ```
  *
- * @template {Work} W
+ * @template {Releasable} W
  * @param {number} ms the delay, >= 0; Infinity: never
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work a callback, which the dispatcher calls with
  *   the time of the alarm; or a Task, a generator function or an async function, which is released as a job.
@@ -473,7 +474,7 @@ export function after(ms, work, options = {}) {
  * at(rt.now() + 1000, function* () { ... }, { deadline: 20 })
  * ```
  *
- * @template {Work} W
+ * @template {Releasable} W
  * @param {number} time a host timestamp, ms; Infinity: never
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work the callback, or the task or function to
  *   release as a job
@@ -495,7 +496,7 @@ export function at(time, work, options = {}) {
  * every(1000 / 60, draw, { catchUp: 'all' })
  * ```
  *
- * @template {Work} W
+ * @template {Releasable} W
  * @param {number} period ms, > 0
  * @param {(W | ((time: number) => unknown)) & Alarmed<W>} work the callback, or the task or function to
  *   release as jobs
@@ -892,7 +893,7 @@ const PERIODIC = /* @__PURE__ */ tableOf(ONCE, { phase: duration, count: countOp
  * sampling.jitter().start.p99
  * ```
  *
- * @template {Work} W
+ * @template {Releasable} W
  * @param {(W | (() => unknown)) & Taking<W, []>} task
  * @param {AlarmOptions & { phase?: number, count?: number, excess?: Excess }} [options] `period` defaults to
  *   the period of the task, and `deadline` to the period. `phase`: ms until the first release, default 0.
@@ -978,7 +979,7 @@ const SPORADIC = /* @__PURE__ */ tableOf(RELEASE, {
  * save('draft 1')
  * ```
  *
- * @template {Work} W
+ * @template {Releasable} W
  * @param {(W | ((...args: any[]) => unknown)) & Checked<W>} task
  * @param {ReleaseOptions & { interarrival?: number, late?: 'defer' | 'drop' }} [options] `interarrival`: ms,
  *   default 0; `late`: whether a release that is called too early is deferred ('defer', default) or ignored
@@ -1017,7 +1018,7 @@ export function sporadic(task, options = {}) {
  * drawing.cancel()
  * ```
  *
- * @template {Work} W
+ * @template {Releasable} W
  * @param {(W | ((time: number) => unknown)) & Taking<W, [time: number]>} task called with the time of the
  *   frame, which is the release
  * @param {ReleaseOptions & { signal?: AbortSignal }} [options] `deadline` defaults to the expected time of
@@ -1380,7 +1381,7 @@ export const HANDLING = /* @__PURE__ */ tableOf(RELEASE, {
  * on(field, 'input', search, { before: () => field.value, excess: 'restart' })
  * ```
  *
- * @template {Work} W @template {Event} [E=Event] @template [V=Event]
+ * @template {Releasable} W @template {Event} [E=Event] @template [V=Event]
  * @param {EventTarget} target
  * @param {string} type
  * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
@@ -1577,7 +1578,7 @@ export class AsyncEvent {
   /**
    * Adds a handler.
    *
-   * @template {Work} W
+   * @template {Releasable} W
    * @param {(W | ((...args: A) => unknown)) & Taking<W, A>} task called with the arguments of `fire`
    * @param {ReleaseOptions} [options] parameters of the jobs; with the parameters of the task, they order the
    *   handlers

@@ -37,8 +37,8 @@ import {
 } from '../alarms.mjs'
 import { edf, extend, fp } from '../rt.mjs'
 import { AdmissionError, demandOf, percent, schedulable } from './schedulable.mjs'
-/** @import { Handles, Handling, QueuedEvent, ReleaseOptions } from '../alarms.mjs' */
-/** @import { Job, Policy, Scheduler, TaskOptions, Work, Yieldable } from '../rt.mjs' */
+/** @import { Handles, Handling, QueuedEvent, Releasable, ReleaseOptions } from '../alarms.mjs' */
+/** @import { Job, Policy, Scheduler, TaskOptions, Yieldable } from '../rt.mjs' */
 /** @import { CriticalSection, Sums, TaskParameters } from './schedulable.mjs' */
 
 const { check, here, parameters: TASK } = extend
@@ -1171,7 +1171,7 @@ const INTERRUPT = { ...HANDLING, ...RESERVED, io: elsewhere, bottomHalf: callabl
  * feed.noInterrupts() // holds messages back until feed.interrupts()
  * ```
  *
- * @template {Work} W @template {Event} [E=Event] @template [V=Event]
+ * @template {Releasable} W @template {Event} [E=Event] @template [V=Event]
  * @param {EventTarget} target
  * @param {string} type
  * @param {(W | ((value: NoInfer<V>) => unknown)) & Handles<W, NoInfer<V>>} task called with the event, or
