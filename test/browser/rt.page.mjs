@@ -157,7 +157,8 @@ test('a failure that nobody handles is reported as the platform reports one', as
 })
 
 test('an async function runs as a job', async () => {
-  const job = rt.spawn(async (job, n) => {
+  const job = rt.spawn(async n => {
+    const job = rt.current
     for (let i = 0; i < n; i++) await job.yield()
     await elapse(1)
     await job.yield()
