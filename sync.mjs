@@ -36,6 +36,9 @@
  *     its first waiter.
  *   5 A job inside a critical section never waits.
  *
+ * Exports marked `@internal` are for the addons: one object of all of them would keep channels in the bundle of
+ * a SharedMutex.
+ *
  * addons/shared.mjs has locks between threads, addons/connect.mjs channels between threads, processes and
  * machines, addons/workers.mjs jobs in workers.
  *
@@ -118,8 +121,10 @@ function keep(make) {
  *
  * The class has no base class, because V8 does not inline base constructors in large processes: with two of
  * them CommsTime is 1.2 times slower. It inherits from Waitable by its prototype.
+ *
+ * @internal
  */
-const End = /* @__PURE__ */ (() => {
+export const End = /* @__PURE__ */ (() => {
   class End {
     /** @param {Channel<any>} channel @param {boolean} isSender @param {any} message */
     constructor(channel, isSender, message) {
@@ -193,8 +198,8 @@ class Fifo {
   }
 }
 
-/** Replaces a message if a channel has none. */
-const NOTHING = /* @__PURE__ */ Symbol('nothing')
+/** Replaces a message if a channel has none. @internal */
+export const NOTHING = /* @__PURE__ */ Symbol('nothing')
 
 /**
  * Carries messages between jobs, with any number of jobs at each end (Hoare 1978; Communicating Generators
@@ -395,10 +400,13 @@ function failAll(queue, error) {
 }
 
 /**
+ * Gives a new waitable the signal of its options.
+ *
+ * @internal
  * @template {Waitable} W
  * @param {W} waitable new @param {WaitOptions | undefined} options @returns {any} the waitable
  */
-function withSignal(waitable, options) {
+export function withSignal(waitable, options) {
   if (options === undefined) return waitable
   const { signal } = check.options(options, SIGNAL)
   if (signal !== undefined) waitable.signal = signal
@@ -1106,8 +1114,8 @@ export class Resource {
 
 // ----------------------------------------------------------------------------- 5 locks, semaphores, barriers
 
-/** Waits until it can take one thing of a supply. */
-class Turn extends Waitable {
+/** Waits until it can take one thing of a supply. @internal */
+export class Turn extends Waitable {
   /**
    * @param {Supply} supply @param {string} name
    * @param {boolean} [isForSection] whether a section follows, which gives the thing back if its job is
@@ -1144,8 +1152,8 @@ class Turn extends Waitable {
  * @property {() => void} [contend] called before a turn waits
  */
 
-/** A number of equal things. Turns that find none wait. */
-class Supply {
+/** A number of equal things. Turns that find none wait. @internal */
+export class Supply {
   /** @param {SupplyHooks} hooks @param {WaitQueue} [queue] */
   constructor(hooks, queue = new WaitQueue()) {
     this.hooks = hooks
@@ -1595,7 +1603,11 @@ function* together(kind, works, signal, parent) {
     const group = kind === 'race' ? new Choice(kind, members, false) : new All(kind, members)
     if (signal !== undefined) group.signal = signal
     // The caller can have to wait for its turn. The other jobs must not start until then.
-    group.decided = () => cancelRest(new DOMException(`${kind}() is decided`, 'AbortError'))
+    group.decided = () => {
+      if (children.some(({ finished }) => finished === undefined)) {
+        cancelRest(new DOMException(`${kind}() is decided`, 'AbortError'))
+      }
+    }
     result = yield group
   } catch (error) {
     errors.push(error)
@@ -1662,7 +1674,8 @@ function callOfAll(kind, given) {
  */
 /**
  * @template {readonly unknown[]} W
- * @typedef {W extends readonly [...infer Works, CallOptions] ? Works : W} WorksIn
+ * @typedef {W extends readonly [...infer Works, infer Last]
+ *   ? Last extends Work | PromiseLike<unknown> ? W : Last extends CallOptions ? Works : W : W} WorksIn
  */
 /** @template {readonly unknown[]} W @typedef {{ -readonly [I in keyof W]: ResultOf<W[I]> }} Results */
 /**
@@ -1732,18 +1745,3 @@ const RESOURCE = /* @__PURE__ */ (() => ({ ...NAMED, ceiling: anyNumber }))()
 const CHANNEL = /* @__PURE__ */ (() => ({ ...NAMED, overflow: check.among('block', 'drop', 'slide') }))()
 const CHOICE = /* @__PURE__ */ (() => ({ ...CALL, fair: check.flag }))()
 const GUARD = /* @__PURE__ */ (() => check.unchecked(...KINDS, 'value', 'when', 'action'))()
-
-// ------------------------------------------------------------------------------------------ 8 for the addons
-
-/**
- * Parts for the addons, not for users. They are single exports, because one object of all of them would keep
- * channels in the bundle of a SharedMutex.
- *
- * - `Supply`, `Turn`: the base of locks. `take()` takes a thing, `turn(name)` waits for a thing
- * - `End`: the waitable of a channel. External channels derive their own ends
- * - `NOTHING`: the result of `channel.next()` without a message
- * - `withSignal(waitable, options)`: gives a new waitable the signal of its options
- *
- * @internal
- */
-export { End, NOTHING, Supply, Turn, withSignal }
