@@ -105,8 +105,8 @@ class Rank {
    * @param {number} band @param {number} key @param {number} tie the numbers of the policy: smaller ones rank first
    * @param {number} deadline relative, ms @param {number} priority
    * @param {Group | null} group the reservation that pays for time under this rank
-   * @param {Comparison | null} comparison of a policy that is not edf, fp or rm
-   * @param {Keys | null} keys for `comparison`
+   * @param {Comparison | null} comparison null for edf, fp and rm
+   * @param {Keys | null} keys the arguments of `comparison`
    */
   constructor(band, key, tie, deadline, priority, group, comparison, keys) {
     this.band = band
@@ -195,8 +195,8 @@ function ownRank(job, deadline, priority) {
 // ------------------------------------------------------------------------------------------------ 2 the one queue
 
 /**
- * A node: its rank, its place in the order of arrival, the queue that holds it, the slot of its run if it is the first of it,
- * and its neighbours in the run.
+ * A member of a queue. `seq` is its place in the order of arrival. `queue` is null outside of queues. `slot` is the slot of its
+ * run, if the node starts a run. `before` and `after` are its neighbours in the run.
  *
  * @typedef {{ rank: any, seq: number, queue: any, slot: number, before: any, after: any }} Node
  */
@@ -222,7 +222,7 @@ class Queue {
     this.size = 0
     /** @type {N | null} */
     this.first = null
-    /** The first nodes of all runs except the one that starts with `first`; most queues have none. @type {N[]} */
+    /** The first nodes of all runs, except the run of `first`. Usually empty. @type {N[]} */
     this.heads = []
     /** The numbers of these nodes, so that most comparisons look at no node. @type {number[]} */
     this.keys = []
@@ -230,7 +230,7 @@ class Queue {
     this.last = null
   }
 
-  /** @param {N} node in no queue */
+  /** @param {N} node a node outside of queues */
   insert(node) {
     insertInto(this, node)
   }
@@ -285,7 +285,7 @@ class Queue {
     this.#set(slot, node, key)
   }
 
-  /** @param {N} node @param {number} key @param {number} slot of another run */
+  /** @param {N} node @param {number} key @param {number} slot the slot of another run */
   #isBefore(node, key, slot) {
     const other = this.keys[slot]
     return key < other || key === other && precedes(node, this.heads[slot])
@@ -345,7 +345,7 @@ function deleteFrom(queue, node) {
  * @typedef {AnyFunction | Task<any, any> | Iterator<any, any, any> | readonly [object, PropertyKey]} Work
  */
 /**
- * The result of what a job's code returns.
+ * The result of a job whose code returns `T`.
  *
  * @template T
  * @typedef {T extends Iterator<any, infer R, any> ? R : Awaited<T>} Outcome
@@ -683,9 +683,9 @@ class Extras {
     this.cancellation = NONE
     /** @type {unknown} */
     this.reason = undefined
-    /** What ends the subscription to `options.signal`. @type {(() => void) | null} */
+    /** Unsubscribes from `options.signal`. @type {(() => void) | null} */
     this.unsubscribe = null
-    /** For `job.signal`. @type {AbortController | null} */
+    /** Aborts `job.signal`. @type {AbortController | null} */
     this.controller = null
     /** @type {Group | null} */
     this.group = null
@@ -895,7 +895,7 @@ export class Job {
   /** @internal the job that a node of the ready queue stands for */
   get first() { return this }
 
-  /** For `yield* job`, which types the result. @returns {Generator<Job<T>, T, unknown>} */
+  /** Makes `yield* job` work, which types the result. @returns {Generator<Job<T>, T, unknown>} */
   *[Symbol.iterator]() {
     return /** @type {T} */ (yield this)
   }
@@ -952,7 +952,7 @@ function promiseOf(job) {
   return job.deferred.promise
 }
 
-/** @template {object} D @param {D} target @returns {D & Deferred} with a new promise */
+/** @template {object} D @param {D} target @returns {D & Deferred} the target, with a new promise */
 function defer(target) {
   const deferred = /** @type {D & Deferred} */ (target)
   deferred.promise = new Promise((resolve, reject) => {
@@ -962,7 +962,7 @@ function defer(target) {
   return deferred
 }
 
-/** @param {Job} job that has ended @param {PromisedOutcome} deferred */
+/** @param {Job} job an ended job @param {PromisedOutcome} deferred */
 function settlePromise(job, { promise, resolve, reject }) {
   if (job.status === DONE) return resolve(job.input)
   reject(job.input)
@@ -979,15 +979,15 @@ const FULFILLED = 3
 const REJECTED = 4
 
 /**
- * What code outside of jobs, and each branch of a choice, waits by.
+ * A node that waits for code outside of jobs, or for a branch of a choice.
  *
  * @internal
  */
 class Waiter {
   /**
-   * @param {Job | null} job on whose behalf it waits: its rank orders the waiter
+   * @param {Job | null} job the waiting job: its rank orders the waiter
    * @param {(waitable: Waitable) => void} notify called once when the waitable settles
-   * @param {Waitable | null} [combinator] the waitable that waits by it for one of its members
+   * @param {Waitable | null} [combinator] the choice or group whose member the waiter waits for
    */
   constructor(job, notify, combinator = null) {
     this.rank = job === null ? OUTSIDE : effectiveRank(job)
@@ -1214,7 +1214,7 @@ class Waitable {
    * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no two of them meet.
    *
    * @param {Waiter} waiter
-   * @returns {boolean} as for `enlist`
+   * @returns {boolean} see `enlist`
    */
   waitBy(waiter) {
     return this.phase >= FULFILLED || !enter(this, waiter, waiter.job)
@@ -1241,7 +1241,7 @@ class Waitable {
     return this.then().finally(onEnded)
   }
 
-  /** For `yield* waitable`, which types the outcome. @returns {Generator<this, any, any>} */
+  /** Makes `yield* waitable` work, which types the outcome. @returns {Generator<this, any, any>} */
   *[Symbol.iterator]() {
     return yield this
   }
@@ -1258,13 +1258,13 @@ class Waitable {
 Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
 
 /**
- * What a waitable can have besides.
+ * Optional members of waitables.
  *
  * @typedef {Waitable & {
  *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
  *   rekeyed?: (job: Job) => void
- * }} SpecialWaitable `call`: code that a job runs which yields the waitable; `shownState`: the state of the waiting job;
- *   `cancel`, `rekeyed`: called instead of ending the wait, and when keys change, for work that runs elsewhere
+ * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job. For work
+ *   in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job change
  */
 /** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
 const special = waitable => waitable
@@ -1364,7 +1364,7 @@ function settle(waitable, phase, outcome) {
 function abandon(node) {
   const waitable = /** @type {Waitable} */ (waitOf(node))
   setWait(node, null)
-  if (waitable.phase >= FULFILLED) return // its other waiters are being woken
+  if (waitable.phase >= FULFILLED) return // `settle` is waking the other waiters
   const { waiter } = waitable
   if (waiter instanceof Crowd && waiter !== node) {
     waiter.members.splice(waiter.members.indexOf(node), 1)
@@ -1660,11 +1660,11 @@ const hasWaiters = ({ size }) => size > 0
  * A deadlock needs a cycle, and only a job with waiters can close one. Most jobs have none, so most waits skip the search.
  *
  * @param {Job} waiting @param {Waitable} waitable
- * @returns {DeadlockError | null} the error, if an owner of what `waitable` needs waits, through others, for the job
+ * @returns {DeadlockError | null} an error, if an owner of the awaited resource waits for the job, directly or through other jobs
  */
 function cycleOf(waiting, waitable) {
   if (!waiting.extras.owned.some(hasWaiters)) return null
-  /** Who waits for whom, on the way from the job. @type {Map<Job, Job>} */
+  /** For each job found, a job that waits for it. @type {Map<Job, Job>} */
   const waiters = new Map([[waiting, waiting]])
   for (const job of waiters.keys()) {
     const awaited = job === waiting ? waitable : job.extras.wait
@@ -1760,7 +1760,7 @@ export const budget = counts
 
 /** A call that has started outside of the scheduler, and has yielded: the rest of it, from that yield on. @internal */
 class Suspended {
-  /** @param {any} generator @param {IteratorResult<any, any> | null} step its latest step; null if the value has been taken */
+  /** @param {any} generator @param {IteratorResult<any, any> | null} step the latest step; null after `take()` */
   constructor(generator, step) {
     this.generator = generator
     this.step = step
@@ -1786,7 +1786,7 @@ class Suspended {
     this.step = null
     const { generator } = this
     if (typeof generator.throw === 'function') return generator.throw(error)
-    // As in `yield*`, an iterator without `throw` is closed; but its caller gets the error.
+    // Like `yield*`, this closes an iterator without `throw`. Unlike there, the caller gets the error.
     generator.return?.()
     throw error
   }
@@ -1890,7 +1890,7 @@ function drive(job) {
     if (typeof left === 'number' && left > 1) {
       budget.left = left - 1
     } else if (acted !== null && acted.goesOn && typeof before === 'number' && before > 1 && job.core.granted > 0) {
-      // The job woke an equal by a communication: it may continue until its next yield that is none.
+      // After a communication that woke an equal, the job may continue until its next other yield.
       credit = before - 1
       job.core.granted++
       budget.left = 1
@@ -2049,7 +2049,7 @@ function finishWith(job, result) {
 
 /** Returns the function that a job runs for a function: its preemptible twin, if preemptify knows one. @type {(fn: any) => any} */
 let twinOf = fn => fn
-/** Whether a function may return a value, as far as preemptify can tell. @type {(fn: any) => boolean} */
+/** Whether a function may return a value. preemptify replaces this. @type {(fn: any) => boolean} */
 let answers = () => true
 
 /** @param {any} fn */
@@ -2076,7 +2076,7 @@ function start(job) {
   }
 }
 
-/** @param {Job} job @param {any} result what its function has returned @returns {number} */
+/** @param {Job} job @param {any} result the return value of its function @returns {number} */
 function startWith(job, result) {
   if (result instanceof Waitable) {
     const { call: code } = /** @type {SpecialWaitable} */ (result)
@@ -2206,7 +2206,7 @@ const bestOf = ({ ready: { first } }) => first === null ? null : first.first
  */
 function runRound(core, length = core.round, due = Infinity, only = null) {
   if (core.inRound || core.paused) return
-  // A job may have asked for this turn; its async context is not that of other jobs.
+  // If a job requested this turn, its async context must not reach other jobs.
   if (asyncContext?.get()) return void asyncContext.run(null, () => runRound(core, length, due, only))
   core.inRound = true
   rounds++
@@ -2291,7 +2291,7 @@ function switchTo(core, job) {
  * @param {Core} core @param {Job} job @param {number} result of `drive`
  */
 function account(core, job, result) {
-  if (result >= DONE && job.extras !== NO_EXTRAS) job.extras.keepsInput = true // nothing can be thrown any more
+  if (result >= DONE && job.extras !== NO_EXTRAS) job.extras.keepsInput = true // the job cannot be cancelled now
   endBudget(core, job, result)
   if (result === AWAY) result = awayInSection(job) ? FAILED : blockAway(core, job)
   else if (result === BLOCKED) noteBlock(core, job)
@@ -2305,7 +2305,7 @@ function account(core, job, result) {
   }
 }
 
-/** @param {Job} job that awaits a foreign promise @returns {boolean} */
+/** @param {Job} job a job that awaits a foreign promise @returns {boolean} */
 function awayInSection(job) {
   if (job.extras.sections === 0) return false
   job.input = new TypeError(`${job.name} waits inside a critical section`)
@@ -2324,7 +2324,7 @@ function blockAway(core, job) {
   return AWAY
 }
 
-/** @param {Core} core @param {Job} job that has started to wait */
+/** @param {Core} core @param {Job} job a job that has started to wait */
 function noteBlock(core, job) {
   job.extras.group?.departs(job, core.time)
   if (job.status !== WAITING) return
@@ -2381,7 +2381,7 @@ function answerIdlers(core) {
   if (core.idlers.length > 0) for (const { resolve } of core.idlers.splice(0)) resolve()
 }
 
-/** @param {Core} core with jobs @param {(live: number) => unknown} find */
+/** @param {Core} core a core with jobs @param {(live: number) => unknown} find */
 function reportDeadlock(core, find) {
   const error = isQuiet(core) ? find(core.live) : null
   const isNew = error !== null && error !== core.deadlock
@@ -2438,7 +2438,7 @@ function isGroupRank(job, rank) {
   return group !== null && sections === 0 && rank === group.rankFor(job)
 }
 
-/** Puts a ready job where a rank belongs. @param {Job} job in no queue @param {Rank} rank */
+/** Puts a ready job where a rank belongs. @param {Job} job a job outside of queues @param {Rank} rank */
 function placeReady(job, rank) {
   const { core, extras: { group } } = job
   if (group !== null && isGroupRank(job, rank)) {
@@ -2499,7 +2499,7 @@ function preemptFor(job) {
   if (running.extras !== NO_EXTRAS) running.extras.sliceStart = running.cost
   if (dispatching !== core) return
   const { left } = budget // the job's code can write it
-  // As if no more had been granted: the cost of the budget still tells the price of a point.
+  // The budget counts as if it had ended here: so its cost still gives the price of a point.
   if (typeof left === 'number' && left > 1) core.granted -= left - 1
   budget.left = 0
 }
@@ -2651,7 +2651,7 @@ function arrive(job) {
   core.loop.requestTurn()
 }
 
-/** Makes a job wait before it starts. @param {Job} job in no queue @param {Waitable} waitable */
+/** Makes a job wait before it starts. @param {Job} job a job outside of queues @param {Waitable} waitable */
 function holdBack(job, waitable) {
   const { core, extras } = job
   job.status = WAITING
@@ -2799,7 +2799,7 @@ function finish(job, status, outcome) {
   const { core, extras } = job
   if (extras.cancellation !== NONE) {
     const wasTold = extras.cancellation === THROWN
-    // The job ended without having been told, or passed on what it was told.
+    // The job ended before it received the error, or rethrew the error.
     if ((status === DONE || isTask(job)) && !wasTold) outcome = extras.reason
     if (Object.is(outcome, extras.reason) && !(status === DONE && wasTold)) status = CANCELLED
   }
@@ -2829,7 +2829,7 @@ function finish(job, status, outcome) {
   core.loop.requestTurn()
 }
 
-/** Releases what a job holds at its end. @param {Job} job @param {Extras} extras */
+/** Releases the resources of a job that ends. @param {Job} job @param {Extras} extras */
 function release(job, extras) {
   const { core } = job
   const { driver, group, parameters, joiners } = extras
@@ -2976,7 +2976,7 @@ class Group {
     this.isBackground = false
     /** The rank of all of its jobs, unless it is in the background. @type {Rank} */
     this.shared = DEPLETED_RANK
-    /** The jobs that are not in its queue, and those that can leave the queue by inheritance. @type {Set<Job>} */
+    /** The jobs outside of its queue, and the jobs that can leave the queue by inheritance. @type {Set<Job>} */
     this.dependents = new Set()
   }
 
@@ -3039,7 +3039,7 @@ class Group {
     core.loop.requestTurn()
   }
 
-  /** @param {Job[]} jobs that are depleted now, or were depleted */
+  /** @param {Job[]} jobs jobs that are depleted now, or were depleted */
   #notify(jobs) {
     const { core } = this
     readClock(core)
@@ -3065,7 +3065,7 @@ class Group {
   }
 }
 
-/** @template {Node} N @param {Queue<N>} queue @returns {N[]} in no order */
+/** @template {Node} N @param {Queue<N>} queue @returns {N[]} the nodes, unordered */
 function nodesOf({ first, heads }) {
   const nodes = []
   for (const head of first === null ? heads : [first, ...heads]) {
@@ -3182,7 +3182,7 @@ function callUser(core, kind, callback, ...args) {
   if (kind !== 'onStall') callUser(core, 'onStall', core.onStall, by, ms)
 }
 
-/** One budget of a job outlasted the slice. @param {Core} core @param {Job} job @param {number} ms */
+/** Reports that a budget of a job outlasted the slice. @param {Core} core @param {Job} job @param {number} ms */
 function stall(core, job, ms) {
   core.stats.stalls++
   if (core.observers !== null) emit(core, 'stall', job, { ms })
@@ -3201,13 +3201,13 @@ function report(core, error, job) {
   }
 }
 
-/** One event of a schedule. @typedef {{ type: string, time: number, job: Job | null, [more: string]: unknown }} TraceRecord */
+/** An event of a schedule. @typedef {{ type: string, time: number, job: Job | null, [more: string]: unknown }} TraceRecord */
 
-/** @param {Core} core that has observers @param {string} type @param {Job | null} job @param {object} [more] */
+/** @param {Core} core a core with observers @param {string} type @param {Job | null} job @param {object} [more] */
 function emit(core, type, job, more) {
   core.hasNotified = true
   const record = { type, time: core.time, job, ...more }
-  for (const observer of core.observers ?? []) { // one that is called may have been the last
+  for (const observer of core.observers ?? []) { // an observer may remove the others
     try {
       observer(record)
     } catch (error) {
@@ -3222,7 +3222,7 @@ function emit(core, type, job, more) {
 function grantBudget(core, job) {
   const { extras } = job
   const limit = extras.parameters.budget ?? core.budget
-  // A cancelled job that must get what woke it runs to its next point.
+  // A cancelled job that was handed a message or a lock runs to its next point.
   const isShort = extras.isSpecial && isDoomed(job)
   const points = isShort ? 1 : limit !== AUTO ? limit : extras.tuner === null ? 1 : extras.tuner.points
   // The entry of a function is a point too.
@@ -3379,7 +3379,7 @@ class Entry {
     this.before = null
     /** @type {any} */
     this.after = null
-    // As a rank.
+    // These fields make an entry a rank.
     this.band = 0
     /** When it fires: its time, or the present reading if that is later. */
     this.key = time
@@ -3407,7 +3407,7 @@ class Entry {
 
   /** @returns {boolean} whether it would still have fired */
   cancel() {
-    this.subject = undefined // it may be about to fire
+    this.subject = undefined // the entry may be due
     if (this.queue === null) return false
     clearEntry(this)
     this.core.loop.requestTurn()
@@ -3431,7 +3431,7 @@ class Timeline extends Queue {
   }
 }
 
-/** @param {Entry} entry in no queue @returns {Entry} */
+/** @param {Entry} entry an entry outside of queues @returns {Entry} */
 function setEntry(entry) {
   const { core, time } = entry
   const { timeline } = core
@@ -3518,7 +3518,7 @@ class EventLoop {
     this.isArmedRef = false
   }
 
-  /** Makes the host call again when there is something to do. @param {boolean} [isContinued] after a round */
+  /** Makes the host call again when there is something to do. @param {boolean} [isContinued] whether a round has just ended */
   requestTurn(isContinued = false) {
     const { core } = this
     const isFollowing = following !== null && this.taken < core.round
@@ -3629,7 +3629,7 @@ class AsyncDriver {
     this.owner = asyncContext ? null : job
   }
 
-  /** @param {PromiseLike<any>} thenable that the function has returned */
+  /** @param {PromiseLike<any>} thenable the return value of the function */
   follow(thenable) {
     this.isAsync = true
     follow(thenable, () => this.result === 0, (isFulfilled, outcome) => this.end(isFulfilled ? DONE : FAILED, outcome))
@@ -3663,7 +3663,7 @@ class AsyncDriver {
     })
   }
 
-  /** @param {(input: any) => void} settle of a promise of this job @param {any} input */
+  /** @param {(input: any) => void} settle settles a promise of this job @param {any} input */
   settle(settle, input) {
     const { owner } = this
     if (owner === null) return settle(input)
@@ -3725,7 +3725,7 @@ function yieldIn(job) {
   const isRunning = currentOf(core) === job && !hasGenerator(job)
   if (!isRunning && job.extras.driver === null) {
     const { work } = job
-    if (isAsync(typeof work === 'function' ? work : work.run)) return PASSED // its twin yields this promise
+    if (isAsync(typeof work === 'function' ? work : work.run)) return PASSED // preemptible versions of async functions yield this promise
     throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
   }
   const driver = driverOf(job)
@@ -3910,7 +3910,7 @@ class Core extends Settings {
       misses: 0, overruns: 0, stalls: 0, longestBudget: 0, longestRound: 0
     }
 
-    // Jobs that have not ended, and what their ends lead to
+    // Jobs that have not ended, and the callers of `idle()`
     this.live = 0
     /** Jobs that failed in this round. @type {Job[]} */
     this.failures = []
@@ -4294,11 +4294,11 @@ function abortSignal(name, value) {
 }
 
 /**
- * What a Resource does for the scheduler.
+ * The hooks of a Resource.
  *
  * @typedef {object} ResourceHook
- * @property {(job: Job, scheduler: Scheduler) => void} attach at the release; an error that it throws rejects the job
- * @property {(job: Job) => void} detach at the end
+ * @property {(job: Job, scheduler: Scheduler) => void} attach called at the release; an error that it throws rejects the job
+ * @property {(job: Job) => void} detach called at the end of the job
  */
 /** @type {Check} */
 function resourceHooks(name, value) {
@@ -4345,7 +4345,7 @@ function onAbort(signal, fn) {
 // -------------------------------------------------------------------------------------------------- 12 hosts
 
 /**
- * What the scheduler needs of a platform: the only place that touches globals.
+ * The interface to a platform. Only hosts touch globals.
  *
  * @typedef {object} Host
  * @property {() => number} now a monotonic clock, ms
@@ -4584,8 +4584,8 @@ function pacedPost(platform, scheduler, now, hidden) {
   let isStopped = false // no frames come although the page counts as visible
   let late = 0 // turns in a row that waited for tasks of others
   let worked = 0 // ms of finished turns
-  let start = Infinity // of the present turn
-  let end = -Infinity // of the latest turn
+  let start = Infinity // when the present turn began
+  let end = -Infinity // when the latest turn ended
   /** @type {any} */
   let fallback
 
@@ -4723,7 +4723,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * @param {Scheduler} scheduler @param {number} time Infinity: never
    * @param {((time: number) => void) & { of?: string }} fn called with `time`; `of`: the name of the reservation, for traces
    * @param {{ ref?: boolean, replenishment?: boolean }} [options] `ref`: whether it keeps the process alive; default true
-   * @returns {Entry} with `time`, `isSet`, `set(time)` and `cancel()`
+   * @returns {Entry} has `time`, `isSet`, `set(time)` and `cancel()`
    */
   at(scheduler, time, fn, { ref = true, replenishment = false } = {}) {
     const core = coreOf(scheduler)
@@ -4857,7 +4857,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
   nextPeriod,
 
   /**
-   * Calls user code that is no job's: charges it, and names it if it stalls.
+   * Calls user code outside of jobs. Its time is charged, and it is named if it stalls.
    *
    * @param {Scheduler} scheduler @param {string} kind @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
    */
@@ -4892,7 +4892,7 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Runs one job now, whatever else is ready; not while `isBusy()`.
+   * Runs one job now, even if more eligible jobs are ready; not while `isBusy()`.
    *
    * @param {Scheduler} scheduler @param {() => Job} job @param {number} [ms] default: for its first budget
    */
