@@ -1,8 +1,8 @@
 /**
  * rt.mjs: a real-time scheduler for web pages, as one ES module without imports.
  *
- * Work is written as generators. Each `yield` is a preemption point: there the scheduler may give the processor to a job with
- * an earlier deadline or a higher priority (Dietrich et al., RT.js, RTSS 2019).
+ * Work is written as generators. Each `yield` is a preemption point: there the scheduler may give the
+ * processor to a job with an earlier deadline or a higher priority (Dietrich et al., RT.js, RTSS 2019).
  *
  *   event loop | round ........................ | browser | round ....
  *              | slice ....... | slice ........ |
@@ -13,7 +13,8 @@
  *   slice   ms before jobs of equal rank take turns
  *   round   ms before the scheduler returns to the event loop
  *   rank    the keys by which a node is ordered: a job's own, those of its reservation, or inherited ones
- *   node    an element of a queue: a job, a waiter outside of jobs, a group of reserved jobs, or an entry of the timeline
+ *   node    an element of a queue: a job, a waiter outside of jobs, a group of reserved jobs, or an entry of
+ *           the timeline
  *
  * States of a job. Each arrow names the function that moves it.
  *
@@ -27,7 +28,8 @@
  *
  * Invariants. Tests check 1 to 6 after every slice, and 7 to 9 over whole runs.
  *   1 At most one job is dispatched.
- *   2 A job is in exactly one of timeline, ready queue, group, wait queue, ended. The running job stays where it was ready.
+ *   2 A job is in exactly one of timeline, ready queue, group, wait queue, ended. The running job stays where
+ *     it was ready.
  *   3 The ready order is total: band, keys of the policy, sequence number.
  *   4 The stack of critical sections is last in, first out, and its ceilings never fall towards the top.
  *   5 A job that passed the ceiling test never blocks on a Resource.
@@ -41,19 +43,19 @@
  * @module rt
  */
 
-// ---------------------------------------------------------------------------------------- 1 policies and ranks
+// -------------------------------------------------------------------------------------- 1 policies and ranks
 
 /**
- * A scheduling policy. Keys stay fixed between releases, except by setting a job's deadline or priority, by inheritance, and
- * by reservations.
+ * A scheduling policy. Keys stay fixed between releases, except by setting a job's deadline or priority, by
+ * inheritance, and by reservations.
  *
  * @typedef {object} Policy
  * @property {string} name
  * @property {(a: Keys, b: Keys) => number} compare negative if `a` is more eligible, 0 if both rank equal
- * @property {(task: { deadline: number, priority: number, period: number }) => number} level the preemption level, fixed
- *   at release: a job of a larger level preempts one of a smaller level (Baker 1991)
- * @property {(task: { deadline: number, priority: number, period: number }) => number} [priority] the priority at release, if
- *   the policy assigns priorities
+ * @property {(task: { deadline: number, priority: number, period: number }) => number} level the preemption
+ *   level, fixed at release: a job of a larger level preempts one of a smaller level (Baker 1991)
+ * @property {(task: { deadline: number, priority: number, period: number }) => number} [priority] the
+ *   priority at release, if the policy assigns priorities
  */
 /**
  * The values that a policy can compare: a job's, or a copy of them.
@@ -79,8 +81,9 @@ export const fp = Object.freeze({
 })
 
 /**
- * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period (Liu, Layland 1973). A
- * task without a period keeps its own priority; the default priority 0 ranks below every rate.
+ * Rate monotonic: fixed priority, where the priority of a task with a period is its rate, 1 / period (Liu,
+ * Layland 1973). A task without a period keeps its own priority; the default priority 0 ranks below every
+ * rate.
  *
  * @type {Policy}
  */
@@ -97,12 +100,14 @@ const BACKGROUND = -1 // after all other jobs: a depleted reservation
 const DEPLETED = -2 // does not run
 
 /**
- * The keys by which a node is ordered. A rank never changes: a node whose keys change gets another rank, so inheritance is the
- * copy of one reference, and the reservation that pays is inherited with it (bandwidth inheritance).
+ * The keys by which a node is ordered. A rank never changes: a node whose keys change gets another rank, so
+ * inheritance is the copy of one reference, and the reservation that pays is inherited with it (bandwidth
+ * inheritance).
  */
 class Rank {
   /**
-   * @param {number} band @param {number} key @param {number} tie the numbers of the policy: smaller ones rank first
+   * @param {number} band @param {number} key
+   * @param {number} tie the numbers of the policy: smaller ones rank first
    * @param {number} deadline relative, ms @param {number} priority
    * @param {Group | null} group the reservation that pays for time under this rank
    * @param {Comparison | null} comparison null for edf, fp and rm
@@ -125,7 +130,9 @@ class Rank {
 /** The rank of jobs that do not run. */
 const DEPLETED_RANK = /* @__PURE__ */ new Rank(DEPLETED, 0, 0, Infinity, 0, null, null, null)
 
-/** @param {Rank} a @param {Rank} b @returns {number} negative if `a` is more eligible, 0 if both rank equal */
+/**
+ * @param {Rank} a @param {Rank} b @returns {number} negative if `a` is more eligible, 0 if both rank equal
+ */
 function compareRanks(a, b) {
   if (a === b) return 0
   if (a.band !== b.band) return b.band - a.band
@@ -141,7 +148,8 @@ const OUTSIDE = /* @__PURE__ */ new Rank(ORDINARY, Infinity, 0, Infinity, 0, nul
 /**
  * Makes a rank from the keys of a job or a reservation.
  *
- * @param {Core} core @param {number} band @param {Keys} keys @param {number} deadline relative, ms @param {Group | null} group
+ * @param {Core} core @param {number} band @param {Keys} keys @param {number} deadline relative, ms
+ * @param {Group | null} group
  */
 function rankOf(core, band, keys, deadline, group) {
   const { absoluteDeadline, priority } = keys
@@ -160,8 +168,8 @@ const CUSTOM = 3
 const orderOf = ({ compare }) => compare === edf.compare ? EDF : compare === fp.compare ? FP : CUSTOM
 
 /**
- * A user's `compare`, wrapped once: an error or NaN counts as equal, so that no queue loses a job. The error is reported once
- * per round.
+ * A user's `compare`, wrapped once: an error or NaN counts as equal, so that no queue loses a job. The error
+ * is reported once per round.
  *
  * @param {Core} core @returns {Comparison}
  */
@@ -174,7 +182,11 @@ const comparisonOf = core => (a, b) => {
   }
 }
 
-/** Reports an error of a policy, once per round, and ends the round. @param {Core} core @param {unknown} error */
+/**
+ * Reports an error of a policy, once per round, and ends the round.
+ *
+ * @param {Core} core @param {unknown} error
+ */
 function reportOfPolicy(core, error) {
   if (core.roundEnds === -Infinity) return
   core.roundEnds = -Infinity
@@ -192,16 +204,19 @@ function ownRank(job, deadline, priority) {
   return rankOf(core, ORDINARY, keys, deadline, null)
 }
 
-// ------------------------------------------------------------------------------------------------ 2 the one queue
+// ------------------------------------------------------------------------------------------- 2 the one queue
 
 /**
- * A member of a queue. `seq` is its place in the order of arrival. `queue` is null outside of queues. `slot` is the slot of its
- * run, if the node starts a run. `before` and `after` are its neighbours in the run.
+ * A member of a queue. `seq` is its place in the order of arrival. `queue` is null outside of queues. `slot`
+ * is the slot of its run, if the node starts a run. `before` and `after` are its neighbours in the run.
  *
  * @typedef {{ rank: any, seq: number, queue: any, slot: number, before: any, after: any }} Node
  */
 
-/** @param {Node} a @param {Node} b @returns {boolean} the total order of all queues: by rank, then by sequence number */
+/**
+ * @param {Node} a @param {Node} b
+ * @returns {boolean} the total order of all queues: by rank, then by sequence number
+ */
 function precedes(a, b) {
   const order = compareRanks(a.rank, b.rank)
   return order < 0 || order === 0 && a.seq < b.seq
@@ -211,9 +226,9 @@ function precedes(a, b) {
 const numberOf = ({ band, key }) => band !== 0 ? -band * Infinity : key
 
 /**
- * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last extends its run
- * for the price of one comparison. So nodes that arrive in order, as equals do, cost the same among ten as among 100,000:
- * without runs, 1000 spawned functions take 1.9 to 2.5 times as long (Node 20).
+ * A stable priority queue in O(log n): a 4-ary heap of sorted runs. A node that follows the node pushed last
+ * extends its run for the price of one comparison. So nodes that arrive in order, as equals do, cost the same
+ * among ten as among 100,000: without runs, 1000 spawned functions take 1.9 to 2.5 times as long (Node 20).
  *
  * @template {Node} N
  */
@@ -242,7 +257,9 @@ class Queue {
     return first
   }
 
-  /** @param {N} node @throws {Error} if the node is in another queue: its state and its queue have come apart */
+  /**
+   * @param {N} node @throws {Error} if the node is in another queue: its state and its queue have come apart
+   */
   delete(node) {
     deleteFrom(this, node)
   }
@@ -255,7 +272,11 @@ class Queue {
     if (!isNext) this.fill(0, next)
   }
 
-  /** Fills a free slot. @param {number} slot @param {N | null} next the rest of its run; null: the last run moves there */
+  /**
+   * Fills a free slot.
+   *
+   * @param {number} slot @param {N | null} next the rest of its run; null: the last run moves there
+   */
   fill(slot, next) {
     if (next !== null) return this.#sift(slot, next, numberOf(next.rank))
     const node = /** @type {N} */ (this.heads.pop())
@@ -263,7 +284,11 @@ class Queue {
     if (slot < this.heads.length) this.#sift(slot, node, key)
   }
 
-  /** Puts a run where it belongs, starting at a free slot. @param {number} slot @param {N} node @param {number} key */
+  /**
+   * Puts a run where it belongs, starting at a free slot.
+   *
+   * @param {number} slot @param {N} node @param {number} key
+   */
   #sift(slot, node, key) {
     const { heads, keys } = this
     while (slot > 0) {
@@ -335,7 +360,7 @@ function deleteFrom(queue, node) {
   else queue.findFirst(after)
 }
 
-// ---------------------------------------------------------------------------------------------- 3 tasks and jobs
+// ------------------------------------------------------------------------------------------ 3 tasks and jobs
 
 /** A value that a job may yield. @typedef {void | Iterator<any, any, any> | PromiseLike<any>} Yieldable */
 /** A function that can be work. @typedef {(...args: any[]) => any} AnyFunction */
@@ -373,9 +398,9 @@ function deleteFrom(queue, node) {
  */
 /**
  * @template W
- * @typedef {W extends readonly [object, PropertyKey] ? YieldOf<MethodOf<W>>
- *   : W extends { run: infer F } ? YieldOf<F> : W extends (...args: any[]) => infer R ? YieldOf<R>
- *   : W extends Iterator<infer Y, any, any> ? Y : W extends AsyncIterator<any, any, any> ? 'not a generator' : never} YieldOf
+ * @typedef {W extends readonly [object, PropertyKey] ? YieldOf<MethodOf<W>> : W extends { run: infer F } ?
+ *   YieldOf<F> : W extends (...args: any[]) => infer R ? YieldOf<R> : W extends Iterator<infer Y, any, any> ?
+ *   Y : W extends AsyncIterator<any, any, any> ? 'not a generator' : never} YieldOf
  */
 /**
  * Rejects work that yields a value that a job may not yield.
@@ -400,19 +425,24 @@ function deleteFrom(queue, node) {
  * @property {number} [priority] a finite number, larger is more important; default 0
  * @property {number} [period] ms, > 0; default Infinity
  * @property {number} [wcet] the declared worst-case execution time, ms, >= 0; default Infinity
- * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default: the scheduler's
+ * @property {number | 'auto'} [budget] preemption points between two readings of the clock; default: the
+ *   scheduler's
  * @property {'continue' | 'abort'} [miss] whether a job is cancelled at its deadline; default 'continue'
- * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected, before the scheduler's handler
- * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet, before the scheduler's
- *   handler
- * @property {Scheduler} [scheduler] where jobs are released; default: the scheduler of the running job, or `rt`
+ * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected, before the
+ *   scheduler's handler
+ * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet, before the
+ *   scheduler's handler
+ * @property {Scheduler} [scheduler] where jobs are released; default: the scheduler of the running job, or
+ *   `rt`
  * @property {object} [reservation] the Reservation (addons/reservations.mjs) that pays for the jobs
  * @property {object[]} [uses] the Resources (sync.mjs) that the jobs may use
- * @property {readonly { resource?: any, wcet: number }[]} [sections] critical sections, for addons/schedulable.mjs
+ * @property {readonly { resource?: any, wcet: number }[]} [sections] critical sections, for
+ *   addons/schedulable.mjs
  */
 /**
  * @typedef {object} JobOptions the options of one job
- * @property {number} [release] host timestamp, ms, past or future; default now. The deadline counts from the release
+ * @property {number} [release] host timestamp, ms, past or future; default now. The deadline counts from the
+ *   release
  * @property {AbortSignal} [signal] cancels the job with its reason
  */
 
@@ -420,7 +450,10 @@ const AUTO = 0
 
 // Options whose code checks them itself.
 const unchecked = () => {}
-/** The parameters of a task or job: name, check, default. Every other list of parameters derives from this one. */
+/**
+ * The parameters of a task or job: name, check, default. Every other list of parameters derives from this
+ * one.
+ */
 const PARAMETERS = {
   /** @type {[check: Check, value: string]} */
   name: [text, ''],
@@ -458,8 +491,8 @@ const NO_OPTIONS = Object.freeze({})
 /**
  * The checked parameters of a job.
  *
- * @typedef {{ name: string, deadline: number, priority: number, period: number, wcet: number, budget: number | undefined,
- *   miss: 'continue' | 'abort', onMiss?: (job: Job) => void, onOverrun?: (job: Job) => void,
+ * @typedef {{ name: string, deadline: number, priority: number, period: number, wcet: number, budget: number
+ *   | undefined, miss: 'continue' | 'abort', onMiss?: (job: Job) => void, onOverrun?: (job: Job) => void,
  *   reservation: any, uses: ResourceHook[] | undefined }} Parameters
  */
 
@@ -495,8 +528,8 @@ const isPlain = ({ name, period, wcet, budget, miss, onMiss, onOverrun, reservat
   onOverrun === undefined && reservation === undefined && uses === undefined
 
 /**
- * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a method `run`; write
- * either as a generator if the work should be preemptible.
+ * The static parameters of recurring work (Liu, Layland 1973). Give it a function, or derive a class with a
+ * method `run`; write either as a generator if the work should be preemptible.
  *
  * The parameters are properties of the task. They are checked and read at each release.
  *
@@ -616,7 +649,9 @@ const STATES = /** @type {const} */ (['pending', 'ready', 'waiting', 'done', 'fa
 
 /** The promise of a job's outcome. Tasks have one from the start: see `extend.task`. */
 class PromisedOutcome {
-  /** @param {boolean} isTask @param {AbortSignal | null} signal each yield rejects once it has been aborted */
+  /**
+   * @param {boolean} isTask @param {AbortSignal | null} signal each yield rejects once it has been aborted
+   */
   constructor(isTask, signal) {
     this.isTask = isTask
     this.signal = signal
@@ -632,7 +667,11 @@ class PromisedOutcome {
   }
 }
 
-/** All jobs without arguments share this array: 100,000 jobs at once take 0.85 of the time (Node 20). @type {any[]} */
+/**
+ * All jobs without arguments share this array: 100,000 jobs at once take 0.85 of the time (Node 20).
+ *
+ * @type {any[]}
+ */
 const NO_ARGUMENTS = []
 /** `job.generator` of a function that has not been called. */
 const UNSTARTED = Symbol('unstarted')
@@ -642,14 +681,21 @@ const NONE = 0
 const REQUESTED = 1
 const THROWN = 2
 
-/** The fields that only some jobs need. A job gets its own record when it first waits, or comes back from a budget. */
+/**
+ * The fields that only some jobs need. A job gets its own record when it first waits, or comes back from a
+ * budget.
+ */
 class Extras {
   constructor() {
     /** @type {Parameters} */
     this.parameters = PLAIN
     /** The rank of the job's own keys, if `job.rank` can be another one. @type {Rank | null} */
     this.own = null
-    /** The preemption level, if the deadline or the priority has changed after the release. @type {number | undefined} */
+    /**
+     * The preemption level, if the deadline or the priority has changed after the release.
+     *
+     * @type {number | undefined}
+     */
     this.level = undefined
 
     // Calls and resuming
@@ -722,8 +768,8 @@ let isCreating = false
 /**
  * One activation of a task, from its release to its finish. `spawn` and `release` create jobs.
  *
- * A job is a thenable: `await job` returns its result or throws its error. So does `yield job` in another job, whose deadline
- * and priority it inherits meanwhile.
+ * A job is a thenable: `await job` returns its result or throws its error. So does `yield job` in another
+ * job, whose deadline and priority it inherits meanwhile.
  *
  * ```js
  * const job = rt.spawn(encrypt, { deadline: 100 }, text)
@@ -735,7 +781,8 @@ let isCreating = false
 export class Job {
   /**
    * @internal
-   * @param {Core} core @param {any} work @param {any} generator @param {any} input the arguments @param {number} release
+   * @param {Core} core @param {any} work @param {any} generator @param {any} input the arguments
+   * @param {number} release
    */
   constructor(core, work, generator, input, release) {
     if (!isCreating) throw new TypeError('jobs are made by spawn() and release()')
@@ -765,7 +812,10 @@ export class Job {
     this.release = release
     /** @internal the innermost generator; UNSTARTED before a function is called; null if there is none */
     this.generator = generator
-    /** @internal the arguments, then the value for the next resume, in the end the result or the error @type {any} */
+    /**
+     * @internal the arguments, then the value for the next resume, in the end the result or the error
+     * @type {any}
+     */
     this.input = input
     /** Host timestamp of the first dispatch, ms. @type {number | undefined} */
     this.started = undefined
@@ -789,7 +839,8 @@ export class Job {
   /** The task of the job; null for work that is not a Task. @returns {Task | null} */
   get task() { return this.work instanceof Task ? this.work : null }
   /**
-   * 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; in the end 'done', 'failed' or 'cancelled'.
+   * 'pending' until its release; 'ready', 'running', 'waiting', 'depleted'; in the end 'done', 'failed' or
+   * 'cancelled'.
    *
    * @returns {JobState}
    */
@@ -804,7 +855,11 @@ export class Job {
   get absoluteDeadline() { return this.release + this.deadline }
   /** Whether the job was found unfinished, or finished, after its deadline. */
   get missed() { return this.extras.isMissed }
-  /** `finished - absoluteDeadline`, signed, ms; undefined until the job has finished. @returns {number | undefined} */
+  /**
+   * `finished - absoluteDeadline`, signed, ms; undefined until the job has finished.
+   *
+   * @returns {number | undefined}
+   */
   get lateness() { return this.finished === undefined ? undefined : this.finished - this.absoluteDeadline }
   /** How often the job lost the processor while it could continue. */
   get preemptions() { return this.extras.preemptions }
@@ -813,12 +868,20 @@ export class Job {
   /** The preemption level, fixed at the release (Baker 1991). */
   get level() { return levelOf(this) }
 
-  /** The relative deadline, ms after the release. Setting it moves the job in its queue immediately. @returns {number} */
+  /**
+   * The relative deadline, ms after the release. Setting it moves the job in its queue immediately.
+   *
+   * @returns {number}
+   */
   get deadline() { return ownRankOf(this).deadline }
   set deadline(value) {
     setDeadline(this, positive('deadline', value))
   }
-  /** The priority: larger is more important. Setting it moves the job in its queue immediately. @returns {number} */
+  /**
+   * The priority: larger is more important. Setting it moves the job in its queue immediately.
+   *
+   * @returns {number}
+   */
   get priority() { return ownRankOf(this).priority }
   set priority(value) {
     changeKeys(this, this.release, this.deadline, finite('priority', value))
@@ -851,7 +914,10 @@ export class Job {
   then(onDone, onFailed) {
     return promiseOf(this).then(onDone, onFailed)
   }
-  /** @template [E=never] @param {((error: any) => E | PromiseLike<E>) | null} [onFailed] @returns {Promise<T | E>} */
+  /**
+   * @template [E=never] @param {((error: any) => E | PromiseLike<E>) | null} [onFailed]
+   * @returns {Promise<T | E>}
+   */
   catch(onFailed) {
     return this.then(/** @type {any} */ (undefined), onFailed)
   }
@@ -861,13 +927,14 @@ export class Job {
   }
 
   /**
-   * Cancels the job. The reason is thrown once at its current `yield`, in the innermost call; inside a critical section it is
-   * thrown at the first yield after the section. The job stops waiting. Its `finally` blocks may yield and wait. A job that has
-   * not started ends immediately; a job that catches the reason continues. An async job that awaits a foreign promise gets the
-   * reason at its next `job.yield()`.
+   * Cancels the job. The reason is thrown once at its current `yield`, in the innermost call; inside a
+   * critical section it is thrown at the first yield after the section. The job stops waiting. Its `finally`
+   * blocks may yield and wait. A job that has not started ends immediately; a job that catches the reason
+   * continues. An async job that awaits a foreign promise gets the reason at its next `job.yield()`.
    *
    * @param {unknown} [reason] default: an AbortError
-   * @returns {boolean} `true` if this call cancelled the job; `false` if it had ended or had been cancelled before
+   * @returns {boolean} `true` if this call cancelled the job; `false` if it had ended or had been cancelled
+   *   before
    */
   cancel(reason) {
     return cancel(this, reason)
@@ -876,7 +943,8 @@ export class Job {
   /**
    * A preemption point of an async job, after any `await`.
    *
-   * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been cancelled
+   * @returns {Promise<void>} resolves when the policy picks the job again; rejects if the job has been
+   *   cancelled
    * @throws {TypeError} in a generator job, which writes `yield`
    */
   yield() {
@@ -1009,7 +1077,9 @@ class Waiter {
   /** Whether a choice can still prefer another waitable. @returns {boolean} */
   get isBranch() {
     const { combinator } = this
-    return combinator !== null && (combinator.isChoice || combinator.waiter instanceof Waiter && combinator.waiter.isBranch)
+    if (combinator === null) return false
+    const { isChoice, waiter } = combinator
+    return isChoice || waiter instanceof Waiter && waiter.isBranch
   }
 
   /** @param {Waitable} waitable */
@@ -1099,7 +1169,10 @@ function setWait(node, waitable) {
  * @internal
  */
 class Waitable {
-  /** @param {{ signal?: AbortSignal }} [options] `signal`: ends the wait; the waitable then fails with its reason */
+  /**
+   * @param {{ signal?: AbortSignal }} [options] `signal`: ends the wait; the waitable then fails with its
+   *   reason
+   */
   constructor(options) {
     this.phase = IDLE
     /** @type {any} */
@@ -1123,7 +1196,8 @@ class Waitable {
    */
   try(_job) { return false }
   /**
-   * Starts to wait, after `try` has failed: `queue.push(this)`, or a timer. It may settle by `wake` or `fail`.
+   * Starts to wait, after `try` has failed: `queue.push(this)`, or a timer. It may settle by `wake` or
+   * `fail`.
    *
    * @param {Job | null} _job
    */
@@ -1136,7 +1210,9 @@ class Waitable {
   refresh() {}
   /** Whether waiting is forbidden in critical sections. */
   get mayBlock() { return true }
-  /** Whether a cancelled job must get the outcome all the same, because it would be lost: a message, a lock. */
+  /**
+   * Whether a cancelled job must get the outcome all the same, because it would be lost: a message, a lock.
+   */
   get handsOver() { return false }
   /** Whether a job that wakes a job of equal rank by this operation continues until its next yield. */
   get goesOn() { return false }
@@ -1147,14 +1223,15 @@ class Waitable {
   /** Whether other branches lose when one settles. */
   get isChoice() { return false }
   /**
-   * Whether `enter` would commit a branch of a choice, although it settles later: a message to another thread. A choice enters
-   * such a branch first, after `try` of all branches before it has failed.
+   * Whether `enter` would commit a branch of a choice, although it settles later: a message to another
+   * thread. A choice enters such a branch first, after `try` of all branches before it has failed.
    */
   get commits() { return false }
   /** Commits: combinators leave their other members, because this one will settle. */
   commit() {
     const { waiter } = this
-    for (const { combinator } of waiter instanceof Crowd ? waiter.members.map(asWaiter) : [asWaiter(waiter)]) {
+    const waiters = waiter instanceof Crowd ? waiter.members : [waiter]
+    for (const { combinator } of waiters.map(asWaiter)) {
       combinator?.committed(this)
     }
   }
@@ -1162,7 +1239,11 @@ class Waitable {
   committed(_member) {
     this.commit()
   }
-  /** The jobs that must act before this can settle; null for code outside of jobs. @returns {(Job | null)[]} */
+  /**
+   * The jobs that must act before this can settle; null for code outside of jobs.
+   *
+   * @returns {(Job | null)[]}
+   */
   owners() {
     const queue = this.waiter?.queue
     return queue ? queue.owners : []
@@ -1196,7 +1277,10 @@ class Waitable {
     settle(this, REJECTED, error)
   }
 
-  /** @param {Job | null} job @returns {boolean} `true` if it is settled, or settles now; it never starts to wait */
+  /**
+   * @param {Job | null} job
+   * @returns {boolean} `true` if it is settled, or settles now; it never starts to wait
+   */
   attempt(job) {
     return this.phase >= FULFILLED || this.phase === IDLE && attempt(this, job)
   }
@@ -1211,7 +1295,8 @@ class Waitable {
     return this.attempt(waiter.job) || this.waitBy(waiter)
   }
   /**
-   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no two of them meet.
+   * Waits after `attempt` has failed. A choice attempts all branches before it waits for any, so that no two
+   * of them meet.
    *
    * @param {Waiter} waiter
    * @returns {boolean} see `enlist`
@@ -1246,7 +1331,10 @@ class Waitable {
     return yield this
   }
 
-  /** @param {any} value @returns {Waitable | null} the value, or a waitable for a job or thenable; null for other values */
+  /**
+   * @param {any} value
+   * @returns {Waitable | null} the value, or a waitable for a job or thenable; null for other values
+   */
   static of(value) {
     if (value instanceof Waitable) return value
     if (isJob(value)) return new Join(value)
@@ -1263,8 +1351,10 @@ Object.assign(/** @type {any} */ (Waitable.prototype), { signal: null })
  * @typedef {Waitable & {
  *   call?: (job: Job) => Iterator<any, any, any>, shownState?: JobState, cancel?: (reason: unknown) => void,
  *   rekeyed?: (job: Job) => void
- * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job. For work
- *   in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job change
+ * }} SpecialWaitable `call`: code that the yielding job runs; `shownState`: the state of the waiting job. For
+ * work
+ *   in other threads: `cancel` is called instead of ending the wait, `rekeyed` when the keys of the job
+ *   change
  */
 /** @param {Waitable | null} waitable @returns {SpecialWaitable | null} */
 const special = waitable => waitable
@@ -1302,11 +1392,16 @@ function enter(waitable, node, job) {
     return false
   }
   waitable.phase = WAITED
-  if (waitable.signal !== null) waitable.unsubscribe = onAbort(waitable.signal, reason => endWait(waitable, reason))
+  const { signal } = waitable
+  if (signal !== null) waitable.unsubscribe = onAbort(signal, reason => endWait(waitable, reason))
   return true
 }
 
-/** Adds a waiter to a waitable that waits already. @param {Waitable} waitable @param {Job | Waiter} node @returns {true} */
+/**
+ * Adds a waiter to a waitable that waits already.
+ *
+ * @param {Waitable} waitable @param {Job | Waiter} node @returns {true}
+ */
 function joinCrowd(waitable, node) {
   const { waiter } = waitable
   setWait(node, waitable)
@@ -1380,8 +1475,8 @@ function abandon(node) {
 }
 
 /**
- * Waitables in the order of the ranks of their jobs; equals in order of arrival. The owner inherits the rank of the first
- * waiter (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
+ * Waitables in the order of the ranks of their jobs; equals in order of arrival. The owner inherits the rank
+ * of the first waiter (priority inheritance; Sha, Rajkumar, Lehoczky 1990).
  *
  * @internal
  * @extends {Queue<Job | Waiter>}
@@ -1389,7 +1484,8 @@ function abandon(node) {
 class WaitQueue extends Queue {
   /**
    * @param {Job | null} [owner]
-   * @param {(job: Job) => void} [onOwnerEnded] called when an owner has ended. The job is no owner any more after that
+   * @param {(job: Job) => void} [onOwnerEnded] called when an owner has ended. The job is no owner any more
+   *   after that
    */
   constructor(owner = null, onOwnerEnded) {
     super()
@@ -1504,7 +1600,10 @@ class Settlement extends Waitable {
   enter() {
     const wait = ++this.waits
     const isWaited = () => wait === this.waits
-    follow(this.thenable, isWaited, (isFulfilled, outcome) => isFulfilled ? this.wake(outcome) : this.fail(outcome))
+    follow(this.thenable, isWaited, (isFulfilled, outcome) => {
+      if (isFulfilled) this.wake(outcome)
+      else this.fail(outcome)
+    })
   }
   leave() {
     this.waits++
@@ -1574,8 +1673,8 @@ let isUpdating = false
 const MAX_UPDATES = 1e6
 
 /**
- * Computes the rank of a job again. A changed rank moves the job in its queue, which can change the rank of the owner of that
- * queue: a work list makes inheritance transitive without recursion.
+ * Computes the rank of a job again. A changed rank moves the job in its queue, which can change the rank of
+ * the owner of that queue: a work list makes inheritance transitive without recursion.
  *
  * @param {Job} job
  */
@@ -1599,7 +1698,12 @@ function effectiveRank(job) {
   return group !== null && job.queue === group.jobs ? group.rankFor(job) : job.rank
 }
 
-/** The best of the job's own rank, or its reservation's, and those of the first waiters of the queues that it owns. @param {Job} job */
+/**
+ * The best of the job's own rank, or its reservation's, and those of the first waiters of the queues that it
+ * owns.
+ *
+ * @param {Job} job
+ */
 function rankToHave(job) {
   const { extras } = job
   const { group, owned, sections } = extras
@@ -1657,10 +1761,12 @@ function refreshWait(job) {
 const hasWaiters = ({ size }) => size > 0
 
 /**
- * A deadlock needs a cycle, and only a job with waiters can close one. Most jobs have none, so most waits skip the search.
+ * A deadlock needs a cycle, and only a job with waiters can close one. Most jobs have none, so most waits
+ * skip the search.
  *
  * @param {Job} waiting @param {Waitable} waitable
- * @returns {DeadlockError | null} an error, if an owner of the awaited resource waits for the job, directly or through other jobs
+ * @returns {DeadlockError | null} an error, if an owner of the awaited resource waits for the job, directly
+ *   or through other jobs
  */
 function cycleOf(waiting, waitable) {
   if (!waiting.extras.owned.some(hasWaiters)) return null
@@ -1681,7 +1787,8 @@ function deadlock(waiters, waiting, last) {
   const jobs = [waiting]
   for (let job = last; job !== waiting; job = /** @type {Job} */ (waiters.get(job))) jobs.unshift(job)
   const names = [waiting, ...jobs].map(({ name }) => name)
-  const shown = names.length <= 12 ? names : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
+  const shown = names.length <= 12 ? names
+    : [...names.slice(0, 6), `${names.length - 12} more`, ...names.slice(-6)]
   return new DeadlockError(`deadlock: ${shown.join(' waits for ')}`, jobs)
 }
 
@@ -1713,8 +1820,8 @@ const ASYNC = -3 // in async code, which continues when the stack is empty
 const AWAY = -4 // awaits a foreign promise
 
 /**
- * Marks iterators that a job drives: driven by two jobs, one of them would end with the results of both. A WeakSet instead of
- * this property makes a yielded call 2.5 times slower (Node 20, `bench/channels.mjs`).
+ * Marks iterators that a job drives: driven by two jobs, one of them would end with the results of both. A
+ * WeakSet instead of this property makes a yielded call 2.5 times slower (Node 20, `bench/channels.mjs`).
  */
 const driven = Symbol('driven')
 
@@ -1730,7 +1837,10 @@ let received = 0
 
 /** Maximum number of nested calls of a job, so that endless recursion fails by an error. */
 const MAX_CALLS = 2 ** 21
-/** Maximum number of calls that end in a row before this counts as a preemption point: an error can unwind millions. */
+/**
+ * Maximum number of calls that end in a row before this counts as a preemption point: an error can unwind
+ * millions.
+ */
 const MAX_RETURNS = 64
 
 /** The extra fields of the budget that rewritten code uses: see addons/preemptify. */
@@ -1744,8 +1854,8 @@ const counts = {
 }
 
 /**
- * The preemption points that the running job may pass before the clock is read. The scheduler refills `budget.left` before it
- * resumes a job.
+ * The preemption points that the running job may pass before the clock is read. The scheduler refills
+ * `budget.left` before it resumes a job.
  *
  * ```js
  * for (const item of items) {
@@ -1758,9 +1868,15 @@ const counts = {
  */
 export const budget = counts
 
-/** A call that has started outside of the scheduler, and has yielded: the rest of it, from that yield on. @internal */
+/**
+ * A call that has started outside of the scheduler, and has yielded: the rest of it, from that yield on.
+ *
+ * @internal
+ */
 class Suspended {
-  /** @param {any} generator @param {IteratorResult<any, any> | null} step the latest step; null after `take()` */
+  /**
+   * @param {any} generator @param {IteratorResult<any, any> | null} step the latest step; null after `take()`
+   */
   constructor(generator, step) {
     this.generator = generator
     this.step = step
@@ -1808,7 +1924,8 @@ const isIterator = value => typeof value === 'object' && value !== null &&
  *
  * @param {any} iterator
  */
-const resumable = iterator => iterator instanceof Generator && !(iterator instanceof Suspended) ? iterator : resumedBy(iterator)
+const resumable = iterator =>
+  iterator instanceof Generator && !(iterator instanceof Suspended) ? iterator : resumedBy(iterator)
 /** @param {any} iterator @returns {Generator<any, any, any>} */
 function* resumedBy(iterator) {
   // Suspended inherits how a generator is iterated.
@@ -1816,8 +1933,8 @@ function* resumedBy(iterator) {
 }
 
 /**
- * Resumes a job until its budget is used up, it waits, or it ends. The scheduler keeps the call stack of the job, so that a
- * yield costs the same at any depth, and the depth is limited by MAX_CALLS only.
+ * Resumes a job until its budget is used up, it waits, or it ends. The scheduler keeps the call stack of the
+ * job, so that a yield costs the same at any depth, and the depth is limited by MAX_CALLS only.
  *
  * @param {Job} job
  * @returns {number} POINT, BLOCKED, ASYNC, DONE or FAILED; the last two with the outcome in `job.input`
@@ -1953,13 +2070,19 @@ function waitableOf(job, value) {
 /** @param {Job} job @param {any} iterator @returns {null} */
 function call(job, iterator) {
   const callee = resumable(iterator)
-  if (callee[driven] === true) throw new TypeError(`${job.name} yielded the generator that is running already`)
+  if (callee[driven] === true) {
+    throw new TypeError(`${job.name} yielded the generator that is running already`)
+  }
   mark(callee, true)
   enterCall(job, callee)
   return null
 }
 
-/** Enters suspended calls. @param {Job} job @param {any} value @returns {any} the value that the innermost one has yielded */
+/**
+ * Enters suspended calls.
+ *
+ * @param {Job} job @param {any} value @returns {any} the value that the innermost one has yielded
+ */
 function enterSuspended(job, value) {
   while (value instanceof Suspended) {
     enterCall(job, value.generator)
@@ -1973,10 +2096,14 @@ function enterCall(job, callee) {
   const callers = extrasOf(job).callers ??= []
   callers.push(job.generator)
   job.generator = callee
-  if (callers.length > MAX_CALLS) throw new RangeError(`${job.name} has more than ${MAX_CALLS} calls that have not ended`)
+  if (callers.length > MAX_CALLS) {
+    throw new RangeError(`${job.name} has more than ${MAX_CALLS} calls that have not ended`)
+  }
 }
 
-/** @param {Job} job @returns {boolean} whether the innermost generator, which has ended, returns to a caller */
+/**
+ * @param {Job} job @returns {boolean} whether the innermost generator, which has ended, returns to a caller
+ */
 function leaveCall(job) {
   const caller = job.extras.callers?.pop()
   if (caller === undefined) return false
@@ -1987,7 +2114,9 @@ function leaveCall(job) {
 
 /** @param {Job} job @param {Waitable} waitable @returns {Waitable} settled, or the job is blocked */
 function wait(job, waitable) {
-  if (job.extras.sections > 0 && waitable.mayBlock) throw new TypeError(`${job.name} waits inside a critical section`)
+  if (job.extras.sections > 0 && waitable.mayBlock) {
+    throw new TypeError(`${job.name} waits inside a critical section`)
+  }
   if (waitable.phase < FULFILLED && !(waitable.phase === IDLE && attempt(waitable, job))) block(job, waitable)
   return waitable
 }
@@ -1995,7 +2124,8 @@ function wait(job, waitable) {
 /**
  * Moves the running job from the ready queue to the wait queue of a waitable.
  *
- * @param {Job} job @param {Waitable} waitable @throws {DeadlockError} if the wait would close an ownership cycle
+ * @param {Job} job @param {Waitable} waitable
+ * @throws {DeadlockError} if the wait would close an ownership cycle
  */
 function block(job, waitable) {
   const { core, extras: { isSpecial } } = job
@@ -2017,7 +2147,11 @@ function block(job, waitable) {
   if (error !== null) throw error
 }
 
-/** Leaves a job at a point. @param {Job} job @param {any} input @param {boolean} isThrowing @param {boolean} keepsInput */
+/**
+ * Leaves a job at a point.
+ *
+ * @param {Job} job @param {any} input @param {boolean} isThrowing @param {boolean} keepsInput
+ */
 function stopAt(job, input, isThrowing, keepsInput) {
   job.input = input
   if (isThrowing || keepsInput) {
@@ -2047,7 +2181,11 @@ function finishWith(job, result) {
   }
 }
 
-/** Returns the function that a job runs for a function: its preemptible twin, if preemptify knows one. @type {(fn: any) => any} */
+/**
+ * Returns the function that a job runs for a function: its preemptible twin, if preemptify knows one.
+ *
+ * @type {(fn: any) => any}
+ */
 let twinOf = fn => fn
 /** Whether a function may return a value. preemptify replaces this. @type {(fn: any) => boolean} */
 let answers = () => true
@@ -2055,7 +2193,11 @@ let answers = () => true
 /** @param {any} fn */
 const isAsync = fn => fn?.[Symbol.toStringTag] === 'AsyncFunction'
 
-/** Calls the function of a job. Its return value decides how the job continues. @param {Job} job @returns {number} */
+/**
+ * Calls the function of a job. Its return value decides how the job continues.
+ *
+ * @param {Job} job @returns {number}
+ */
 function start(job) {
   const { work, input: args } = job
   const isFunction = typeof work === 'function'
@@ -2143,7 +2285,11 @@ function cancel(job, reason) {
   return true
 }
 
-/** The signal of a job cancels it; that of a task only until its function has returned. @param {Job} job @param {unknown} reason */
+/**
+ * The signal of a job cancels it; that of a task only until its function has returned.
+ *
+ * @param {Job} job @param {unknown} reason
+ */
 function abort(job, reason) {
   if (!isTask(job) || job.generator !== null) cancel(job, reason)
 }
@@ -2155,24 +2301,29 @@ function stopWaiting(job) {
   unblock(job)
 }
 
-// ------------------------------------------------------------------------------------ 6 the choice and the round
+// -------------------------------------------------------------------------------- 6 the choice and the round
 
 /** The scheduler whose job runs; null between budgets. @type {Core | null} */
 let dispatching = null
 /** How many rounds this thread is in. Rounds of several schedulers never nest. */
 let rounds = 0
-/** During an event: the schedulers that take a turn right after it; null outside of events. @type {Set<Core> | null} */
+/**
+ * During an event: the schedulers that take a turn right after it; null outside of events.
+ *
+ * @type {Set<Core> | null}
+ */
 let following = null
 
 /** How often observers may change the choice before a job is dispatched. */
 const MAX_CHOICES = 8
 
 /**
- * THE RULE. The most eligible job runs if its level passes the system ceiling, or if it holds the top of the ceiling stack.
- * Otherwise the holder of the top runs, never a third job (Baker 1991).
+ * THE RULE. The most eligible job runs if its level passes the system ceiling, or if it holds the top of the
+ * ceiling stack. Otherwise the holder of the top runs, never a third job (Baker 1991).
  *
- * A job has its own keys, or the keys of its reservation; a better job that waits in a queue that it owns replaces them (section
- * 4). So the first node of the ready queue is the most eligible job, and only ceilings remain to be tested here.
+ * A job has its own keys, or the keys of its reservation; a better job that waits in a queue that it owns
+ * replaces them (section 4). So the first node of the ready queue is the most eligible job, and only ceilings
+ * remain to be tested here.
  *
  * @param {Core} core
  * @returns {Job | null} the job that must run next
@@ -2198,11 +2349,12 @@ function choose(core) {
 const bestOf = ({ ready: { first } }) => first === null ? null : first.first
 
 /**
- * One round: fires due entries, then runs jobs until the round is over. It continues in microtasks while async jobs run.
+ * One round: fires due entries, then runs jobs until the round is over. It continues in microtasks while
+ * async jobs run.
  *
  * @param {Core} core
- * @param {number} [length] ms @param {number} [due] when the round must end @param {(() => Job) | null} [only] returns the
- *   only job that may run
+ * @param {number} [length] ms @param {number} [due] when the round must end
+ * @param {(() => Job) | null} [only] returns the only job that may run
  */
 function runRound(core, length = core.round, due = Infinity, only = null) {
   if (core.inRound || core.paused) return
@@ -2285,13 +2437,14 @@ function switchTo(core, job) {
 }
 
 /**
- * Settles the accounts of a job that has come back: charges it, ends or blocks it, fires due entries, and rotates it at the
- * end of its slice.
+ * Settles the accounts of a job that has come back: charges it, ends or blocks it, fires due entries, and
+ * rotates it at the end of its slice.
  *
  * @param {Core} core @param {Job} job @param {number} result of `drive`
  */
 function account(core, job, result) {
-  if (result >= DONE && job.extras !== NO_EXTRAS) job.extras.keepsInput = true // the job cannot be cancelled now
+  // The job cannot be cancelled now.
+  if (result >= DONE && job.extras !== NO_EXTRAS) job.extras.keepsInput = true
   endBudget(core, job, result)
   if (result === AWAY) result = awayInSection(job) ? FAILED : blockAway(core, job)
   else if (result === BLOCKED) noteBlock(core, job)
@@ -2312,7 +2465,11 @@ function awayInSection(job) {
   return true
 }
 
-/** An async job awaits a foreign promise: it is outside of the scheduler until its next point. @param {Core} core @param {Job} job */
+/**
+ * An async job awaits a foreign promise: it is outside of the scheduler until its next point.
+ *
+ * @param {Core} core @param {Job} job
+ */
 function blockAway(core, job) {
   const rank = effectiveRank(job)
   dequeue(job)
@@ -2344,7 +2501,9 @@ function rotate(core, job) {
   job.extras.group?.refreshFirst()
 }
 
-/** @param {Core} core @param {boolean} isPart whether the round is part of an event, which is not over before */
+/**
+ * @param {Core} core @param {boolean} isPart whether the round is part of an event, which is not over before
+ */
 function isRoundOver(core, isPart = false) {
   const { time, running } = core
   if (time >= core.roundEnds || core.paused) return true
@@ -2374,7 +2533,11 @@ function endRound(core) {
   core.loop.requestTurn(true)
 }
 
-/** Settles the promises of `idle()` if no job is left, or if the remaining jobs are deadlocked. @param {Core} core */
+/**
+ * Settles the promises of `idle()` if no job is left, or if the remaining jobs are deadlocked.
+ *
+ * @param {Core} core
+ */
 function answerIdlers(core) {
   if (core.live > 0) return core.findDeadlock === null ? undefined : reportDeadlock(core, core.findDeadlock)
   if (core.stats.jobs !== core.shapedJobs) keepShapes(core)
@@ -2401,10 +2564,10 @@ function isQuiet(core) {
 }
 
 /**
- * V8 discards the code compiled for a hidden class when a full collection finds no object of it, as between two bursts of
- * jobs. So one object of each hot class is kept. They are made again at each idle time, because hidden classes change with the
- * values that their fields have held. Without it, a burst of 1000 jobs after a collection takes 17 to 28 us a job instead of
- * 2.3 (Node 20).
+ * V8 discards the code compiled for a hidden class when a full collection finds no object of it, as between
+ * two bursts of jobs. So one object of each hot class is kept. They are made again at each idle time, because
+ * hidden classes change with the values that their fields have held. Without it, a burst of 1000 jobs after a
+ * collection takes 17 to 28 us a job instead of 2.3 (Node 20).
  *
  * @param {Core} core
  */
@@ -2454,8 +2617,8 @@ function placeReady(job, rank) {
 }
 
 /**
- * Makes a job ready, after its equals. Its state and its queue change before observers are notified, because observers may
- * call anything.
+ * Makes a job ready, after its equals. Its state and its queue change before observers are notified, because
+ * observers may call anything.
  *
  * @param {Job} job in no queue @param {'release' | 'wake'} type of the record
  */
@@ -2504,7 +2667,11 @@ function preemptFor(job) {
   budget.left = 0
 }
 
-/** Ends the budget of the running job at its next point, because another job may be more eligible. @param {Core} core */
+/**
+ * Ends the budget of the running job at its next point, because another job may be more eligible.
+ *
+ * @param {Core} core
+ */
 function interrupt(core) {
   core.mustChoose = true
   if (dispatching !== core) return
@@ -2539,7 +2706,10 @@ function generatorOf(work) {
   return resumable(work)
 }
 
-/** @param {any[]} pair @returns {typeof UNSTARTED} @throws {TypeError} if it is not an object and the name of a method */
+/**
+ * @param {any[]} pair @returns {typeof UNSTARTED}
+ * @throws {TypeError} if it is not an object and the name of a method
+ */
 function methodPair(pair) {
   const [object, name] = pair
   const isObject = typeof object === 'object' && object !== null || typeof object === 'function'
@@ -2549,7 +2719,8 @@ function methodPair(pair) {
 }
 
 /**
- * @param {Core} core @param {any} work @param {any} options @param {any[]} args @param {Admission | null} [admit]
+ * @param {Core} core @param {any} work @param {any} options @param {any[]} args
+ * @param {Admission | null} [admit]
  * @returns {Job}
  */
 function spawn(core, work, options, args, admit = null) {
@@ -2561,7 +2732,9 @@ function spawn(core, work, options, args, admit = null) {
   if (options === undefined) options = NO_OPTIONS
   else if (options !== NO_OPTIONS) knownOptions(options, SPAWN_OPTIONS)
   const { release, signal, scheduler } = options
-  if (scheduler !== undefined && scheduler !== core.scheduler) throw new TypeError('scheduler must be the one that spawns')
+  if (scheduler !== undefined && scheduler !== core.scheduler) {
+    throw new TypeError('scheduler must be the one that spawns')
+  }
   if (release !== undefined) finite('release', release)
   if (signal !== undefined) abortSignal('signal', signal)
   const task = work instanceof Task ? work : null
@@ -2572,8 +2745,10 @@ function spawn(core, work, options, args, admit = null) {
 /**
  * Creates a job of checked parameters.
  *
- * @param {Core} core @param {any} work @param {any} generator @param {any[]} args @param {number | undefined} release
- * @param {Parameters} parameters @param {AbortSignal} [signal] @param {Admission | null} [admit] @returns {Job}
+ * @param {Core} core @param {any} work @param {any} generator @param {any[]} args
+ * @param {number | undefined} release
+ * @param {Parameters} parameters @param {AbortSignal} [signal] @param {Admission | null} [admit]
+ * @returns {Job}
  */
 function launch(core, work, generator, args, release, parameters, signal, admit = null) {
   const { deadline, reservation, uses } = parameters
@@ -2609,7 +2784,11 @@ function launch(core, work, generator, args, release, parameters, signal, admit 
   return job
 }
 
-/** A job of a reservation, or with declared resources. @param {Job} job @param {ResourceHook[]} uses @param {any} reservation */
+/**
+ * A job of a reservation, or with declared resources.
+ *
+ * @param {Job} job @param {ResourceHook[]} uses @param {any} reservation
+ */
 function attach(job, uses, reservation) {
   const { core: { scheduler } } = job
   const extras = specialOf(job)
@@ -2629,8 +2808,8 @@ function attach(job, uses, reservation) {
 }
 
 /**
- * Called when the release of a job is due. It may cancel the job, or return a waitable that the job waits for before it starts;
- * the waitable settles with the arguments of the job.
+ * Called when the release of a job is due. It may cancel the job, or return a waitable that the job waits for
+ * before it starts; the waitable settles with the arguments of the job.
  *
  * @typedef {(job: Job) => Waitable | null} Admission
  */
@@ -2668,7 +2847,12 @@ function holdBack(job, waitable) {
   if (extras.wait === waitable) breakCycle(job)
 }
 
-/** Sets an entry for the miss of a job; not if the job runs elsewhere, because it is late to know how it ended. @param {Job} job */
+/**
+ * Sets an entry for the miss of a job; not if the job runs elsewhere, because it is late to know how it
+ * ended.
+ *
+ * @param {Job} job
+ */
 function expectMiss(job) {
   const { core, absoluteDeadline } = job
   const isExpected = absoluteDeadline < Infinity && !isElsewhere(job)
@@ -2677,7 +2861,11 @@ function expectMiss(job) {
   job.entry = isExpected ? setEntry(new Entry(core, justAfter(absoluteDeadline), missDue, job, ref)) : null
 }
 
-/** The next time after a time >= 0, so that a job that finishes exactly at its deadline is on time. @param {number} time */
+/**
+ * The next time after a time >= 0, so that a job that finishes exactly at its deadline is on time.
+ *
+ * @param {number} time
+ */
 const justAfter = time => time + Math.max(Math.abs(time) * Number.EPSILON * 0.75, Number.MIN_VALUE)
 
 /** @param {Job} job @param {Entry} entry */
@@ -2857,7 +3045,11 @@ function release(job, extras) {
   joiners.owner = null
 }
 
-/** Reports the failures that no code has asked for, as the platform reports unhandled rejections. @param {Core} core */
+/**
+ * Reports the failures that no code has asked for, as the platform reports unhandled rejections.
+ *
+ * @param {Core} core
+ */
 function reportFailures(core) {
   if (core.failures.length === 0) return
   for (const job of core.failures.splice(0)) {
@@ -2942,18 +3134,19 @@ function emitDepletion(job) {
 }
 
 /**
- * The ready jobs of a reservation, as one node of the ready queue: it is ordered by the keys of the reservation, and its jobs
- * among each other by their own. While the reservation is depleted, the node is in no queue.
+ * The ready jobs of a reservation, as one node of the ready queue: it is ordered by the keys of the
+ * reservation, and its jobs among each other by their own. While the reservation is depleted, the node is in
+ * no queue.
  *
- * The operations follow LITMUS^RT. The scheduler calls the hooks `arrives`, `departs` and `drain`; the reservation calls
- * `change` when its keys have changed.
+ * The operations follow LITMUS^RT. The scheduler calls the hooks `arrives`, `departs` and `drain`; the
+ * reservation calls `change` when its keys have changed.
  */
 class Group {
   /**
    * @param {Core} core
    * @param {{ name?: string, arrives?(job: Job, time: number): void, departs?(job: Job, time: number): void,
-   *   drain?(job: Job, ms: number, time: number, isBackground: boolean): void, detach?(job: Job): void }} hooks
-   *   `isBackground`: whether the job ran after all other jobs
+   *   drain?(job: Job, ms: number, time: number, isBackground: boolean): void, detach?(job: Job): void }}
+   *   hooks `isBackground`: whether the job ran after all other jobs
    */
   constructor(core, hooks) {
     this.core = core
@@ -2976,7 +3169,11 @@ class Group {
     this.isBackground = false
     /** The rank of all of its jobs, unless it is in the background. @type {Rank} */
     this.shared = DEPLETED_RANK
-    /** The jobs outside of its queue, and the jobs that can leave the queue by inheritance. @type {Set<Job>} */
+    /**
+     * The jobs outside of its queue, and the jobs that can leave the queue by inheritance.
+     *
+     * @type {Set<Job>}
+     */
     this.dependents = new Set()
   }
 
@@ -3015,8 +3212,8 @@ class Group {
   /**
    * The keys of the reservation have changed.
    *
-   * @param {{ absoluteDeadline: number, priority: number, isAbove?: boolean } | 'background' | null} keys `isAbove`: above
-   *   all jobs without a reservation; 'background': after all other jobs; null: depleted
+   * @param {{ absoluteDeadline: number, priority: number, isAbove?: boolean } | 'background' | null} keys
+   *   `isAbove`: above all jobs without a reservation; 'background': after all other jobs; null: depleted
    */
   change(keys) {
     const { core } = this
@@ -3074,7 +3271,7 @@ function nodesOf({ first, heads }) {
   return nodes
 }
 
-// --------------------------------------------------------------------------------------- 7 accounts and budgets
+// ------------------------------------------------------------------------------------ 7 accounts and budgets
 
 /** `core.granted` of a budget that was cut short, and therefore tells nothing about the price of points. */
 const CUT_SHORT = -1
@@ -3121,8 +3318,8 @@ function learn(core, job) {
 }
 
 /**
- * Charges the reservation of a job, and the one by whose rank it ran: a reservation lends no more than it has (bandwidth
- * inheritance: Lamastra, Lipari, Abeni 2001).
+ * Charges the reservation of a job, and the one by whose rank it ran: a reservation lends no more than it has
+ * (bandwidth inheritance: Lamastra, Lipari, Abeni 2001).
  *
  * @param {Core} core @param {Job} job @param {Rank} rank by which it ran
  */
@@ -3147,18 +3344,23 @@ function inspect(core, job) {
   notifyHandlers(core, 'onOverrun', job)
 }
 
-/** Calls the handler of the job, then that of the scheduler. @param {Core} core @param {'onMiss' | 'onOverrun'} event @param {Job} job */
+/**
+ * Calls the handler of the job, then that of the scheduler.
+ *
+ * @param {Core} core @param {'onMiss' | 'onOverrun'} event @param {Job} job
+ */
 function notifyHandlers(core, event, job) {
   callUser(core, event, job.extras.parameters[event], job)
   callUser(core, event, core[event], job)
 }
 
 /**
- * Calls code of users that is no job's: an alarm callback, a handler. In a round its time is charged, to the running job if
- * there is one. A callback that keeps the thread for longer than a slice is named.
+ * Calls code of users that is no job's: an alarm callback, a handler. In a round its time is charged, to the
+ * running job if there is one. A callback that keeps the thread for longer than a slice is named.
  *
  * @param {Core} core @param {string} kind
- * @param {((...args: any[]) => void) & { of?: string } | undefined} callback `of`: the name to report, if not its own
+ * @param {((...args: any[]) => void) & { of?: string } | undefined} callback `of`: the name to report, if not
+ *   its own
  * @param {any[]} args
  */
 function callUser(core, kind, callback, ...args) {
@@ -3182,7 +3384,11 @@ function callUser(core, kind, callback, ...args) {
   if (kind !== 'onStall') callUser(core, 'onStall', core.onStall, by, ms)
 }
 
-/** Reports that a budget of a job outlasted the slice. @param {Core} core @param {Job} job @param {number} ms */
+/**
+ * Reports that a budget of a job outlasted the slice.
+ *
+ * @param {Core} core @param {Job} job @param {number} ms
+ */
 function stall(core, job, ms) {
   core.stats.stalls++
   if (core.observers !== null) emit(core, 'stall', job, { ms })
@@ -3201,9 +3407,16 @@ function report(core, error, job) {
   }
 }
 
-/** An event of a schedule. @typedef {{ type: string, time: number, job: Job | null, [more: string]: unknown }} TraceRecord */
+/**
+ * An event of a schedule.
+ *
+ * @typedef {{ type: string, time: number, job: Job | null, [more: string]: unknown }} TraceRecord
+ */
 
-/** @param {Core} core a core with observers @param {string} type @param {Job | null} job @param {object} [more] */
+/**
+ * @param {Core} core a core with observers @param {string} type @param {Job | null} job
+ * @param {object} [more]
+ */
 function emit(core, type, job, more) {
   core.hasNotified = true
   const record = { type, time: core.time, job, ...more }
@@ -3231,8 +3444,9 @@ function grantBudget(core, job) {
 }
 
 /**
- * Ends a budget while the code of the job is on the stack, and grants the next one if there is nothing to decide. Firefox
- * resumes a suspended generator in slow code: a Mandelbrot set takes 300 ms with this function and 650 ms without (bench/cold).
+ * Ends a budget while the code of the job is on the stack, and grants the next one if there is nothing to
+ * decide. Firefox resumes a suspended generator in slow code: a Mandelbrot set takes 300 ms with this
+ * function and 650 ms without (bench/cold).
  *
  * @param {Core} core
  * @returns {boolean} whether the job must yield
@@ -3254,7 +3468,10 @@ function endBudgetInPlace(core) {
   return isOver
 }
 
-/** ms that a short automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in browsers). */
+/**
+ * ms that a short automatic budget is worth; reading the clock takes 1 to 2 % of it (60 to 140 ns in
+ * browsers).
+ */
 const SHORT_BUDGET = 0.006
 /** Minimum number of points of a short budget, if points are expensive. */
 const MIN_POINTS = 8
@@ -3262,7 +3479,9 @@ const MIN_POINTS = 8
 const LONG_BUDGET = 0.1
 /** Maximum number of points: more make no point cheaper (2.7 ns in budgets of 1000 as well; bench/budget). */
 const MAX_POINTS = 4096
-/** Switch to the other length when points cost 1.1 times as much. The margin exceeds the measurement noise. */
+/**
+ * Switch to the other length when points cost 1.1 times as much. The margin exceeds the measurement noise.
+ */
 const MARGIN = 1.1
 /** Measurements between two trials of the other length; trials then take 6 % of the time. */
 const MIN_PATIENCE = 32
@@ -3272,17 +3491,19 @@ const MAX_PATIENCE = 512
 /**
  * Finds the number of points of a job's automatic budgets from the cost of the points before.
  *
- * A budget at most doubles, and shrinks immediately. It has at most MAX_POINTS points, and costs at most `ceiling` (see
- * `learn`), rounded up. So if points that cost p ms suddenly cost P ms, the longest budget takes at most
+ * A budget at most doubles, and shrinks immediately. It has at most MAX_POINTS points, and costs at most
+ * `ceiling` (see `learn`), rounded up. So if points that cost p ms suddenly cost P ms, the longest budget
+ * takes at most
  *
  *   P * min(MAX_POINTS, ceil(ceiling / p)) ms
  *
- * whatever the clock, and wherever in a budget that happens. A budget can be much shorter than a tick of the clock, so the price
- * of a point is an average over several budgets; a budget that contradicts it by more than the resolution starts a new average.
+ * whatever the clock, and wherever in a budget that happens. A budget can be much shorter than a tick of the
+ * clock, so the price of a point is an average over several budgets; a budget that contradicts it by more
+ * than the resolution starts a new average.
  *
- * Budgets are short, so that alarms are on time, unless points are cheaper in long budgets: Firefox executes slow code for up
- * to a thousand rounds of a loop after each resume. So a job starts with long budgets, and now and then the other length is
- * tried.
+ * Budgets are short, so that alarms are on time, unless points are cheaper in long budgets: Firefox executes
+ * slow code for up to a thousand rounds of a loop after each resume. So a job starts with long budgets, and
+ * now and then the other length is tried.
  */
 class BudgetTuner {
   constructor() {
@@ -3306,7 +3527,8 @@ class BudgetTuner {
   }
 
   /**
-   * Learns from a budget. Budgets that waits cut short count together: CommsTime takes 5 % longer if each one counts.
+   * Learns from a budget. Budgets that waits cut short count together: CommsTime takes 5 % longer if each one
+   * counts.
    *
    * @param {number} points > 0 @param {number} ms
    * @param {number} resolution of the clock, ms; Infinity while it is unknown
@@ -3328,7 +3550,8 @@ class BudgetTuner {
     }
     this.time += elapsed
     this.passed += passed
-    // The points so far may have cost up to one tick more than the clock shows; or, if a tick is short, one point more.
+    // The points so far may have cost up to one tick more than the clock shows; or, if a tick is short, one
+    // point more.
     const price = (this.time + tick) / (this.passed + 1)
     const worth = this.isLong ? ceiling : Math.min(ceiling, Math.max(SHORT_BUDGET, MIN_POINTS * price))
     this.points = Math.max(1, Math.min(Math.floor(worth / price), 2 * this.points, MAX_POINTS))
@@ -3338,7 +3561,11 @@ class BudgetTuner {
     }
   }
 
-  /** Starts or ends a trial of the other length, when it is time. @param {number} tick the error of a measurement, ms */
+  /**
+   * Starts or ends a trial of the other length, when it is time.
+   *
+   * @param {number} tick the error of a measurement, ms
+   */
   judge(tick) {
     const price = (this.judgedTime + (this.isLong ? tick : -tick)) / this.judgedPoints
     this.judgedTime = this.judgedPoints = 0
@@ -3357,12 +3584,15 @@ class BudgetTuner {
   }
 }
 
-// ------------------------------------------------------------------------------- 8 the timeline and the event loop
+// ------------------------------------------------------------------------- 8 the timeline and the event loop
 
 /** Number of entries that fire without a reading of the clock. */
 const UNREAD = 64
 
-/** An entry of the timeline: an action at a time. It is its own rank, so that the timeline is a Queue like the others. */
+/**
+ * An entry of the timeline: an action at a time. It is its own rank, so that the timeline is a Queue like the
+ * others.
+ */
 class Entry {
   /**
    * @param {Core} core @param {number} time @param {any} action called with the subject and the entry
@@ -3453,8 +3683,8 @@ function clearEntry(entry) {
 }
 
 /**
- * Fires due entries by time, then creation, for at most one slice. After the page was suspended, thousands of entries can be
- * due; the rest fire later, so that neither jobs nor the page starve.
+ * Fires due entries by time, then creation, for at most one slice. After the page was suspended, thousands of
+ * entries can be due; the rest fire later, so that neither jobs nor the page starve.
  *
  * @param {Core} core
  */
@@ -3487,7 +3717,11 @@ function fireDue(core) {
   core.fireFrom = timeline.isLate && hasJobs ? core.time + core.slice : -Infinity
 }
 
-/** Fires an alarm or a replenishment. @param {{ fn: any, isReplenishment: boolean } | undefined} subject @param {Entry} entry */
+/**
+ * Fires an alarm or a replenishment.
+ *
+ * @param {{ fn: any, isReplenishment: boolean } | undefined} subject @param {Entry} entry
+ */
 function fireAlarm(subject, entry) {
   if (subject === undefined) return
   const { core, time } = entry
@@ -3518,7 +3752,11 @@ class EventLoop {
     this.isArmedRef = false
   }
 
-  /** Makes the host call again when there is something to do. @param {boolean} [isContinued] whether a round has just ended */
+  /**
+   * Makes the host call again when there is something to do.
+   *
+   * @param {boolean} [isContinued] whether a round has just ended
+   */
   requestTurn(isContinued = false) {
     const { core } = this
     const isFollowing = following !== null && this.taken < core.round
@@ -3530,8 +3768,8 @@ class EventLoop {
   }
 
   /**
-   * Takes a turn right after an event: at most a slice, and at most a round until the host has been asked for a turn, so that a
-   * flood of events starves no other work of the page.
+   * Takes a turn right after an event: at most a slice, and at most a round until the host has been asked for
+   * a turn, so that a flood of events starves no other work of the page.
    */
   follow() {
     const { core } = this
@@ -3575,17 +3813,21 @@ class EventLoop {
 
 // A continuation of async code runs in a microtask, without a sign of the job that it belongs to. Four cases:
 //
-//   in the first part of its function    the job is `rt.current`
-//   directly after a yield of the job    `certainJob`: set in the microtask before the continuation, reset in the one after it
-//   after any other await                AsyncContext knows, in engines that have it; else nobody does
-//   after `rt.yield()` outside of jobs   a job of its own, with priority 0 and no deadline
+//   in the first part of its function    the job is `rt.current`   directly after a yield of the job
+// `certainJob`: set in the microtask before the continuation, reset in the one after it   after any other
+// await                AsyncContext knows, in engines that have it; else nobody does   after `rt.yield()`
+// outside of jobs   a job of its own, with priority 0 and no deadline
 
 /**
- * Microtasks after which an async job without a sign counts as waiting for a foreign promise. Each async function that returns
- * takes one: with 4, a yield in helpers four deep leaves the scheduler; with 16, one in helpers 25 deep.
+ * Microtasks after which an async job without a sign counts as waiting for a foreign promise. Each async
+ * function that returns takes one: with 4, a yield in helpers four deep leaves the scheduler; with 16, one in
+ * helpers 25 deep.
  */
 const PATIENCE = 32
-/** Microtasks for the code that awaits a task, before the next task: an async function around the await takes the second. */
+/**
+ * Microtasks for the code that awaits a task, before the next task: an async function around the await takes
+ * the second.
+ */
 const CHECKPOINT = 2
 const PASSED = Promise.resolve()
 const YIELD_OPTIONS = { priority: finite, signal: abortSignal, deadline: positive }
@@ -3606,7 +3848,10 @@ function engineContext() {
 }
 const forgetJob = () => { certainJob = null }
 
-/** Drives async code: the job is at a point while its promise is pending, and away while it awaits a foreign promise. */
+/**
+ * Drives async code: the job is at a point while its promise is pending, and away while it awaits a foreign
+ * promise.
+ */
 class AsyncDriver {
   /** @param {Job} job */
   constructor(job) {
@@ -3625,14 +3870,20 @@ class AsyncDriver {
     this.result = 0
     /** Whether it continues code that inherits nothing from a job. */
     this.inheritsNothing = false
-    /** The job whose code continues after a yield; null if it is no job's, or if the engine knows. @type {Job | null} */
+    /**
+     * The job whose code continues after a yield; null if it is no job's, or if the engine knows.
+     *
+     * @type {Job | null}
+     */
     this.owner = asyncContext ? null : job
   }
 
   /** @param {PromiseLike<any>} thenable the return value of the function */
   follow(thenable) {
     this.isAsync = true
-    follow(thenable, () => this.result === 0, (isFulfilled, outcome) => this.end(isFulfilled ? DONE : FAILED, outcome))
+    follow(thenable, () => this.result === 0, (isFulfilled, outcome) => {
+      this.end(isFulfilled ? DONE : FAILED, outcome)
+    })
   }
 
   /** @param {number} result @param {any} outcome */
@@ -3656,7 +3907,11 @@ class AsyncDriver {
     return ASYNC
   }
 
-  /** Settles in a microtask, without a switch. @param {boolean} isThrowing @param {any} input @returns {Promise<any>} */
+  /**
+   * Settles in a microtask, without a switch.
+   *
+   * @param {boolean} isThrowing @param {any} input @returns {Promise<any>}
+   */
   answer(isThrowing, input) {
     return new Promise((resolve, reject) => {
       PASSED.then(() => this.settle(isThrowing ? reject : resolve, input))
@@ -3690,7 +3945,8 @@ const needsCheckpoint = job => job.status >= DONE && isTask(job)
 const hasGenerator = ({ generator }) => generator !== null && generator !== UNSTARTED
 
 /**
- * The round continues in microtasks while async jobs run, right after their continuations, until a generator is next.
+ * The round continues in microtasks while async jobs run, right after their continuations, until a generator
+ * is next.
  *
  * @param {Core} core
  */
@@ -3725,7 +3981,8 @@ function yieldIn(job) {
   const isRunning = currentOf(core) === job && !hasGenerator(job)
   if (!isRunning && job.extras.driver === null) {
     const { work } = job
-    if (isAsync(typeof work === 'function' ? work : work.run)) return PASSED // preemptible versions of async functions yield this promise
+    // The preemptible versions of async functions yield this promise.
+    if (isAsync(typeof work === 'function' ? work : work.run)) return PASSED
     throw new TypeError('job.yield() is for async jobs; in a generator write `yield`')
   }
   const driver = driverOf(job)
@@ -3806,8 +4063,8 @@ function goFirst(job) {
 }
 
 /**
- * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not started does not:
- * on the platform, continuations run before tasks.
+ * Whether the first of a continuation's equals takes turns with it at the end of a slice. A task that has not
+ * started does not: on the platform, continuations run before tasks.
  *
  * @param {Core} core @param {Job} job in no queue
  */
@@ -3817,7 +4074,7 @@ function hasPeer(core, job) {
     compareRanks(effectiveRank(best), effectiveRank(job)) === 0
 }
 
-// ---------------------------------------------------------------------------------------------- 10 the scheduler
+// ------------------------------------------------------------------------------------------ 10 the scheduler
 
 /**
  * @typedef {object} SchedulerOptions
@@ -3829,10 +4086,11 @@ function hasPeer(core, job) {
  * @property {boolean} [paused] default false
  * @property {(job: Job) => void} [onMiss] called once per job when its miss is detected
  * @property {(job: Job) => void} [onOverrun] called once per job when its cost exceeds its wcet
- * @property {(by: Job | { name: string }, ms: number) => void} [onStall] called when one budget of a job, or one callback,
- *   outlasted the slice; callbacks have names such as 'alarm tick' or 'before click'
- * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with the error of a
- *   failed job that no code has asked for by the end of the round; default: as the platform reports
+ * @property {(by: Job | { name: string }, ms: number) => void} [onStall] called when one budget of a job, or
+ *   one callback, outlasted the slice; callbacks have names such as 'alarm tick' or 'before click'
+ * @property {(error: unknown, job: Job | null) => void} [onError] called with errors of callbacks, and with
+ *   the error of a failed job that no code has asked for by the end of the round; default: as the platform
+ *   reports
  */
 
 const SLICE = 1
@@ -3841,9 +4099,9 @@ const ROUND = 5
 /**
  * The options in force, and what derives from them.
  *
- * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused'>>
- *   & Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'>
- *   & { budget: number, order: number, comparison: Comparison | null, plainRank: Rank, budgetCeiling: number }} SettingsInForce
+ * @typedef {Required<Pick<SchedulerOptions, 'policy' | 'slice' | 'round' | 'host' | 'paused'>> &
+ *   Pick<SchedulerOptions, 'onMiss' | 'onOverrun' | 'onStall' | 'onError'> & { budget: number, order: number,
+ *   comparison: Comparison | null, plainRank: Rank, budgetCeiling: number }} SettingsInForce
  */
 /** Declares their types only. @type {new () => SettingsInForce} */
 const Settings = /** @type {any} */ (class {})
@@ -3968,7 +4226,8 @@ function settingsOf(options, present) {
 }
 
 /**
- * Runs jobs by a policy, in rounds, inside the event loop. One scheduler per thread is the intended use; several take turns.
+ * Runs jobs by a policy, in rounds, inside the event loop. One scheduler per thread is the intended use;
+ * several take turns.
  *
  * ```js
  * const scheduler = new Scheduler({ policy: fp, round: 3 })
@@ -3997,7 +4256,8 @@ export class Scheduler {
    * Changes options while no job lives.
    *
    * @param {SchedulerOptions} options
-   * @throws {TypeError | RangeError} if an option has the wrong type or is out of range; TypeError while a job lives
+   * @throws {TypeError | RangeError} if an option has the wrong type or is out of range; TypeError while a
+   *   job lives
    */
   configure(options) {
     const core = this.#core
@@ -4024,10 +4284,11 @@ export class Scheduler {
    * ```
    *
    * @template {Work} W
-   * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method; or a function. A
-   *   function is called with `args` when the job starts. Its return value decides: an iterator is driven, a thenable is
-   *   awaited, any other value is the result
-   * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the task
+   * @param {W & Checked<W>} work a task; a generator object; a pair of an object and the name of its method;
+   *   or a function. A function is called with `args` when the job starts. Its return value decides: an
+   *   iterator is driven, a thenable is awaited, any other value is the result
+   * @param {TaskOptions & JobOptions} [options] parameters of this job, which override the parameters of the
+   *   task
    * @param {ArgumentsOf<W>} args
    * @returns {Job<ResultOf<W>>}
    * @throws {TypeError | RangeError} if a parameter has the wrong type or is out of range
@@ -4036,7 +4297,10 @@ export class Scheduler {
     return /** @type {any} */ (spawn(this.#core, work, options, args))
   }
 
-  /** Stops dispatching: no job runs and no alarm fires until `resume()`. The running job stops at its next point. */
+  /**
+   * Stops dispatching: no job runs and no alarm fires until `resume()`. The running job stops at its next
+   * point.
+   */
   pause() {
     this.#core.paused = true
     interrupt(this.#core)
@@ -4078,9 +4342,9 @@ export class Scheduler {
   }
 
   /**
-   * Counters since the scheduler was created; times in ms. `busy` is the time charged to jobs, alarm callbacks and handlers;
-   * `overhead` is the other time of rounds, including observers. `yields` counts how often jobs came back; `slices` how often
-   * the processor changed hands or a slice started.
+   * Counters since the scheduler was created; times in ms. `busy` is the time charged to jobs, alarm
+   * callbacks and handlers; `overhead` is the other time of rounds, including observers. `yields` counts how
+   * often jobs came back; `slices` how often the processor changed hands or a slice started.
    *
    * @returns {{ jobs: number, rounds: number, slices: number, yields: number, busy: number, overhead: number,
    *   misses: number, overruns: number, stalls: number, longestBudget: number, longestRound: number }}
@@ -4090,8 +4354,9 @@ export class Scheduler {
   }
 
   /**
-   * Calls a function for each event of the schedule: release, start, preempt (by), resume, block (on), wake, finish, cancel,
-   * fail, miss, overrun, stall, deplete, replenish, alarm and round (start). Without observers this costs nothing.
+   * Calls a function for each event of the schedule: release, start, preempt (by), resume, block (on), wake,
+   * finish, cancel, fail, miss, overrun, stall, deplete, replenish, alarm and round (start). Without
+   * observers this costs nothing.
    *
    * @param {(record: TraceRecord) => void} fn called synchronously
    * @returns {() => void} unsubscribes
@@ -4108,15 +4373,16 @@ export class Scheduler {
   }
 
   /**
-   * A preemption point of any async code: the continuation runs when the policy picks it, without a trip through the event loop
-   * until the round ends.
+   * A preemption point of any async code: the continuation runs when the policy picks it, without a trip
+   * through the event loop until the round ends.
    *
-   * In an async job it is the job's own point, with its deadline and priority. The calling job is known in the first part of its
-   * function, and in code that directly awaits a yield; after another await only in engines with AsyncContext. Elsewhere
-   * `job.yield()` brings the job back. Without it, the continuation has priority 0 and no deadline.
+   * In an async job it is the job's own point, with its deadline and priority. The calling job is known in
+   * the first part of its function, and in code that directly awaits a yield; after another await only in
+   * engines with AsyncContext. Elsewhere `job.yield()` brings the job back. Without it, the continuation has
+   * priority 0 and no deadline.
    *
-   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] a continuation of its own:
-   *   `deadline` in ms from now; default: those of the calling job
+   * @param {{ deadline?: number, priority?: number, signal?: AbortSignal }} [options] a continuation of its
+   *   own: `deadline` in ms from now; default: those of the calling job
    * @returns {Promise<void>} rejects if the job has been cancelled, or `signal` has been aborted
    * @throws {TypeError | RangeError} if an option has the wrong type or is out of range
    */
@@ -4133,7 +4399,7 @@ function here(options) {
   return scheduler
 }
 
-// ---------------------------------------------------------------------------------- 11 errors and input checks
+// -------------------------------------------------------------------------------- 11 errors and input checks
 
 /** The reason with which a job with `miss: 'abort'` is cancelled at its deadline. */
 export class DeadlineError extends Error {
@@ -4155,12 +4421,20 @@ export class DeadlockError extends Error {
 /** Taken once: pages replace built-in functions. */
 const hasOwn = Object.hasOwn
 
-/** A check returns the value, or throws an error that names the parameter and the value. @typedef {(name: string, value: any) => any} Check */
+/**
+ * A check returns the value, or throws an error that names the parameter and the value.
+ *
+ * @typedef {(name: string, value: any) => any} Check
+ */
 
 /** @param {any} value @returns {string} */
 function describe(value) {
-  if (typeof value === 'string') return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value)
-  if (typeof value === 'function') return readIn(value, fn => `function ${fn.name || '(anonymous)'}`) ?? 'a function'
+  if (typeof value === 'string') {
+    return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value)
+  }
+  if (typeof value === 'function') {
+    return readIn(value, fn => `function ${fn.name || '(anonymous)'}`) ?? 'a function'
+  }
   if (typeof value !== 'object' || value === null) return String(value)
   if (readIn(value, Array.isArray)) return 'an array'
   return readIn(value, object => `an object (${object.constructor?.name ?? 'no constructor'})`) ?? 'an object'
@@ -4180,9 +4454,13 @@ function readIn(value, read) {
 }
 
 /** @param {string} name @param {string} wanted @param {unknown} value */
-function wrongType(name, wanted, value) { return new TypeError(`${name} must be ${wanted}, got ${describe(value)}`) }
+function wrongType(name, wanted, value) {
+  return new TypeError(`${name} must be ${wanted}, got ${describe(value)}`)
+}
 /** @param {string} name @param {string} wanted @param {unknown} value */
-function outOfRange(name, wanted, value) { return new RangeError(`${name} must be ${wanted}, got ${describe(value)}`) }
+function outOfRange(name, wanted, value) {
+  return new RangeError(`${name} must be ${wanted}, got ${describe(value)}`)
+}
 
 /** @param {string} type @param {string} wanted @param {(value: any) => boolean} [isValid] @returns {Check} */
 function typed(type, wanted, isValid) {
@@ -4215,7 +4493,8 @@ const NOT_NEGATIVE = /* @__PURE__ */ number('a number >= 0', value => value >= 0
 const FINITE = /* @__PURE__ */ number('a finite number', Number.isFinite)
 const DURATION = /* @__PURE__ */ number('a finite number >= 0', value => value >= 0 && value < Infinity)
 const INTERVAL = /* @__PURE__ */ number('a finite number > 0', value => value > 0 && value < Infinity)
-const POINTS = /* @__PURE__ */ number("an integer >= 1 or 'auto'", value => Number.isSafeInteger(value) && value >= 1)
+const POINTS = /* @__PURE__ */ number("an integer >= 1 or 'auto'",
+  value => Number.isSafeInteger(value) && value >= 1)
 const CALLABLE = /* @__PURE__ */ typed('function', 'a function')
 const FLAG = /* @__PURE__ */ typed('boolean', 'a boolean')
 const TEXT = /* @__PURE__ */ typed('string', 'a string')
@@ -4242,7 +4521,9 @@ function schedulerOption(_, scheduler) { return here({ scheduler }) }
 
 /** @param {string} name @param {any} fn @param {unknown} given */
 function refuseAsyncGenerator(name, fn, given) {
-  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') throw wrongType(name, 'a generator function, not an async one', given)
+  if (fn[Symbol.toStringTag] === 'AsyncGeneratorFunction') {
+    throw wrongType(name, 'a generator function, not an async one', given)
+  }
 }
 
 /**
@@ -4262,7 +4543,11 @@ function knownOptions(value, checks, of = 'options') {
   return options
 }
 
-/** Options whose values are checked too. @param {unknown} value @param {Record<string, Check>} checks @returns {any} */
+/**
+ * Options whose values are checked too.
+ *
+ * @param {unknown} value @param {Record<string, Check>} checks @returns {any}
+ */
 function optionsOf(value, checks) {
   const options = knownOptions(value, checks)
   for (const name in checks) if (options[name] !== undefined) checks[name](name, options[name])
@@ -4297,7 +4582,8 @@ function abortSignal(name, value) {
  * The hooks of a Resource.
  *
  * @typedef {object} ResourceHook
- * @property {(job: Job, scheduler: Scheduler) => void} attach called at the release; an error that it throws rejects the job
+ * @property {(job: Job, scheduler: Scheduler) => void} attach called at the release; an error that it throws
+ *   rejects the job
  * @property {(job: Job) => void} detach called at the end of the job
  */
 /** @type {Check} */
@@ -4317,8 +4603,8 @@ function reservationHook(name, value) {
 }
 
 /**
- * Subscriptions per signal. One listener serves all of them: a signal searches its listeners one by one, and 10,000 take
- * 160 ms (Node 20).
+ * Subscriptions per signal. One listener serves all of them: a signal searches its listeners one by one, and
+ * 10,000 take 160 ms (Node 20).
  *
  * @type {WeakMap<AbortSignal, { calls: Set<(reason: unknown) => void>, listener: () => void }>}
  */
@@ -4330,7 +4616,8 @@ function onAbort(signal, fn) {
   if (subscription === undefined) {
     /** @type {Set<(reason: unknown) => void>} */
     const calls = new Set()
-    subscription = { calls, listener: markInternal(() => { for (const call of [...calls]) call(signal.reason) }) }
+    const listener = markInternal(() => { for (const call of [...calls]) call(signal.reason) })
+    subscription = { calls, listener }
     subscriptions.set(signal, subscription)
   }
   const { calls, listener } = subscription
@@ -4349,18 +4636,22 @@ function onAbort(signal, fn) {
  *
  * @typedef {object} Host
  * @property {() => number} now a monotonic clock, ms
- * @property {(fn: (due?: number) => void, isContinued?: boolean) => void} post runs `fn` once in a later turn of the event
- *   loop. `due`: when the next frame is due, which ends the round. `isContinued`: a round has just ended, and the next one
- *   follows
- * @property {(ms: number, fn: () => void, options: { ref: boolean }) => (() => void)} after runs `fn` once after `ms`; it may
- *   run early. `ref: false` does not keep the process alive. Returns a function that cancels
- * @property {() => boolean} [inputPending] whether input waits for the event loop
- * @property {(fn: (time: number) => void) => (() => void)} [frame] runs `fn` before the next frame; returns a function that
+ * @property {(fn: (due?: number) => void, isContinued?: boolean) => void} post runs `fn` once in a later turn
+ *   of the event loop. `due`: when the next frame is due, which ends the round. `isContinued`: a round has
+ *   just ended, and the next one follows
+ * @property {(ms: number, fn: () => void, options: { ref: boolean }) => (() => void)} after runs `fn` once
+ *   after `ms`; it may run early. `ref: false` does not keep the process alive. Returns a function that
  *   cancels
+ * @property {() => boolean} [inputPending] whether input waits for the event loop
+ * @property {(fn: (time: number) => void) => (() => void)} [frame] runs `fn` before the next frame; returns a
+ *   function that cancels
  * @property {() => boolean} [hidden] whether the page is hidden
- * @property {(event: { timeStamp: number }) => number} [eventTime] the time of an event on this clock; NaN if it is unknown
- * @property {(listener: Function) => boolean} [nested] whether script on the stack has called `listener` and waits for it
- * @property {(error: unknown) => void} [report] reports errors that no code handles; default: as the platform does
+ * @property {(event: { timeStamp: number }) => number} [eventTime] the time of an event on this clock; NaN if
+ *   it is unknown
+ * @property {(listener: Function) => boolean} [nested] whether script on the stack has called `listener` and
+ *   waits for it
+ * @property {(error: unknown) => void} [report] reports errors that no code handles; default: as the platform
+ *   does
  */
 
 /** Maximum delay of setTimeout, ms: a longer one would fire immediately. */
@@ -4379,8 +4670,8 @@ function markInternal(fn) {
 let sharedHost
 
 /**
- * The host of this platform: a page, a worker, or Node. There is one per thread. It is created on first use, and touches only
- * the clock until then.
+ * The host of this platform: a page, a worker, or Node. There is one per thread. It is created on first use,
+ * and touches only the clock until then.
  *
  * @returns {Host}
  */
@@ -4388,7 +4679,11 @@ export function defaultHost() {
   return sharedHost ??= makeHost(/** @type {any} */ (globalThis))
 }
 
-/** Creates a function on its first call. @template {(...args: any[]) => any} F @param {() => F} make @returns {F} */
+/**
+ * Creates a function on its first call.
+ *
+ * @template {(...args: any[]) => any} F @param {() => F} make @returns {F}
+ */
 function lazily(make) {
   /** @type {F | undefined} */
   let made
@@ -4403,7 +4698,8 @@ function makeHost(platform) {
   return {
     now,
     hidden,
-    // The platform's own functions, taken now: pages replace `scheduler`, and tests replace timers for a while.
+    // The platform's own functions, taken now: pages replace `scheduler`, and tests replace timers for a
+    // while.
     post: lazily(() => setImmediate ? immediatePost(setImmediate)
       : document && platform.requestAnimationFrame ? pacedPost(platform, scheduler, now, hidden) : channelPost(platform)),
     after: lazily(() => setImmediate ? timerAfter(setTimeout, clearTimeout) : preciseAfter(platform, now, hidden)),
@@ -4422,7 +4718,8 @@ function makeHost(platform) {
       captureStackTrace?.(trace, listener)
       return /\n\s+at (?!async )|^[^*\n]*@/.test(trace.stack) // frames of V8, or of the other engines
     },
-    inputPending: navigator?.scheduling?.isInputPending ? () => navigator.scheduling.isInputPending() : undefined,
+    inputPending: navigator?.scheduling?.isInputPending
+      ? () => navigator.scheduling.isInputPending() : undefined,
     frame: platform.requestAnimationFrame ? fn => {
       const request = platform.requestAnimationFrame(markInternal(fn))
       return () => platform.cancelAnimationFrame(request)
@@ -4431,8 +4728,8 @@ function makeHost(platform) {
 }
 
 /**
- * Node drains about a thousand messages of a MessageChannel per turn, which starves its timers, and an open channel keeps the
- * process alive. setImmediate does neither.
+ * Node drains about a thousand messages of a MessageChannel per turn, which starves its timers, and an open
+ * channel keeps the process alive. setImmediate does neither.
  *
  * @param {any} setImmediate @returns {(fn: () => void) => void}
  */
@@ -4450,16 +4747,17 @@ const MIN_DELAY = 4
 /** ms by which a timer is set earlier: browsers fire up to half a ms late. */
 const LEAD = 0.5
 /**
- * Maximum number of event-loop turns in a row before a timer is set again. Firefox paints no frames during back-to-back turns,
- * and a frozen clock would never end them.
+ * Maximum number of event-loop turns in a row before a timer is set again. Firefox paints no frames during
+ * back-to-back turns, and a frozen clock would never end them.
  */
 const MAX_TURNS = 1000
 
 /**
- * Timers of browsers take whole ms, fire up to half a ms late, and last at least 4 ms if they are nested. So short delays are
- * set by a message, and the end of a wait passes in turns of the event loop: a fifth of the wait, at most 1 ms. Alarms of every
- * ms are then up to half a ms late and take a quarter of the processor; turns alone would take all of it. Timers of hidden pages
- * fire once per second or less, so no turns are spent on them.
+ * Timers of browsers take whole ms, fire up to half a ms late, and last at least 4 ms if they are nested. So
+ * short delays are set by a message, and the end of a wait passes in turns of the event loop: a fifth of the
+ * wait, at most 1 ms. Alarms of every ms are then up to half a ms late and take a quarter of the processor;
+ * turns alone would take all of it. Timers of hidden pages fire once per second or less, so no turns are
+ * spent on them.
  *
  * @param {any} platform @param {() => number} now @param {() => boolean} hidden @returns {Host['after']}
  */
@@ -4478,7 +4776,8 @@ function preciseAfter(platform, now, hidden) {
       else if (left <= inTurns && !hidden() && turns++ < MAX_TURNS) post(wait)
       else timer = platform.setTimeout(onTimer, Math.min(Math.max(1, Math.floor(left - LEAD)), MAX_DELAY))
     }
-    const start = (/** @type {number} */ left) => left >= MIN_DELAY + LEAD || hidden() ? wait(left) : post(wait)
+    const start = (/** @type {number} */ left) =>
+      left >= MIN_DELAY + LEAD || hidden() ? wait(left) : post(wait)
     const onTimer = markInternal(() => {
       turns = 0
       start(due - now())
@@ -4508,8 +4807,8 @@ function channelPost(platform) {
 const MAX_BACKGROUND = 4
 
 /**
- * Firefox makes input wait behind ordinary tasks until shortly before the next frame, and cannot tell that it is pending.
- * Background tasks rank below input.
+ * Firefox makes input wait behind ordinary tasks until shortly before the next frame, and cannot tell that it
+ * is pending. Background tasks rank below input.
  *
  * @param {any} platform @param {any} scheduler the platform's @returns {(fn: () => void) => void}
  */
@@ -4534,10 +4833,11 @@ const FRAME = 1000 / 60
 const FRAMES_SEEN = 30
 
 /**
- * Measures the ms between frames. After a late frame the next one can come early: of two gaps the longer one counts.
+ * Measures the ms between frames. After a late frame the next one can come early: of two gaps the longer one
+ * counts.
  *
- * @param {number} [tried] for so many of the frames, the next one is expected as early as ever: otherwise a few late frames
- *   would make all later ones late
+ * @param {number} [tried] for so many of the frames, the next one is expected as early as ever: otherwise a
+ *   few late frames would make all later ones late
  * @returns {(gap: number) => number}
  */
 function frameInterval(tried = 0) {
@@ -4563,17 +4863,20 @@ const FRAME_NEAR = 7
 const CROWDED = 3
 
 /**
- * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty: a page with back-to-back
- * rounds falls to 15 frames per second. So a round ends when the frame is due, and the next round waits for the frame, unless
- * tasks of others keep the queue full anyway. Timers would do as well, but they fire late and jitter.
+ * Firefox gives pending ordinary tasks precedence over a frame as long as its queue never runs empty: a page
+ * with back-to-back rounds falls to 15 frames per second. So a round ends when the frame is due, and the next
+ * round waits for the frame, unless tasks of others keep the queue full anyway. Timers would do as well, but
+ * they fire late and jitter.
  *
- * @param {any} platform @param {any} scheduler the platform's @param {() => number} now @param {() => boolean} hidden
+ * @param {any} platform @param {any} scheduler the platform's @param {() => number} now
+ * @param {() => boolean} hidden
  * @returns {Host['post']}
  */
 function pacedPost(platform, scheduler, now, hidden) {
   // Chromium, which reports pending input, lets frames and messages take turns: no round has to wait there.
   const takesTurns = platform.navigator?.scheduling?.isInputPending !== undefined
-  const send = takesTurns || scheduler?.postTask === undefined ? channelPost(platform) : backgroundPost(platform, scheduler)
+  const send = takesTurns || scheduler?.postTask === undefined
+    ? channelPost(platform) : backgroundPost(platform, scheduler)
   /** @type {(() => void)[]} */
   const held = []
   const intervalAfter = frameInterval(2) // rounds last until the next frame is expected
@@ -4645,11 +4948,11 @@ function reportToPlatform(error) {
   else queueMicrotask(() => { throw error })
 }
 
-// ------------------------------------------------------------------------------------- 13 the extension interface
+// -------------------------------------------------------------------------------- 13 the extension interface
 
 /**
- * The property by which `reservation` and `uses` reach their hooks. A hook with `waitable()` makes an object that a job can yield
- * again and again: each wait is for the waitable that this method returns.
+ * The property by which `reservation` and `uses` reach their hooks. A hook with `waitable()` makes an object
+ * that a job can yield again and again: each wait is for the waitable that this method returns.
  */
 const protocol = Symbol('rt.mjs')
 
@@ -4659,7 +4962,8 @@ class Sleep extends Waitable {
   #entry = null
 
   /**
-   * @param {number} time host timestamp; ms from the start of the wait if `isRelative` @param {boolean} isRelative
+   * @param {number} time host timestamp; ms from the start of the wait if `isRelative`
+   * @param {boolean} isRelative
    * @param {{ scheduler?: Scheduler, signal?: AbortSignal }} [options] `scheduler`: outside of jobs
    * @param {() => void} [ring] called at the time; by default the waitable settles
    */
@@ -4686,9 +4990,13 @@ class Sleep extends Waitable {
   }
 }
 
-/** The checks for other modules: each returns the value, or throws an error that names the parameter and the value. */
+/**
+ * The checks for other modules: each returns the value, or throws an error that names the parameter and the
+ * value.
+ */
 const check = /* @__PURE__ */ Object.freeze({
-  number, positive, notNegative, finite, duration: DURATION, interval: INTERVAL, points, callable, flag, text, array, record,
+  number, positive, notNegative, finite, duration: DURATION, interval: INTERVAL, points,
+  callable, flag, text, array, record,
   among: oneOf, elsewhere: unchecked,
   unchecked: (/** @type {string[]} */ ...names) => Object.fromEntries(names.map(name => [name, unchecked])),
   signal: abortSignal, scheduler: schedulerOption, policy: policyOf,
@@ -4696,20 +5004,25 @@ const check = /* @__PURE__ */ Object.freeze({
 })
 
 /**
- * The interface for authors of locks, reservations and event sources: alarms.mjs, sync.mjs and the addons use nothing else.
+ * The interface for authors of locks, reservations and event sources: alarms.mjs, sync.mjs and the addons use
+ * nothing else.
  *
  * @internal
  *
- * To write a lock: `Waitable`, `Waiter` (one branch of a combinator), `WaitQueue` (its owners inherit), `section(job, level)`.
- * To write a reservation: `protocol`, `group(scheduler, hooks)`, `payer(job)`, `at(..., { replenishment: true })`.
- * To write an event source: `at`, `Sleep`, `callUser`, `turn`, `nextPeriod`, `ended`, `markInternal`, `frameInterval`.
+ * To write a lock: `Waitable`, `Waiter` (one branch of a combinator), `WaitQueue` (its owners inherit),
+ * `section(job, level)`. To write a reservation: `protocol`, `group(scheduler, hooks)`, `payer(job)`,
+ * `at(..., { replenishment: true })`. To write an event source: `at`, `Sleep`, `callUser`, `turn`,
+ * `nextPeriod`, `ended`, `markInternal`, `frameInterval`.
  */
 export const extend = /* @__PURE__ */ Object.freeze({
   Waitable,
   Waiter,
   WaitQueue,
   Sleep,
-  /** A stable priority queue of nodes: `{ rank: { band, key, tie, comparison: null }, seq }`; insert, delete, pop, first, size. */
+  /**
+   * A stable priority queue of nodes: `{ rank: { band, key, tie, comparison: null }, seq }`; insert, delete,
+   * pop, first, size.
+   */
   Heap: Queue,
   check,
   /** The names of TaskOptions, as checks. */
@@ -4721,8 +5034,10 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * Sets an entry of the timeline.
    *
    * @param {Scheduler} scheduler @param {number} time Infinity: never
-   * @param {((time: number) => void) & { of?: string }} fn called with `time`; `of`: the name of the reservation, for traces
-   * @param {{ ref?: boolean, replenishment?: boolean }} [options] `ref`: whether it keeps the process alive; default true
+   * @param {((time: number) => void) & { of?: string }} fn called with `time`; `of`: the name of the
+   *   reservation, for traces
+   * @param {{ ref?: boolean, replenishment?: boolean }} [options] `ref`: whether it keeps the process alive;
+   *   default true
    * @returns {Entry} has `time`, `isSet`, `set(time)` and `cancel()`
    */
   at(scheduler, time, fn, { ref = true, replenishment = false } = {}) {
@@ -4734,18 +5049,20 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Releases a job like `scheduler.spawn`. `admit` is called when the release is due: it may cancel the job, or return a
-   * waitable that the job waits for before it starts. The waitable must settle with `args`.
+   * Releases a job like `scheduler.spawn`. `admit` is called when the release is due: it may cancel the job,
+   * or return a waitable that the job waits for before it starts. The waitable must settle with `args`.
    *
-   * @param {Scheduler} scheduler @param {any} work @param {any} options @param {any[]} args @param {Admission} admit
+   * @param {Scheduler} scheduler @param {any} work @param {any} options @param {any[]} args
+   * @param {Admission} admit
    * @returns {Job}
    */
   spawn: (scheduler, work, options, args, admit) => spawn(coreOf(scheduler), work, options, args, admit),
 
   /**
-   * Releases a task: a job in the order of the Prioritized Task Scheduling API. Its continuations run before tasks of equal rank
-   * that have not started, and code that awaits `promiseOf(job)` runs before the next task. An iterator that `fn` returns is a
-   * result, unless it is a generator. `signal` cancels the job until `fn` has returned; after that, each yield rejects instead.
+   * Releases a task: a job in the order of the Prioritized Task Scheduling API. Its continuations run before
+   * tasks of equal rank that have not started, and code that awaits `promiseOf(job)` runs before the next
+   * task. An iterator that `fn` returns is a result, unless it is a generator. `signal` cancels the job until
+   * `fn` has returned; after that, each yield rejects instead.
    *
    * @param {Scheduler} scheduler @param {() => any} fn
    * @param {{ deadline: number, priority: number, delay: number, signal?: AbortSignal }} options checked
@@ -4765,16 +5082,17 @@ export const extend = /* @__PURE__ */ Object.freeze({
   promiseOf,
 
   /**
-   * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any await in engines with
-   * AsyncContext.
+   * The job whose code calls, or null. In a microtask it is known directly after a yield, and after any await
+   * in engines with AsyncContext.
    *
    * @param {Scheduler} scheduler @returns {Job | null}
    */
   callerOf: scheduler => callerOf(coreOf(scheduler)),
 
   /**
-   * Holds a scheduler open: code outside of jobs can still release jobs, for example an event listener. While a scheduler is
-   * held, it is not deadlocked. Entries of the timeline and waitables with `isExternal` need no hold.
+   * Holds a scheduler open: code outside of jobs can still release jobs, for example an event listener. While
+   * a scheduler is held, it is not deadlocked. Entries of the timeline and waitables with `isExternal` need
+   * no hold.
    *
    * @param {Scheduler} scheduler @returns {() => void} releases the hold
    */
@@ -4791,11 +5109,12 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler open: at the end of a
-   * round, and when `idle()` is called. `idle()` rejects with the error that `find` returns. The scheduler reports each such
-   * error object once.
+   * Calls `find` whenever jobs are left although nothing is ready, will become due, or holds the scheduler
+   * open: at the end of a round, and when `idle()` is called. `idle()` rejects with the error that `find`
+   * returns. The scheduler reports each such error object once.
    *
-   * @param {Scheduler} scheduler @param {(live: number) => Error | null} find called with the number of jobs that have not ended
+   * @param {Scheduler} scheduler
+   * @param {(live: number) => Error | null} find called with the number of jobs that have not ended
    * @returns {() => void} removes `find`
    */
   onQuiet(scheduler, find) {
@@ -4805,29 +5124,33 @@ export const extend = /* @__PURE__ */ Object.freeze({
   },
 
   /**
-   * Opens a critical section of a job. Until it closes, only jobs of a larger level than `level` preempt the job, waiting is an
-   * error, and a cancellation is put off. Sections nest. `raise(level)` raises the level of an open section, `close()` closes
-   * the innermost section. The level must be at least the level of the job itself.
+   * Opens a critical section of a job. Until it closes, only jobs of a larger level than `level` preempt the
+   * job, waiting is an error, and a cancellation is put off. Sections nest. `raise(level)` raises the level
+   * of an open section, `close()` closes the innermost section. The level must be at least the level of the
+   * job itself.
    *
    * @param {Job} job @param {number} level @returns {{ raise(level: number): void, close(): void }}
    */
   section: (job, level) => openSection(job, level),
 
   /**
-   * Creates the group of a reservation: its ready jobs compete with other jobs by the keys of the reservation, and with each
-   * other by their own. Until the first `group.change(keys)`, the group ranks after all jobs.
+   * Creates the group of a reservation: its ready jobs compete with other jobs by the keys of the
+   * reservation, and with each other by their own. Until the first `group.change(keys)`, the group ranks
+   * after all jobs.
    *
-   * A reservation is an object whose property `protocol` is `{ groupFor(job, scheduler), level }`. The scheduler calls
-   * `groupFor` at the release, and rejects the job with an error that it throws. `level` is optional: the preemption level of
-   * all jobs.
+   * A reservation is an object whose property `protocol` is `{ groupFor(job, scheduler), level }`. The
+   * scheduler calls `groupFor` at the release, and rejects the job with an error that it throws. `level` is
+   * optional: the preemption level of all jobs.
    *
-   * The hooks are optional. `name`: for traces. `arrives(job, time)`: a job becomes ready; `change` takes effect before its rank
-   * is asked for. `departs(job, time)`: it has started to wait. `drain(job, ms, time)`: after each budget of its jobs, and of a
-   * job that ran by a rank inherited from one of them. `detach(job)`: the job has ended, or was cancelled: it leaves the group,
-   * so that its `finally` blocks run.
+   * The hooks are optional. `name`: for traces. `arrives(job, time)`: a job becomes ready; `change` takes
+   * effect before its rank is asked for. `departs(job, time)`: it has started to wait. `drain(job, ms,
+   * time)`: after each budget of its jobs, and of a job that ran by a rank inherited from one of them.
+   * `detach(job)`: the job has ended, or was cancelled: it leaves the group, so that its `finally` blocks
+   * run.
    *
-   * `group.change(null)` takes the group out: it is depleted. Jobs in critical sections and jobs that inherit from others still
-   * run. `at(..., { replenishment: true })` sets the entry that calls `change` again; its function gets the present time.
+   * `group.change(null)` takes the group out: it is depleted. Jobs in critical sections and jobs that inherit
+   * from others still run. `at(..., { replenishment: true })` sets the entry that calls `change` again; its
+   * function gets the present time.
    *
    * @param {Scheduler} scheduler @param {Group['hooks']} hooks
    */
@@ -4835,11 +5158,19 @@ export const extend = /* @__PURE__ */ Object.freeze({
 
   /** The group that pays for a job, or null. @param {Job} job */
   groupOf: job => job.extras.group,
-  /** The reservation that pays for a job, for the option `reservation` of another job. @param {Job} job @returns {any} */
+  /**
+   * The reservation that pays for a job, for the option `reservation` of another job.
+   *
+   * @param {Job} job @returns {any}
+   */
   reservationOf: ({ extras: { group, parameters } }) =>
     group === null ? undefined : { [protocol]: parameters.reservation },
 
-  /** Calls a function when a job has ended; this does not count as asking for its outcome. @param {Job} job @param {() => void} fn */
+  /**
+   * Calls a function when a job has ended; this does not count as asking for its outcome.
+   *
+   * @param {Job} job @param {() => void} fn
+   */
   ended(job, fn) {
     const { isHandled } = job.extras
     const join = new Join(job)
@@ -4859,11 +5190,16 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /**
    * Calls user code outside of jobs. Its time is charged, and it is named if it stalls.
    *
-   * @param {Scheduler} scheduler @param {string} kind @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
+   * @param {Scheduler} scheduler @param {string} kind
+   * @param {((...args: any[]) => void) & { of?: string }} fn @param {any[]} args
    */
   callUser: (scheduler, kind, fn, ...args) => callUser(coreOf(scheduler), kind, fn, ...args),
 
-  /** Writes a record into the trace. @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more] */
+  /**
+   * Writes a record into the trace.
+   *
+   * @param {Scheduler} scheduler @param {string} type @param {Job | null} job @param {object} [more]
+   */
   emit(scheduler, type, job, more) {
     const core = coreOf(scheduler)
     if (core.observers !== null) emit(core, type, job, more)
@@ -4873,8 +5209,9 @@ export const extend = /* @__PURE__ */ Object.freeze({
   isBusy: () => rounds > 0,
 
   /**
-   * Hands on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run right after it, without
-   * another task, which a browser could put off until the next frame. Nothing else may be on the stack.
+   * Hands on an event of the event loop: jobs that `fn` makes ready, and ready jobs of `schedulers`, run
+   * right after it, without another task, which a browser could put off until the next frame. Nothing else
+   * may be on the stack.
    *
    * @param {() => void} fn @param {Iterable<Scheduler>} [schedulers]
    */
@@ -4906,7 +5243,11 @@ export const extend = /* @__PURE__ */ Object.freeze({
     })
   },
 
-  /** Calls a function for each job that stalls. @param {Scheduler} scheduler @param {(job: Job, ms: number) => void} fn */
+  /**
+   * Calls a function for each job that stalls.
+   *
+   * @param {Scheduler} scheduler @param {(job: Job, ms: number) => void} fn
+   */
   onStall(scheduler, fn) {
     const core = coreOf(scheduler)
     core.stallListeners.push(fn)
@@ -4915,7 +5256,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /**
    * Ends a job that runs elsewhere: one that waits for a waitable with `cancel`, or is pending.
    *
-   * @param {Job} job @param {any} outcome @param {boolean} hasFailed a cancelled job ends as cancelled by failing with the reason
+   * @param {Job} job @param {any} outcome
+   * @param {boolean} hasFailed a cancelled job ends as cancelled by failing with the reason
    */
   finish(job, outcome, hasFailed) {
     if (job.status >= DONE) return
@@ -4930,7 +5272,8 @@ export const extend = /* @__PURE__ */ Object.freeze({
   /**
    * Sets the accounts of a job that runs elsewhere.
    *
-   * @param {Job} job @param {{ started?: number, finished?: number, cost: number, preemptions: number }} accounts
+   * @param {Job} job
+   * @param {{ started?: number, finished?: number, cost: number, preemptions: number }} accounts
    */
   setAccounts(job, { preemptions, ...times }) {
     extrasOf(job).preemptions = preemptions
@@ -4952,7 +5295,10 @@ export const extend = /* @__PURE__ */ Object.freeze({
 
   // Code that preemptify has rewritten
 
-  /** @param {{ twinOf?: typeof twinOf, answers?: typeof answers }} hooks how to find a twin; whether a function returns a value */
+  /**
+   * @param {{ twinOf?: typeof twinOf, answers?: typeof answers }} hooks how to find a twin; whether a
+   *   function returns a value
+   */
   link(hooks) {
     twinOf = hooks.twinOf ?? twinOf
     answers = hooks.answers ?? answers
