@@ -66,19 +66,20 @@ const { WaitQueue, check, here } = extend
  * browsers send no event for it; so not in pages without a secure context, nor across origins. Node sends
  * events; but none for a BroadcastChannel. A peer that hangs is no dead one: use a timeout.
  *
- * A function as the endpoint makes a channel that outlives it: when one ends, or is silent, the function opens the
- * next, after a pause that grows. What was sent and not received is sent again, so every message arrives once and in
- * order, whatever is cut; `send` and `close` just take longer. Such endpoints are not yours: they are closed when they
- * are replaced, and after the last channel. The other side has such a function too, or `accept`s what is opened.
- * Channels fail when the other side is silent for `timeout` (the `reason` is 'timeout') or does not know the session,
- * since it was started anew ('restarted').
+ * A function as the endpoint makes a channel that outlives it: when one ends, or is silent, the function
+ * opens the next, after a pause that grows. What was sent and not received is sent again, so every message
+ * arrives once and in order, whatever is cut; `send` and `close` just take longer. Such endpoints are not
+ * yours: they are closed when they are replaced, and after the last channel. The other side has such a
+ * function too, or `accept`s what is opened. Channels fail when the other side is silent for `timeout` (the
+ * `reason` is 'timeout') or does not know the session, since it was started anew ('restarted').
  *
  * ```js
  * const lines = connect(() => new WebSocket(url), 'lines')
  * ```
  *
  * @template [T=unknown]
- * @param {any} endpoint or a function that returns the next one, a promise of it, or null when there is none now
+ * @param {any} endpoint or a function that returns the next one, a promise of it, or null when there is none
+ *   now
  * @param {string} name up to 1000 characters
  * @param {SessionOptions} [options] of the first channel over a function
  * @returns {ExternalChannel<T>} the same one while it is open
@@ -94,18 +95,20 @@ export function connect(endpoint, name, options = {}) {
 }
 
 /**
- * The side that does not open endpoints: finds out which session an endpoint belongs to, by the first it says. One that
- * goes on gets it; with one that begins `work` is called.
+ * The side that does not open endpoints: finds out which session an endpoint belongs to, by the first it
+ * says. One that goes on gets it; with one that begins `work` is called.
  *
  * ```js
  * server.on('connection', socket => accept(socket, session => hub.join(connect(session, 'say'))))
  * ```
  *
- * Who knows the random number of a session, of 52 bits, can take it over: carry it over what others cannot read.
+ * Who knows the random number of a session, of 52 bits, can take it over: carry it over what others cannot
+ * read.
  *
- * @param {any} endpoint as those of `connect`; it is closed when another one takes its place, or the session ends
- * @param {(session: any) => void} work gets an endpoint for `connect`, which lasts as long as the session; of a side that
- *   keeps none, `endpoint` itself
+ * @param {any} endpoint as those of `connect`; it is closed when another one takes its place, or the session
+ *   ends
+ * @param {(session: any) => void} work gets an endpoint for `connect`, which lasts as long as the session; of
+ *   a side that keeps none, `endpoint` itself
  * @param {SessionOptions} [options]
  * @throws {TypeError | RangeError} naming the parameter
  */
@@ -118,7 +121,10 @@ export function accept(endpoint, work, options = {}) {
 
 const SESSION = { timeout: check.positive, heartbeat: check.interval, retry: check.interval, scheduler: check.scheduler }
 
-/** @param {any} endpoint or a function that opens it @param {SessionOptions} options @throws {TypeError | RangeError} */
+/**
+ * @param {any} endpoint or a function that opens it @param {SessionOptions} options
+ * @throws {TypeError | RangeError}
+ */
 function linkOver(endpoint, options) {
   if (typeof endpoint !== 'function') return new Link(endpoint, new FrameTransport(endpoint))
   const session = new Session(endpoint, options)
@@ -166,10 +172,10 @@ const SEND = { transfer: anArray, signal: check.signal }
  * `channel.rejected` counts them. Messages on the same endpoint that are no frames are left to others.
  *
  * An endpoint that clones what it carries gets frames as they are. Any other one gets their bytes
- * (internal/bytes.mjs) after 'rt.mjs', the version, and a byte that is 0: all in one message while they are few,
- * else each buffer in messages of its own; as a text in base64 where bytes do not survive. Which of these it is
- * shows at the HELLO, which goes out as it is but to sockets.
- * The first message tells how long those are that follow; one of another length ends the frame, and is looked at by itself.
+ * (internal/bytes.mjs) after 'rt.mjs', the version, and a byte that is 0: all in one message while they are
+ * few, else each buffer in messages of its own; as a text in base64 where bytes do not survive. Which of
+ * these it is shows at the HELLO, which goes out as it is but to sockets. The first message tells how long
+ * those are that follow; one of another length ends the frame, and is looked at by itself.
  */
 const VERSION = 1
 
@@ -259,7 +265,11 @@ class ExternalChannel extends Channel {
   /** Whether a guard was the last to go. */
   #wasGuard = false
   #sent = 0
-  /** While the last of that is out; null in it when nobody waits for the answer. @type {{ send: ExternalSend | null } | null} */
+  /**
+   * While the last of that is out; null in it when nobody waits for the answer.
+   *
+   * @type {{ send: ExternalSend | null } | null}
+   */
   #flight = null
   #isAsking = false
   /** Whether somebody waits at the other end. */
@@ -291,8 +301,8 @@ class ExternalChannel extends Channel {
    * @param {T} message what structured clone can copy. Buffers of 64 KiB and more, and what can only be
    *   transferred, are transferred where the endpoint can: the message itself, or its elements or properties.
    *   The sender has them no more.
-   * @param {{ transfer?: any[], signal?: AbortSignal }} [options] `transfer`: exactly what to transfer; `[]` copies.
-   *   `signal`: ends the wait
+   * @param {{ transfer?: any[], signal?: AbortSignal }} [options] `transfer`: exactly what to transfer; `[]`
+   *   copies. `signal`: ends the wait
    * @returns {Awaitable<void>} over when it has been received; fails with a ChannelError when the other side
    *   closes or dies before, with a DataCloneError when it cannot be cloned
    * @throws {TypeError} when `transfer` is no array
@@ -322,7 +332,10 @@ class ExternalChannel extends Channel {
     this.link.send([PROTOCOL, VERSION, kind, this.peer, ...rest])
   }
 
-  /** @internal an end of this name is there @param {number} from @param {string} life @param {boolean} isAnswer to our own hello */
+  /**
+   * @internal an end of this name is there @param {number} from @param {string} life
+   * @param {boolean} isAnswer to our own hello
+   */
   meet(from, life, isAnswer) {
     const { link } = this
     if (this.peer === from) {
@@ -423,7 +436,10 @@ class ExternalChannel extends Channel {
     }
   }
 
-  /** @param {{ send: ExternalSend | null }} flight @param {boolean} wanted @param {unknown} problem @returns {true} */
+  /**
+   * @param {{ send: ExternalSend | null }} flight @param {boolean} wanted @param {unknown} problem
+   * @returns {true}
+   */
   #done({ send }, wanted, problem) {
     this.#flight = null
     this.#isWanted = wanted
@@ -475,7 +491,10 @@ class ExternalChannel extends Channel {
     this.#tell(DONE, this.#received, this.#saidWanted, ...problem)
   }
 
-  /** @internal says whether somebody waits to receive, to an end that asks and does not know @param {boolean} [isWanted] */
+  /**
+   * @internal says whether somebody waits to receive, to an end that asks and does not know
+   * @param {boolean} [isWanted]
+   */
   announce(isWanted = this.#held === null && this.receivers.size > 0) {
     if (!this.#isAsked || isWanted === this.#saidWanted || this.link.isFull) return
     this.#saidWanted = isWanted
@@ -499,7 +518,9 @@ class ExternalChannel extends Channel {
 
   // --- both
 
-  /** @internal @param {ExternalSend} send @param {any} waiter a choice must not send before it has committed */
+  /**
+   * @internal @param {ExternalSend} send @param {any} waiter a choice must not send before it has committed
+   */
   enterSend(send, waiter) {
     const queue = waiter.isBranch === true ? this.#guards : this.senders
     queue.push(send)
@@ -776,7 +797,10 @@ class Link {
     if (frame !== null && !this.handle(frame)) this.rejected++
   }
 
-  /** @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing @throws {Error} when it is none */
+  /**
+   * @param {Uint8Array} bytes of a message @returns {any[] | null} null as long as some are missing
+   * @throws {Error} when it is none
+   */
   #decode(bytes) {
     const version = bytes[PREFIX.length - 2]
     if (this.#reading === null && version !== VERSION) return [PROTOCOL, version, UNREADABLE]
@@ -803,7 +827,8 @@ class Link {
   /**
    * The other side speaks another version, and is told of it.
    *
-   * @param {number} version @param {ExternalChannel<any>[]} wires those that have been met speak ours @param {number | null} to whom
+   * @param {number} version @param {ExternalChannel<any>[]} wires those that have been met speak ours
+   * @param {number | null} to whom
    * @returns {boolean} whether that ends any
    */
   #differ(version, wires, to) {
@@ -836,15 +861,18 @@ class Link {
 // ------------------------------------------------------------------------------------------------- sessions
 
 /**
- * A session is a link over one endpoint after another, and never ends by itself. It numbers frames; its own are:
+ * A session is a link over one endpoint after another, and never ends by itself. It numbers frames; its own
+ * are:
  *
- *   ['rt.mjs', version, JOIN, received, from, to, isAnswer, probe]  first over each endpoint, from both sides; to 0: not known yet
- *   ['rt.mjs', version, NEXT, received, number, 0, frame]           in bytes; numbered from 1, and kept until it has been received
- *   ['rt.mjs', version, HEARD, received, asks]                      asks: whether an answer is due
- *   ['rt.mjs', version, OVER, received]                             all channels have been closed, and everything has been received
+ *   ['rt.mjs', version, JOIN, received, from, to, isAnswer, probe]  first over each endpoint, from both
+ *   sides; to 0: not known yet ['rt.mjs', version, NEXT, received, number, 0, frame]           in bytes;
+ *   numbered from 1, and kept until it has been received ['rt.mjs', version, HEARD, received, asks]
+ *   asks: whether an answer is due ['rt.mjs', version, OVER, received]                             all
+ *   channels have been closed, and everything has been received
  *
- * `received` is how many frames have arrived; `from` and `to` are random numbers that sessions choose when they are made.
- * Who gets a JOIN sends what has not been received. One from another session than before: that side has been started anew.
+ * `received` is how many frames have arrived; `from` and `to` are random numbers that sessions choose when
+ * they are made. Who gets a JOIN sends what has not been received. One from another session than before: that
+ * side has been started anew.
  */
 
 /** After so many frames they are acknowledged, if nothing else says so. */
@@ -857,11 +885,12 @@ const accepted = /* @__PURE__ */ new Map()
 
 /**
  * @typedef {object} SessionOptions times in ms
- * @property {number} [timeout] how long the other side may be silent before channels fail, > 0; default 60 000
+ * @property {number} [timeout] how long the other side may be silent before channels fail, > 0; default 60
+ *   000
  * @property {number} [heartbeat] after so long without a word it is asked for one, and after one more the
  *   endpoint is given up; default 5000, at most a quarter of `timeout`
- * @property {number} [retry] the longest pause before the next endpoint; default 10 000. Pauses grow from 100 by
- *   doubling, and half of each is random
+ * @property {number} [retry] the longest pause before the next endpoint; default 10 000. Pauses grow from 100
+ *   by doubling, and half of each is random
  * @property {Scheduler} [scheduler] whose clock counts; default that of the running job, else `rt`
  */
 
@@ -1156,10 +1185,16 @@ function treatmentBy(probed) {
   return kindOf(map) === 'Map' ? CLONES : isBytes(bytes) ? TAKES_BYTES : TAKES_TEXT
 }
 
-/** Up to this a frame is one message: RTCDataChannels of all browsers take it, and to copy it costs 8 us, as a message does (Node 20). */
+/**
+ * Up to this a frame is one message: RTCDataChannels of all browsers take it, and to copy it costs 8 us, as a
+ * message does (Node 20).
+ */
 const SHORT = 2 ** 16
 
-/** @param {any[]} frame @param {number} most bytes of a message @returns {Generator<Uint8Array, void>} the messages that carry it */
+/**
+ * @param {any[]} frame @param {number} most bytes of a message
+ * @returns {Generator<Uint8Array, void>} the messages that carry it
+ */
 function* messagesOf(frame, most) {
   const parts = [PREFIX, ...encoded(frame)]
   const isShort = parts.reduce((sum, { length }) => sum + length, 0) <= SHORT
@@ -1189,7 +1224,10 @@ function frameOf({ values: frame, buffers }) {
 /** @param {Uint8Array} bytes @returns {boolean} of whatever version */
 const startsFrame = bytes => bytes.length >= PREFIX.length && [...PROTOCOL].every((_, i) => bytes[i] === PREFIX[i])
 
-/** @param {any} message @returns {Uint8Array | null} what it says in bytes, or in base64; null: neither @throws {DOMException} */
+/**
+ * @param {any} message @returns {Uint8Array | null} what it says in bytes, or in base64; null: neither
+ * @throws {DOMException}
+ */
 const bytesIn = message => isBytes(message) ? bytesOf(message)
   : typeof message !== 'string' || !message.startsWith(TEXT_PREFIX) ? null
     : Uint8Array.from(atob(message), character => character.charCodeAt(0))

@@ -7,7 +7,8 @@
  *
  * Words of this file:
  * - account: the books of a reservation, and the hooks of its group (Group in rt.mjs)
- * - group: the ready jobs of a reservation, which the scheduler queues as one node by the keys of the reservation
+ * - group: the ready jobs of a reservation, which the scheduler queues as one node by the keys of the
+ *   reservation
  * - server: the law by which capacity is used up and comes back; it knows times and amounts, but no jobs
  * - refill: an amount of capacity that comes back at a time
  * - claim: the processor time that a reservation or a task asks for; admission compares claims
@@ -69,8 +70,8 @@ class Reserved extends Handle {
   get replenishments() { return accountOf(this).server.replenishments }
 
   /**
-   * Gives the share of the processor back, so that other reservations can be admitted. Jobs of the reservation still
-   * run by it.
+   * Gives the share of the processor back, so that other reservations can be admitted. Jobs of the
+   * reservation still run by it.
    *
    * @returns {boolean} `true` if the share was promised
    */
@@ -105,22 +106,23 @@ const IO_CAPACITY = { utilization: elsewhere, capacity: elsewhere, period: elsew
 const IO_RESERVATION = { ...IO_CAPACITY, depleted: among('background', 'wait'), name: text, scheduler: elsewhere }
 
 /**
- * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned with
- * it run by its standing as long as something remains, and cannot take more from others than that; what others do
- * cannot take it from them, if the set was admitted (`admit`).
+ * Processor time set aside: `capacity` ms in every `period` (Qduino II-A: a Main VCPU). Jobs that are spawned
+ * with it run by its standing as long as something remains, and cannot take more from others than that; what
+ * others do cannot take it from them, if the set was admitted (`admit`).
  *
- * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's deadline. Among each
- * other its jobs rank by their own keys, and equals take turns. What remains is found at every budget; the overrun of the last one is charged to
- * the next replenishment, and a critical section is finished on credit.
+ * Under fp it ranks by its priority, above all jobs without a reservation; under edf by the server's
+ * deadline. Among each other its jobs rank by their own keys, and equals take turns. What remains is found at
+ * every budget; the overrun of the last one is charged to the next replenishment, and a critical section is
+ * finished on credit.
  */
 export class Reservation extends Reserved {
   /**
-   * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?: string,
-   *   scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at all; `period`: ms, > 0;
-   *   `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp, 'constant-bandwidth' under edf; `priority`:
-   *   default the rate, 1 / period; `depleted`: what its jobs do when nothing remains: run after all others
-   *   ('background', default), 'wait' for the replenishment, or have the server's deadline 'postpone'd
-   *   (constant-bandwidth only); `name`: for traces and errors
+   * @param {{ capacity: number, period: number, kind?: Kind, priority?: number, depleted?: Depleted, name?:
+   *   string, scheduler?: Scheduler }} options `capacity`: ms per period, 0 = off: its jobs do not run at
+   *   all; `period`: ms, > 0; `kind`: 'sporadic' (default), 'deferrable' or 'polling' under fp,
+   *   'constant-bandwidth' under edf; `priority`: default the rate, 1 / period; `depleted`: what its jobs do
+   *   when nothing remains: run after all others ('background', default), 'wait' for the replenishment, or
+   *   have the server's deadline 'postpone'd (constant-bandwidth only); `name`: for traces and errors
    * @throws {TypeError | RangeError} naming the parameter
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
@@ -148,9 +150,9 @@ export class Reservation extends Reserved {
   get remaining() { return accountOf(this).isDepleted ? 0 : accountOf(this).server.remaining }
 
   /**
-   * Changes it, while jobs run by it or not. More capacity is there at once, as far as the bandwidth has earned what was
-   * used before; what is taken away is what would have come last. With a capacity of 0 its jobs stop, until it has some
-   * again; what they have used comes back meanwhile.
+   * Changes it, while jobs run by it or not. More capacity is there at once, as far as the bandwidth has
+   * earned what was used before; what is taken away is what would have come last. With a capacity of 0 its
+   * jobs stop, until it has some again; what they have used comes back meanwhile.
    *
    * @param {{ capacity?: number, period?: number, priority?: number }} options
    * @returns {this}
@@ -167,9 +169,10 @@ export class Reservation extends Reserved {
 }
 
 /**
- * A share of the processor for short, frequent work that is done for others: the bottom halves of events (Qduino II-A:
- * an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the reservation that it works for, and uses
- * no more than its utilization whichever that is. With a period of its own it has the priority of that rate.
+ * A share of the processor for short, frequent work that is done for others: the bottom halves of events
+ * (Qduino II-A: an I/O VCPU; Danish, Li, West 2011). It takes priority and period from the reservation that
+ * it works for, and uses no more than its utilization whichever that is. With a period of its own it has the
+ * priority of that rate.
  *
  * Work for it: `interrupt(target, type, handler, { io, capacity, period })`;
  * `spawn(work, { reservation: io.for(main) })`; or, in a job that has a reservation,
@@ -179,10 +182,10 @@ export class IoReservation extends Reserved {
   #mask = new InterruptMask(() => accountOf(this).turn({ isMasked: !this.isOn }))
 
   /**
-   * @param {{ utilization?: number, capacity?: number, period?: number, depleted?: 'background' | 'wait', name?: string,
-   *   scheduler?: Scheduler }} options `utilization`: > 0 and <= 1, or 0 = off; or `capacity`, ms per period, 0 = off, and
-   *   `period`, ms, > 0; `depleted`: default 'wait', since events in the background would take what is left over at any
-   *   rate
+   * @param {{ utilization?: number, capacity?: number, period?: number, depleted?: 'background' | 'wait',
+   *   name?: string, scheduler?: Scheduler }} options `utilization`: > 0 and <= 1, or 0 = off; or `capacity`,
+   *   ms per period, 0 = off, and `period`, ms, > 0; `depleted`: default 'wait', since events in the
+   *   background would take what is left over at any rate
    * @throws {TypeError | RangeError} naming the parameter
    * @throws {AdmissionError} when the processor has not that much left (see `admit`)
    */
@@ -205,8 +208,8 @@ export class IoReservation extends Reserved {
     this.#mask.interrupts()
   }
   /**
-   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on are lost. Its
-   * share remains promised to it.
+   * Handles no events until `interrupts()`. They are held back; with `drop`, those that happen from now on
+   * are lost. Its share remains promised to it.
    *
    * @param {{ drop?: boolean }} [options]
    * @throws {TypeError} naming the parameter
@@ -230,8 +233,8 @@ export class IoReservation extends Reserved {
   }
 
   /**
-   * Changes its share (Qduino II-C: interruptsVcpu), as a utilization, which leaves its period, or as a capacity and a
-   * period; 0 turns it off.
+   * Changes its share (Qduino II-C: interruptsVcpu), as a utilization, which leaves its period, or as a
+   * capacity and a period; 0 turns it off.
    *
    * @param {{ utilization?: number, capacity?: number, period?: number }} options
    * @returns {this}
@@ -254,8 +257,8 @@ const accountOf = reservation => reservation?.[extend.protocol]
 const NEVER = { time: Infinity, ref: false, cancel: () => true }
 
 /**
- * The books of a reservation. The account is also the hook that the scheduler finds in the reservation (`groupFor`,
- * `level`), and the hooks of the group (`arrives`, `departs`, `drain`, `detach`).
+ * The books of a reservation. The account is also the hook that the scheduler finds in the reservation
+ * (`groupFor`, `level`), and the hooks of the group (`arrives`, `departs`, `drain`, `detach`).
  */
 class Account {
   /** @type {Set<Job>} */
@@ -361,8 +364,8 @@ class Account {
   }
 
   /**
-   * Fires a replenishment that is due at this reading of the clock. A job that arrives at the same reading finds the
-   * capacity, whichever entry of the timeline was created first.
+   * Fires a replenishment that is due at this reading of the clock. A job that arrives at the same reading
+   * finds the capacity, whichever entry of the timeline was created first.
    *
    * @param {number} time
    */
@@ -432,7 +435,10 @@ function areEqual(a, b) {
   return a.absoluteDeadline === b.absoluteDeadline && a.priority === b.priority
 }
 
-/** The books of an I/O reservation: without a period of its own, it takes that and the priority from the most urgent that it works for. */
+/**
+ * The books of an I/O reservation: without a period of its own, it takes that and the priority from the most
+ * urgent that it works for.
+ */
 class IoAccount extends Account {
   /** Whether its jobs must work for a main reservation, from which it takes priority and period. */
   needsMain = true
@@ -451,7 +457,10 @@ class IoAccount extends Account {
   /** @param {Job} job */
   mainOf(job) { return /** @type {Account} */ (this.#mains.get(job)) }
 
-  /** @param {Job} job @param {Scheduler} scheduler @param {Account | null} [main] default: that of the running job */
+  /**
+   * @param {Job} job @param {Scheduler} scheduler
+   * @param {Account | null} [main] default: that of the running job
+   */
   groupFor(job, scheduler, main = mainOfRunning(scheduler)) {
     if (!main) {
       throw new TypeError(`reservation must be given as io.for(main) where the running job has none: ` +
@@ -507,7 +516,8 @@ const SPECK = 1e-6
 const MOST_REFILLS = 32
 
 /**
- * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor schedulers:
+ * How capacity is used up, and how it comes back. A server knows times and amounts, neither jobs nor
+ * schedulers:
  *
  *   wake(time, since)   somebody has work again; the work has been there `since`
  *   consume(ms, time, isLent)  it was done in the foreground, until `time`; by somebody else if `isLent`
@@ -516,9 +526,9 @@ const MOST_REFILLS = 32
  *   resize(claim, time) to a capacity > 0; a server that is off is idle, and left as it is
  *   resume(time)        it was off, and somebody has work: what it may do begins now
  *
- * It may run in the foreground while something remains; at `next` capacity comes back, Infinity when all of it is there.
- * `remaining` falls below 0 when the last budget outlasts it: a debt that the next replenishments pay, so that none of it is
- * forgiven.
+ * It may run in the foreground while something remains; at `next` capacity comes back, Infinity when all of
+ * it is there. `remaining` falls below 0 when the last budget outlasts it: a debt that the next
+ * replenishments pay, so that none of it is forgiven.
  *
  * Each law overrides these, `spend` for what is consumed, and `refill` for a replenishment.
  */
@@ -571,14 +581,15 @@ class Server {
 /**
  * Capacity that comes back at a time.
  *
- * @typedef {{ time: number, amount: number, due: number }} Refill `time`: Infinity of what a resize has taken away; `due`: when
- *   it would come if nothing had been resized, to less or to a bandwidth that has to earn it first
+ * @typedef {{ time: number, amount: number, due: number }} Refill `time`: Infinity of what a resize has taken
+ *   away; `due`: when it would come if nothing had been resized, to less or to a bandwidth that has to earn
+ *   it first
  */
 
 /**
- * A server by fixed priority. Its capacity is a list of refills in order of time. Each piece that is used comes back at a time
- * of its own; the amounts that come always sum to the capacity, so it is not amplified; an overrun is taken from the refill
- * that is to come.
+ * A server by fixed priority. Its capacity is a list of refills in order of time. Each piece that is used
+ * comes back at a time of its own; the amounts that come always sum to the capacity, so it is not amplified;
+ * an overrun is taken from the refill that is to come.
  */
 class Refilled extends Server {
   next = Infinity
@@ -604,7 +615,8 @@ class Refilled extends Server {
     this.#owedAt(time, ms)
     for (let left = ms; left > 0;) {
       const [first] = refills
-      // Of what is to come within a period, each capacity more puts all off by that: after a night in one budget, not one by one.
+      // Of what is to come within a period, each capacity more puts all off by that: after a night in one
+      // budget, not one by one.
       const rounds = left > ms - 2 * this.capacity ? 0 : Math.floor(left / this.capacity) - 1
       const coming = rounds > 0 ? refills.filter(({ time }) => time < Infinity) : []
       if (rounds > 0 && first.time > used && coming[coming.length - 1].time < first.time + this.period) {
@@ -614,8 +626,9 @@ class Refilled extends Server {
         }
         left -= rounds * this.capacity
       }
-      // Where four periods have passed without any use, the page was stopped: more important work cannot be the reason, unless
-      // priorities are not by rate. What was missed is not made up for, at the expense of others.
+      // Where four periods have passed without any use, the page was stopped: more important work cannot be
+      // the reason, unless priorities are not by rate. What was missed is not made up for, at the expense of
+      // others.
       if (first.time + 4 * this.period <= used) first.time = used
       const { time: began, amount } = first
       const taken = Math.min(amount, left)
@@ -701,9 +714,10 @@ class Refilled extends Server {
 }
 
 /**
- * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had both
- * work and capacity, so it interferes with others no more than a periodic task. With the corrections by Stanovich, Baker,
- * Wang, Harbour 2010: each piece that is used comes back a period after its own refill, so none is premature.
+ * The sporadic server (Sprunt, Sha, Lehoczky 1989): what is used comes back one period after the server had
+ * both work and capacity, so it interferes with others no more than a periodic task. With the corrections by
+ * Stanovich, Baker, Wang, Harbour 2010: each piece that is used comes back a period after its own refill, so
+ * none is premature.
  */
 class Sporadic extends Refilled {
   get isMoving() { return true }
@@ -729,9 +743,9 @@ class Sporadic extends Refilled {
 }
 
 /**
- * The deferrable server (Strosnider, Lehoczky, Sha 1995): its capacity is restored at the start of every period
- * and is kept while there is no work. It may be used at the end of one period and again at the start of the
- * next: a jitter of period - capacity.
+ * The deferrable server (Strosnider, Lehoczky, Sha 1995): its capacity is restored at the start of every
+ * period and is kept while there is no work. It may be used at the end of one period and again at the start
+ * of the next: a jitter of period - capacity.
  */
 class Deferrable extends Refilled {
   /** The starts of its periods. */
@@ -760,8 +774,8 @@ class Deferrable extends Refilled {
 }
 
 /**
- * The polling server: at the start of each period it has its capacity if there is work, and loses what it has when
- * there is none. It interferes like a periodic task; work that comes just after the poll waits a period.
+ * The polling server: at the start of each period it has its capacity if there is work, and loses what it has
+ * when there is none. It interferes like a periodic task; work that comes just after the poll waits a period.
  */
 class Polling extends Deferrable {
   /** Whether the latest poll found work, which has not ended since. */
@@ -799,9 +813,10 @@ class Polling extends Deferrable {
 }
 
 /**
- * The constant-bandwidth server (Abeni, Buttazzo 1998): jobs are ranked by its deadline. Work that uses the capacity up
- * gets it back at the price of a deadline one period later, at once ('postpone') or when the deadline has come (the
- * hard variant). In any interval it uses at most its bandwidth, capacity / period, of the deadlines inside.
+ * The constant-bandwidth server (Abeni, Buttazzo 1998): jobs are ranked by its deadline. Work that uses the
+ * capacity up gets it back at the price of a deadline one period later, at once ('postpone') or when the
+ * deadline has come (the hard variant). In any interval it uses at most its bandwidth, capacity / period, of
+ * the deadlines inside.
  */
 class ConstantBandwidth extends Server {
   get next() { return this.isDepleted ? this.deadline : Infinity }
@@ -849,8 +864,8 @@ class ConstantBandwidth extends Server {
 
   /** @param {Claim} claim @param {number} time */
   resize({ wcet: capacity, period }, time) {
-    // Until the deadline that others have been promised, what the old bandwidth gives until now and the new one from now
-    // on; the deadline comes sooner where that is more than the capacity.
+    // Until the deadline that others have been promised, what the old bandwidth gives until now and the new
+    // one from now on; the deadline comes sooner where that is more than the capacity.
     const left = this.deadline - time
     const owed = left * this.bandwidth - this.remaining
     this.capacity = capacity
@@ -866,11 +881,11 @@ class ConstantBandwidth extends Server {
 }
 
 /**
- * PIBS, the priority inheritance bandwidth preserving server of Quest (Danish, Li, West 2011): short, frequent work under
- * a bound of its utilization. Its period is its own, or else that of the reservation it works for, and its capacity the
- * utilization's share of it. After every use of `u` ms it is eligible again u / utilization after that use began: one time to remember,
- * where a sporadic server would break its capacity into pieces. It may be used at the end of one period and again at the
- * start of the next.
+ * PIBS, the priority inheritance bandwidth preserving server of Quest (Danish, Li, West 2011): short,
+ * frequent work under a bound of its utilization. Its period is its own, or else that of the reservation it
+ * works for, and its capacity the utilization's share of it. After every use of `u` ms it is eligible again u
+ * / utilization after that use began: one time to remember, where a sporadic server would break its capacity
+ * into pieces. It may be used at the end of one period and again at the start of the next.
  */
 class PIBS extends Server {
   #eligible = -Infinity
@@ -886,8 +901,8 @@ class PIBS extends Server {
   }
 
   /**
-   * Work for one of a shorter period comes by its standing, so also what is left of a use must not exceed what that may
-   * take; a longer period is that of the next use.
+   * Work for one of a shorter period comes by its standing, so also what is left of a use must not exceed
+   * what that may take; a longer period is that of the next use.
    *
    * @param {number} period @param {number} time
    */
@@ -952,7 +967,9 @@ class PIBS extends Server {
   }
 }
 
-/** @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>} */
+/**
+ * @type {Record<Kind, new (capacity: number, period: number, time: number, postpones: boolean) => Server>}
+ */
 const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 'constant-bandwidth': ConstantBandwidth }
 
 // ------------------------------------------------------------------------------------------------- admission
@@ -972,7 +989,10 @@ const SERVERS = { sporadic: Sporadic, deferrable: Deferrable, polling: Polling, 
  * @property {Required<CriticalSection>[]} [sections] of a task
  */
 
-/** @param {{ name: string, kind: Kind, capacity: any, period: any, priority?: number }} reservation @returns {Claim} */
+/**
+ * @param {{ name: string, kind: Kind, capacity: any, period: any, priority?: number }} reservation
+ * @returns {Claim}
+ */
 function claimOfReservation({ name, kind, capacity, period, priority: own }) {
   checkCapacity(capacity, period)
   const priority = own === undefined ? 1 / period : finite('priority', own)
@@ -981,7 +1001,8 @@ function claimOfReservation({ name, kind, capacity, period, priority: own }) {
 
 /**
  * @param {string} name @param {{ utilization?: any, capacity?: any, period?: any }} options
- * @param {{ period: number, priority: number }} [before] those of a utilization; by default, of the reservation it works for
+ * @param {{ period: number, priority: number }} [before] those of a utilization; by default, of the
+ *   reservation it works for
  * @returns {Claim}
  */
 function claimOfIo(name, { utilization, capacity, period }, { period: own, priority } = { period: Infinity, priority: 0 }) {
@@ -1018,8 +1039,8 @@ const isBursty = ({ of, kind }) => of === 'I/O' || kind === 'deferrable'
 const NOISE = 1e-9
 
 /**
- * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`: whether it sees to
- * it that all get in time what they were promised.
+ * What a scheduler has promised under a policy, and to what: by the account, or the task. `guarantees`:
+ * whether it sees to it that all get in time what they were promised.
  *
  * @typedef {{ policy: Policy, claims: Map<object, Claim>, share: number, guarantees: boolean }} Commitments
  */
@@ -1111,21 +1132,23 @@ function isSchedulable(claims, policy, share) {
  */
 
 /**
- * Promises processor time: from now on what was admitted gets its time, as far as the schedule decides that, and
- * what asks for more than is left is refused. Before the first call, reservations are refused only where all of them
- * exceed the processor.
+ * Promises processor time: from now on what was admitted gets its time, as far as the schedule decides that,
+ * and what asks for more than is left is refused. Before the first call, reservations are refused only where
+ * all of them exceed the processor.
  *
- * The test. Under edf, utilizations add up to the share at most (Liu, Layland 1973; Abeni, Buttazzo 1998). Under fp and
- * rm, Qduino equation 1: `sum(C / T) + sum((2 - U) U) <= n (2^(1/n) - 1)` times the share, where the second sum is of
- * what may be used at the end of a period and again at the start of the next: I/O and deferrable reservations. Where
- * priorities are not rate monotonic, and where there are tasks, whose wcet, period and deadline are known, it is that of
- * `schedulable`, exact but for those two kinds.
+ * The test. Under edf, utilizations add up to the share at most (Liu, Layland 1973; Abeni, Buttazzo 1998).
+ * Under fp and rm, Qduino equation 1: `sum(C / T) + sum((2 - U) U) <= n (2^(1/n) - 1)` times the share, where
+ * the second sum is of what may be used at the end of a period and again at the start of the next: I/O and
+ * deferrable reservations. Where priorities are not rate monotonic, and where there are tasks, whose wcet,
+ * period and deadline are known, it is that of `schedulable`, exact but for those two kinds.
  *
- * @param {Iterable<Claimant> | Claimant} set reservations and I/O reservations; tasks with `wcet`, `period` and `deadline`
- *   (default: the period); or objects like those that they are made of. Reservations count, named or not
- * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1, default the one in
- *   force, at first 1; pages should give what the browser leaves, about 0.85
- * @returns {Readonly<Sums> & { cancel(): boolean }} `cancel` takes back what was promised to the tasks of this call
+ * @param {Iterable<Claimant> | Claimant} set reservations and I/O reservations; tasks with `wcet`, `period`
+ *   and `deadline` (default: the period); or objects like those that they are made of. Reservations count,
+ *   named or not
+ * @param {{ share?: number, scheduler?: Scheduler }} [options] `share` of the processor, > 0 and <= 1,
+ *   default the one in force, at first 1; pages should give what the browser leaves, about 0.85
+ * @returns {Readonly<Sums> & { cancel(): boolean }} `cancel` takes back what was promised to the tasks of
+ *   this call
  * @throws {AdmissionError} when that is more than there is; nothing has changed then
  * @throws {TypeError | RangeError} naming the parameter
  */
@@ -1280,15 +1303,16 @@ class InterruptHandler extends EventHandler {
 }
 
 /**
- * A loop with a reservation of its own (Qduino II-C: `loop(id, C, T)`): `body` again and again, in `capacity` ms of every
- * `period`. Any number of them; what one does disturbs no other. It is not paced: a body that is to wait does so, as by
- * `yield sleep(ms)`.
+ * A loop with a reservation of its own (Qduino II-C: `loop(id, C, T)`): `body` again and again, in `capacity`
+ * ms of every `period`. Any number of them; what one does disturbs no other. It is not paced: a body that is
+ * to wait does so, as by `yield sleep(ms)`.
  *
- * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function, or a function that returns something to wait for
- * @param {TaskOptions & { capacity: number, period: number, kind?: Kind, depleted?: Depleted, signal?: AbortSignal }}
- *   options those of the reservation and of its job
- * @returns {{ cancel(reason?: unknown): boolean, readonly job: Job, readonly reservation: Reservation }} `cancel` ends
- *   the loop; so does an error in the body. Its capacity is free again then
+ * @param {() => Iterator<Yieldable, unknown, any> | PromiseLike<unknown> | void} body a generator function,
+ *   or a function that returns something to wait for
+ * @param {TaskOptions & { capacity: number, period: number, kind?: Kind, depleted?: Depleted, signal?:
+ *   AbortSignal }} options those of the reservation and of its job
+ * @returns {{ cancel(reason?: unknown): boolean, readonly job: Job, readonly reservation: Reservation }}
+ *   `cancel` ends the loop; so does an error in the body. Its capacity is free again then
  * @throws {TypeError | RangeError} naming the parameter
  * @throws {AdmissionError} when the processor has not that much left
  */
@@ -1314,7 +1338,8 @@ export function loop(body, options) {
 /**
  * The source of jobs with their own reservation. The period in the options is that of the reservation.
  *
- * @param {string} by @param {string} name @param {any} work @param {any} options @param {'queue'} [excess] the default
+ * @param {string} by @param {string} name @param {any} work @param {any} options
+ * @param {'queue'} [excess] the default
  */
 function reservedSource(by, name, work, options, excess) {
   const { period, reservation, ...given } = parametersOf(options)
@@ -1326,7 +1351,8 @@ function reservedSource(by, name, work, options, excess) {
  * Makes the reservation, and what runs by it; or neither.
  *
  * @template T
- * @param {JobSource} source @param {string} name @param {any} options @param {(reservation: Reservation) => T} make
+ * @param {JobSource} source @param {string} name @param {any} options
+ * @param {(reservation: Reservation) => T} make
  * @returns {T}
  */
 function withReservation({ scheduler }, name, { capacity, period, kind, depleted, priority }, make) {
@@ -1339,7 +1365,11 @@ function withReservation({ scheduler }, name, { capacity, period, kind, depleted
   }
 }
 
-/** What a function returns, by its twin if it has one. @param {any} fn @param {any[]} args @returns {Generator<any, any, any>} */
+/**
+ * What a function returns, by its twin if it has one.
+ *
+ * @param {any} fn @param {any[]} args @returns {Generator<any, any, any>}
+ */
 function* resultOf(fn, args) {
   const body = extend.preemptible(fn)
   const result = body(...args)
@@ -1351,15 +1381,15 @@ function* resultOf(fn, args) {
  *
  *   (T_h - C_h) + (T_io - C_io) + (ceil(b / C_io) - 1) T_io + (b mod C_io), the remainder taken in (0, C_io]
  *
- * It holds plus one budget (and, with an I/O reservation, one budget / utilization), in an admitted set, for reservations
- * that none of higher standing holds up and an event that comes when the previous ones have been handled. Where others
- * may hold them up, each blackout `T - C` may be twice as long (Shin, Lee 2003). The time until the browser calls the
- * listener is not in it.
+ * It holds plus one budget (and, with an I/O reservation, one budget / utilization), in an admitted set, for
+ * reservations that none of higher standing holds up and an event that comes when the previous ones have been
+ * handled. Where others may hold them up, each blackout `T - C` may be twice as long (Shin, Lee 2003). The
+ * time until the browser calls the listener is not in it.
  *
  * @param {object} options
  * @param {{ capacity: number, period: number }} options.handler the reservation that the handler runs by
- * @param {{ capacity: number, period: number } | { utilization: number }} [options.io] the I/O reservation that delivers
- *   the event, by default none; with a utilization alone, it has the handler's period
+ * @param {{ capacity: number, period: number } | { utilization: number }} [options.io] the I/O reservation
+ *   that delivers the event, by default none; with a utilization alone, it has the handler's period
  * @param {number} [options.bottomHalf] ms of work between listener and handler, default 0
  * @returns {number} ms; Infinity where a capacity is 0
  * @throws {TypeError | RangeError} naming the parameter

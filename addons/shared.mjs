@@ -136,7 +136,10 @@ export class SharedSemaphore extends Semaphore {
 
 // -------------------------------------------------------------------------- supplies: what threads wait for
 
-/** A turn that another thread can serve. Nothing in this thread shows it, so a timer keeps Node alive while the turn waits. */
+/**
+ * A turn that another thread can serve. Nothing in this thread shows it, so a timer keeps Node alive while
+ * the turn waits.
+ */
 class OutsideTurn extends Turn {
   /** @type {any} */
   #timer
@@ -199,7 +202,9 @@ class Watch extends Supply {
   /** A thread has ended. @param {number} _owner */
   takeBack(_owner) {}
 
-  /** Tells all threads, if any has waited since: to tell nobody takes a lock of the engine, and 20 to 100 ns. */
+  /**
+   * Tells all threads, if any has waited since: to tell nobody takes a lock of the engine, and 20 to 100 ns.
+   */
   changed() {
     if (Atomics.load(this.words, WAITING) === 0) return
     Atomics.store(this.words, WAITING, 0)
@@ -212,7 +217,10 @@ class Watch extends Supply {
   }
 }
 
-/** @param {...any} wait words, which of them, and what it is @returns {{ async: boolean, value: any }} over when it has changed */
+/**
+ * @param {...any} wait words, which of them, and what it is
+ * @returns {{ async: boolean, value: any }} over when it has changed
+ */
 function changeOf(...wait) {
   const { waitAsync } = /** @type {any} */ (Atomics)
   if (waitAsync !== undefined) return waitAsync(...wait)
@@ -229,20 +237,23 @@ function changeOf(...wait) {
 
 // -------------------------------------------------------------------------------------------------- permits
 
-// What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a thread.
+// What a permit is, twice, and 1 when a thread that had it has ended: none yet, free, or the number of a
+// thread.
 const FREE = 1
 /** Changes when a permit has become free. */
 const RELEASES = 3
 const MOST_PERMITS = 1024
 
 /**
- * Permits that threads take from each other, a word for each. No step changes more than one, so a thread may end after any.
+ * Permits that threads take from each other, a word for each. No step changes more than one, so a thread may
+ * end after any.
  */
 class Permits extends Watch {
   isShared = true
 
   /**
-   * @param {number} layout @param {number} count how many there are at first @param {SharedArrayBuffer | undefined} buffer
+   * @param {number} layout @param {number} count how many there are at first
+   * @param {SharedArrayBuffer | undefined} buffer
    * @param {SupplyHooks} hooks @param {WaitQueue} [queue]
    */
   constructor(layout, count, buffer, hooks, queue) {
@@ -269,7 +280,8 @@ class Permits extends Watch {
   /**
    * Changes the first that it can.
    *
-   * @param {(owner: number) => boolean} mayChange @param {number} owner @param {number} [isAbandoned] default: as it was
+   * @param {(owner: number) => boolean} mayChange @param {number} owner
+   * @param {number} [isAbandoned] default: as it was
    */
   #change(mayChange, owner, isAbandoned) {
     for (let at = HEADER; at < this.words.length; at += KIND) {
@@ -515,8 +527,8 @@ const NAMES = /** @type {Record<number, string>} */ ({
 })
 
 /**
- * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value, count of values,
- * words of control; then per value its kind, and from an even word on its bytes.
+ * Values in shared memory, a place for each. Its layout, in words of 4 bytes: what it is, bytes per value,
+ * count of values, words of control; then per value its kind, and from an even word on its bytes.
  */
 const HEADER = 10
 const KIND = 2
@@ -559,7 +571,8 @@ class Store extends Memory {
   doubles = new Float64Array(this.buffer)
 
   /**
-   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value @param {number} [number] beside it
+   * @param {number} index whose bytes nobody else may touch meanwhile @param {any} value
+   * @param {number} [number] beside it
    * @throws {RangeError | DOMException} when it takes too many bytes, or has none
    */
   put(index, value, number = 0) {
@@ -639,8 +652,8 @@ function sharedMemory(layout, bytes) {
  */
 
 /**
- * @param {number} layout @param {any} count of values @param {any} options @param {any} first parameter, which may be
- *   the buffer
+ * @param {number} layout @param {any} count of values @param {any} options
+ * @param {any} first parameter, which may be the buffer
  * @returns {Store | Local}
  */
 function storeOf(layout, count, options, first) {
@@ -651,7 +664,8 @@ function storeOf(layout, count, options, first) {
 }
 
 /**
- * @param {Store | Local} store @param {number} word that changes with each value @param {() => boolean} hasNext
+ * @param {Store | Local} store @param {number} word that changes with each value
+ * @param {() => boolean} hasNext
  * @param {() => any} read
  */
 function supplyOf(store, word, hasNext, read) {

@@ -43,8 +43,8 @@ export { AdmissionError }
 const { Heap, Waitable, Waiter, WaitQueue, check, here } = extend
 
 /**
- * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With half as much, workers
- * that share their cores with this thread run dry before it is heard.
+ * Jobs are held here while those before them keep a worker busy for so many ms more, or are too many. With
+ * half as much, workers that share their cores with this thread run dry before it is heard.
  */
 const BUSY = 10
 const MOST = 64
@@ -55,11 +55,13 @@ const GRACE = 1000
  * @typedef {object} WorkersOptions
  * @property {number} [size] how many workers; default: as many as there are cores
  * @property {Policy} [policy] of their schedulers: `edf` (default), `fp` or `rm`
- * @property {boolean | number} [admit] the share of each worker that may be promised, > 0 and <= 1; default true, which is 1;
- *   false: nothing is promised, nor refused
- * @property {boolean | number} [restart] how often a job is started again whose worker has gone; default 0, true is 3
+ * @property {boolean | number} [admit] the share of each worker that may be promised, > 0 and <= 1; default
+ *   true, which is 1; false: nothing is promised, nor refused
+ * @property {boolean | number} [restart] how often a job is started again whose worker has gone; default 0,
+ *   true is 3
  * @property {number} [limit] of jobs that have not ended; default 16384
- * @property {boolean} [preemptify] whether the works are to be preemptified as `preemptify.import` does; default false
+ * @property {boolean} [preemptify] whether the works are to be preemptified as `preemptify.import` does;
+ *   default false
  * @property {number} [slice] ms, of their schedulers
  * @property {number} [round] ms
  * @property {number | 'auto'} [budget] points
@@ -67,36 +69,41 @@ const GRACE = 1000
 /**
  * Options of one job in a worker.
  *
- * @typedef {Pick<TaskOptions, 'name' | 'deadline' | 'priority' | 'period' | 'wcet' | 'budget' | 'miss' | 'onMiss' | 'onOverrun' |
- *   'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }} RemoteOptions `scheduler`: where the
- *   job is known; `transfer`: exactly what of the arguments to transfer; `restart`: instead of that of all
+ * @typedef {Pick<TaskOptions, 'name' | 'deadline' | 'priority' | 'period' | 'wcet' | 'budget' | 'miss' |
+ *   'onMiss' | 'onOverrun' | 'scheduler'> & JobOptions & { transfer?: any[], restart?: boolean | number }}
+ *   RemoteOptions `scheduler`: where the job is known; `transfer`: exactly what of the arguments to transfer;
+ *   `restart`: instead of that of all
  */
 
 /**
- * Workers, each with a scheduler of its own, and jobs that run there: partitioned scheduling, on Web Workers or the threads of
- * Node.
+ * Workers, each with a scheduler of its own, and jobs that run there: partitioned scheduling, on Web Workers
+ * or the threads of Node.
  *
  * ```js
  * const workers = new Workers(new URL('works.mjs', import.meta.url))
  * const picture = await workers.spawn('render', { deadline: 100 }, scene)
  * ```
  *
- * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited, cancelled, and moved by
- * its deadline or priority like others. What it does with its cancellation is waited for. Its times, cost and misses are those
- * of the worker, known some 20 ms later while it lives. Arguments and results are cloned; buffers of 64 KiB and more, and what
- * can only be transferred, as a MessagePort to `connect` by, are transferred: it, or what it has as elements or properties. An
- * outcome that is no object, of a job without a deadline, is told when the round of its worker is over, with all that have ended in
- * it: one that dies before that has lost them.
+ * Its works are what a module exports, whatever `rt.spawn` takes. A job is one here, too: it is awaited,
+ * cancelled, and moved by its deadline or priority like others. What it does with its cancellation is waited
+ * for. Its times, cost and misses are those of the worker, known some 20 ms later while it lives. Arguments
+ * and results are cloned; buffers of 64 KiB and more, and what can only be transferred, as a MessagePort to
+ * `connect` by, are transferred: it, or what it has as elements or properties. An outcome that is no object,
+ * of a job without a deadline, is told when the round of its worker is over, with all that have ended in it:
+ * one that dies before that has lost them.
  *
- * A job that declares wcet and period goes to the first worker where it and all like it will meet their deadlines, by what
- * `schedulable` says; others are not counted. That time is kept until its period is over, for the next job with the same
- * parameters first, which is not released before. Everything else goes to the worker that will be free for it first, by
- * what works have cost so far, and waits here while all have enough to do.
+ * A job that declares wcet and period goes to the first worker where it and all like it will meet their
+ * deadlines, by what `schedulable` says; others are not counted. That time is kept until its period is over,
+ * for the next job with the same parameters first, which is not released before. Everything else goes to the
+ * worker that will be free for it first, by what works have cost so far, and waits here while all have enough
+ * to do.
  *
- * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again, which those are not that were given
- * what cannot be cloned; the next job begins with another worker. Idle workers do not keep Node alive.
+ * When a worker ends, its jobs fail with a ChannelError, unless they are to be started again, which those are
+ * not that were given what cannot be cloned; the next job begins with another worker. Idle workers do not
+ * keep Node alive.
  *
- * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type: `Workers<typeof works>`, of its namespace
+ * @template {Record<string, any>} [M=Record<string, (...args: any[]) => unknown>] the module's type:
+ *   `Workers<typeof works>`, of its namespace
  */
 export class Workers {
   #options
@@ -116,8 +123,9 @@ export class Workers {
   #isClosed = false
 
   /**
-   * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory; or a function that
-   *   makes a worker, or another endpoint, at whose other side `Workers.serve` is called: in bundles
+   * @param {string | URL | (() => any)} url of the module, relative to the page, or to the working directory;
+   *   or a function that makes a worker, or another endpoint, at whose other side `Workers.serve` is called:
+   *   in bundles
    * @param {WorkersOptions} [options]
    * @throws {TypeError | RangeError} naming the parameter
    */
@@ -202,8 +210,8 @@ export class Workers {
   }
 
   /**
-   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the jobs, those that
-   * works spawn among them, and with the index of the worker, `worker`, in each record.
+   * Tells of the schedules of all workers, as `Scheduler.observe` does: some 20 ms later, with copies of the
+   * jobs, those that works spawn among them, and with the index of the worker, `worker`, in each record.
    *
    * @param {(record: TraceRecord & { worker: number }) => void} fn
    * @returns {() => void} ends it
@@ -257,7 +265,8 @@ export class Workers {
   }
 
   /**
-   * Where periodic tasks would go, one after the other: first fit, which is best in order of falling utilization.
+   * Where periodic tasks would go, one after the other: first fit, which is best in order of falling
+   * utilization.
    *
    * @param {readonly TaskParameters[]} tasks
    * @param {Pick<WorkersOptions, 'size' | 'policy' | 'admit'>} [options]
@@ -286,7 +295,10 @@ export class Workers {
     labour(() => works, endpoint, here({ scheduler }))
   }
 
-  /** @param {Remote} remote @param {number} time @returns {number} when it may be released @throws {AdmissionError} */
+  /**
+   * @param {Remote} remote @param {number} time @returns {number} when it may be released
+   * @throws {AdmissionError}
+   */
   #admit(remote, time) {
     const { name = remote.name, wcet = Infinity, period = Infinity, deadline = Infinity, priority = 0 } = remote.given
     if (this.#options.share === 0 || wcet === Infinity || period === Infinity) return time
@@ -316,7 +328,9 @@ export class Workers {
     this.#held.insert(remote)
   }
 
-  /** @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held */
+  /**
+   * @param {Job} job @returns {Site | null} the one that will be free for it first, unless it is to be held
+   */
   #siteFor(job) {
     const { policy } = this.#options
     let least = BUSY
@@ -427,7 +441,11 @@ export class Workers {
     this.#tellOfRoom(scheduler)
   }
 
-  /** A job has ended here: after its outcome is known, or because it was cancelled before its release. @param {Remote} remote */
+  /**
+   * A job has ended here: after its outcome is known, or because it was cancelled before its release.
+   *
+   * @param {Remote} remote
+   */
   #forget(remote) {
     const { site, id, local, accounts } = remote
     if (accounts !== null) extend.setAccounts(local, accounts)
@@ -436,7 +454,11 @@ export class Workers {
     this.#finish(remote, 'cancelled', undefined)
   }
 
-  /** Who is told need not spawn: if there is room a while later, the next one is, too. @param {Scheduler} scheduler */
+  /**
+   * Who is told need not spawn: if there is room a while later, the next one is, too.
+   *
+   * @param {Scheduler} scheduler
+   */
   #tellOfRoom(scheduler) {
     if (this.#all.size >= this.#options.limit) return
     this.#waiters.shift()?.wake()
@@ -448,7 +470,12 @@ export class Workers {
     }, { ref: true })
   }
 
-  /** A worker has gone. @param {Site} site @param {string} why @param {unknown} [error] @param {boolean} [isBroken] for others, too */
+  /**
+   * A worker has gone.
+   *
+   * @param {Site} site @param {string} why @param {unknown} [error]
+   * @param {boolean} [isBroken] for others, too
+   */
   #lose(site, why, error, isBroken = false) {
     const { jobs } = site
     site.jobs = new Map()
@@ -511,8 +538,8 @@ class Room extends Waitable {
 }
 
 /**
- * A job in a worker. The local job waits for it from its release on, never starts, and ends with it. It is a node of the heap
- * of held jobs, too.
+ * A job in a worker. The local job waits for it from its release on, never starts, and ends with it. It is a
+ * node of the heap of held jobs, too.
  */
 class Remote extends Waitable {
   /** The job here. @type {any} */
@@ -524,7 +551,9 @@ class Remote extends Waitable {
   isCancelled = false
   /** @type {unknown} */
   reason = undefined
-  /** Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that. */
+  /**
+   * Of what it has that there can be only one of, so that it starts once; '' where it has nothing of that.
+   */
   unique = ''
   /** Its deadline and priority, as its worker knows them. @type {Record<string, number> | null} */
   keys = null
@@ -541,9 +570,11 @@ class Remote extends Waitable {
   after = null
 
   /**
-   * @param {any} far what is done to jobs here @param {Scheduler} scheduler @param {number} id @param {string} name of the work
+   * @param {any} far what is done to jobs here @param {Scheduler} scheduler @param {number} id
+   * @param {string} name of the work
    * @param {any} given options that go there @param {any[]} args @param {any[] | undefined} transfer
-   * @param {number} restarts how often it may still be started again @param {((job: Job) => void) | undefined} onOverrun
+   * @param {number} restarts how often it may still be started again
+   * @param {((job: Job) => void) | undefined} onOverrun
    */
   constructor(far, scheduler, id, name, given, args, transfer, restarts, onOverrun) {
     super()
@@ -591,7 +622,10 @@ class Remote extends Waitable {
     if (event === 'onMiss') extend.miss(local)
     else if (onOverrun !== undefined) extend.callUser(scheduler, event, onOverrun, local)
   }
-  /** @param {Job['state']} state @param {unknown} outcome @param {boolean} [isTold] whether it knew of its cancellation */
+  /**
+   * @param {Job['state']} state @param {unknown} outcome
+   * @param {boolean} [isTold] whether it knew of its cancellation
+   */
   end(state, outcome, isTold = false) {
     const { local } = this
     if (local === null || local.finished !== undefined) return
@@ -609,9 +643,9 @@ class Remote extends Waitable {
 /**
  * Time of a processor that is promised, once in every period: to one job after the other.
  *
- * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot `isBusy`: a job has it;
- *   `isPast`: since its job ended there was a time without any promised job; `until`: when its period is over; `before`: both, before
- *   its last job had it
+ * @typedef {Promised & { site: Site, isBusy: boolean, isPast: boolean, until: number, before?: object }} Slot
+ *   `isBusy`: a job has it; `isPast`: since its job ended there was a time without any promised job; `until`:
+ *   when its period is over; `before`: both, before its last job had it
  */
 
 const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
@@ -619,8 +653,9 @@ const KEYS = /** @type {const} */ (['wcet', 'period', 'deadline', 'priority'])
 const usedBy = tasks => tasks.reduce((sum, { wcet, period }) => sum + wcet / period, 0)
 
 /**
- * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the test together, and no two
- * jobs of a slot are closer than its period: so they are what was tested. A slot is taken anew, or given up, only after that.
+ * A worker's processor, by what is promised of it. The jobs of one busy period all have slots that passed the
+ * test together, and no two jobs of a slot are closer than its period: so they are what was tested. A slot is
+ * taken anew, or given up, only after that.
  */
 class Site {
   /** @type {Slot[]} */
@@ -724,8 +759,9 @@ class Line extends Transport {
 
   /**
    * @param {string} kind @param {any[]} content @param {any[]} [transfer]
-   * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread, which takes the core of
-   *   another one where there are few. Nobody changes it meanwhile, and nothing of it is refused
+   * @param {boolean} [mayWait] for others, until the turn or round is over: each message wakes a thread,
+   *   which takes the core of another one where there are few. Nobody changes it meanwhile, and nothing of it
+   *   is refused
    */
   say(kind, content, transfer = NONE, mayWait = false) {
     if (!mayWait) {
@@ -743,7 +779,8 @@ class Line extends Transport {
   /**
    * Hears the other side, until it has gone: each pair is an act of that name.
    *
-   * @param {(kind: string, content: any[]) => void} act @param {(why: string, error?: unknown) => void} [gone]
+   * @param {(kind: string, content: any[]) => void} act
+   * @param {(why: string, error?: unknown) => void} [gone]
    */
   hear(act, gone = () => {}) {
     this.#gone = gone
@@ -764,10 +801,17 @@ class Line extends Transport {
   }
 }
 
-/** A clone takes 20 to 30 us in Node. @param {any} value @returns {boolean} whether it is cloned as what it is */
+/**
+ * A clone takes 20 to 30 us in Node.
+ *
+ * @param {any} value @returns {boolean} whether it is cloned as what it is
+ */
 const isConstant = value => Object(value) !== value && typeof value !== 'symbol'
 
-/** @param {any[]} values @param {any[]} [given] @returns {[any[], any[]]} them as they are now, and what of that to transfer */
+/**
+ * @param {any[]} values @param {any[]} [given]
+ * @returns {[any[], any[]]} them as they are now, and what of that to transfer
+ */
 function snapshot(values, given) {
   if (given === undefined && values.every(isConstant)) return [values, NONE]
   return transferring(values, given, transfer => structuredClone([values, transfer], { transfer }))
@@ -865,11 +909,15 @@ function labour(load, endpoint, scheduler) {
     isReporting = true
   }
 
-  /** @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job] @param {boolean} [isTold] */
+  /**
+   * @param {number} id @param {Job['state']} state @param {any} outcome @param {Job} [job]
+   * @param {boolean} [isTold]
+   */
   function ended(id, state, outcome, job, isTold = false) {
     const entry = /** @type {any} */ (jobs.get(id))
     jobs.delete(id)
-    // A Map keeps what it had, in old tables, until all is collected: of 4000 jobs of 1 ms 3 instead of 11 MB become old.
+    // A Map keeps what it had, in old tables, until all is collected: of 4000 jobs of 1 ms 3 instead of 11 MB
+    // become old.
     if (entry) entry.job = null
     const result = state === 'done' ? outcome : portable(outcome)
     // What others may change does not wait for them, and what cannot be cloned is refused here.
@@ -963,7 +1011,9 @@ const SPAWNED = {
   budget: check.points, onOverrun: check.callable, transfer: anArray, restart: /* @__PURE__ */ orFlag(restartCount),
   .../* @__PURE__ */ check.unchecked('scheduler', 'name', 'miss', 'onMiss', 'signal')
 }
-/** @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too */
+/**
+ * @param {boolean | number} restart @returns {number} how often: works that end their worker have to end, too
+ */
 const timesOf = restart => restart === true ? 3 : Number(restart)
 /** @returns {number} */
 const countOfCores = () => globalThis.navigator?.hardwareConcurrency ??
@@ -1004,7 +1054,10 @@ function workerAt(address) {
   return new Worker(isElsewhere ? blobOf(script) : address, { type: 'module' })
 }
 
-/** Does nothing but where a worker begins with this module. Bundlers leave it out, and with it all that only workers need. */
+/**
+ * Does nothing but where a worker begins with this module. Bundlers leave it out, and with it all that only
+ * workers need.
+ */
 function beginAsWorker() {
   const address = import.meta.url ?? '' // bundles that are no modules have none
   if (!/\/addons\/workers[.]mjs(?:[?#]|$)/.test(address)) return
