@@ -804,12 +804,12 @@ export class Job {
     this.core = core
     /** @internal a Task, a function, a pair or an iterator */
     this.work = work
-    /** Unique in its scheduler, in the order of creation. */
-    this.id = ++core.stats.jobs
+    /** @internal */
+    this.serial = ++core.stats.jobs
     /** @internal */
     this.status = PENDING
-    /** Host timestamp, ms. */
-    this.release = release
+    /** @internal */
+    this.releaseTime = release
     /** @internal the innermost generator; UNSTARTED before a function is called; null if there is none */
     this.generator = generator
     /**
@@ -817,12 +817,12 @@ export class Job {
      * @type {any}
      */
     this.input = input
-    /** Host timestamp of the first dispatch, ms. @type {number | undefined} */
-    this.started = undefined
-    /** Host timestamp, ms. @type {number | undefined} */
-    this.finished = undefined
-    /** Execution time that the job has received, ms. */
-    this.cost = 0
+    /** @internal @type {number | undefined} */
+    this.startTime = undefined
+    /** @internal @type {number | undefined} */
+    this.finishTime = undefined
+    /** @internal */
+    this.charged = 0
     /** @internal on the timeline: the release of a pending job, then the deadline @type {Entry | null} */
     this.entry = null
     /** @internal @type {PromisedOutcome | null} */
@@ -831,6 +831,16 @@ export class Job {
     this.extras = NO_EXTRAS
   }
 
+  /** Unique in its scheduler, in the order of creation. */
+  get id() { return this.serial }
+  /** Host timestamp, ms. */
+  get release() { return this.releaseTime }
+  /** Host timestamp of the first dispatch, ms; undefined before. @returns {number | undefined} */
+  get started() { return this.startTime }
+  /** Host timestamp, ms; undefined until the job has ended. @returns {number | undefined} */
+  get finished() { return this.finishTime }
+  /** Execution time that the job has received, ms. */
+  get cost() { return this.charged }
   /** The name given, else the name of the task or function, else 'job' and the id. @returns {string} */
   get name() {
     const { work, id, extras: { parameters } } = this
@@ -2430,7 +2440,7 @@ function switchTo(core, job) {
     if (extras.tuner === null || extras.sliceStart !== last.cost) stats.slices++
   }
   core.running = job
-  if (isFirst) job.started = core.time
+  if (isFirst) job.startTime = core.time
   if (core.observers === null) return
   if (last !== null) emit(core, 'preempt', last, { by: job })
   emit(core, isFirst ? 'start' : 'resume', job)
@@ -2922,7 +2932,7 @@ function changeKeys(job, release, deadline, priority) {
   const isPending = job.status === PENDING
   if (!isPending) extras.level ??= levelNow(job) // fixed at the release
   const own = ownRankOf(job)
-  job.release = release
+  job.releaseTime = release
   const rank = ownRank(job, deadline, priority)
   extras.own = rank
   extras.background = null
@@ -2937,7 +2947,7 @@ function changeKeys(job, release, deadline, priority) {
   try {
     declareAgain()
   } catch (error) {
-    job.release = before
+    job.releaseTime = before
     extras.own = job.rank = own
     declareAgain()
     throw error
@@ -2993,8 +3003,8 @@ function finish(job, status, outcome) {
   }
   if (job.status === READY) dequeue(job)
   const { entry } = job
-  job.finished = core.time
-  const isLate = entry !== null && job.status !== PENDING && job.finished > job.absoluteDeadline
+  job.finishTime = core.time
+  const isLate = entry !== null && job.status !== PENDING && core.time > job.absoluteDeadline
   job.status = status
   job.generator = null
   job.input = outcome
@@ -3295,7 +3305,7 @@ function endBudget(core, job, result) {
   const { stats } = core
   core.mark = time
   core.elapsed = elapsed
-  job.cost += elapsed
+  job.charged += elapsed
   stats.busy += elapsed
   stats.yields += received
   received = 0
@@ -5275,9 +5285,11 @@ export const extend = /* @__PURE__ */ Object.freeze({
    * @param {Job} job
    * @param {{ started?: number, finished?: number, cost: number, preemptions: number }} accounts
    */
-  setAccounts(job, { preemptions, ...times }) {
+  setAccounts(job, { started, finished, cost, preemptions }) {
     extrasOf(job).preemptions = preemptions
-    Object.assign(job, times)
+    job.startTime = started ?? job.startTime
+    job.finishTime = finished ?? job.finishTime
+    job.charged = cost
   },
   /** Reports that a job has kept the thread since it started. @param {Job} job */
   stall(job) {

@@ -296,6 +296,17 @@ accounts('ids count the jobs of a scheduler', () => {
   assert.equal(ids, [1, 1, 2])
 })
 
+accounts('its identity, times and accounts are read-only', async () => {
+  const { host, scheduler } = world()
+  const job = scheduler.spawn(() => host.advance(3))
+  await host.drain()
+  const before = told(job)
+  for (const name of TOLD.filter(name => name !== 'deadline' && name !== 'priority')) {
+    assert.throws(() => { job[name] = 5 }, TypeError, name)
+  }
+  assert.equal(told(job), before)
+})
+
 accounts('a job says that it is one', () => {
   const { spawn } = world()
   const job = spawn('job')

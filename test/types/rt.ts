@@ -119,6 +119,8 @@ const promise: PromiseLike<string> = job
 // @ts-expect-error
 new Job()
 // @ts-expect-error
+job.cost = 5
+// @ts-expect-error
 job.deadline = '5'
 
 // --- options
