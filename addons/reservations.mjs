@@ -472,8 +472,10 @@ class IoAccount extends Account {
 
   /** @param {Job} job @param {number} time */
   arrives(job, time) {
-    this.#serve(job, this.busy.has(job) ? 0 : 1, time)
+    const isNew = !this.busy.has(job)
+    this.#serve(job, isNew ? 1 : 0, time)
     super.arrives(job, time)
+    if (isNew && !this.busy.has(job)) this.#serve(job, -1, time) // cancelled by an observer
   }
 
   /** @param {Job} job @param {number} time */
